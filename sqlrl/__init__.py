@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from sqlrl.report import Table
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
+    from sqlrl.structure.resolwe.estimator import Resolwe
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
@@ -78,6 +79,7 @@ _HOMES = {
     "Prediction": "sqlrl.database.predictions",
     "ProbabilityScores": "sqlrl.evaluate",
     "RankingScores": "sqlrl.evaluate",
+    "Resolwe": "sqlrl.structure.resolwe.estimator",
     "Scores": "sqlrl.evaluate",
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
@@ -130,6 +132,7 @@ __all__ = [
     "Prediction",
     "ProbabilityScores",
     "RankingScores",
+    "Resolwe",
     "Scores",
     "Split",
     "SqlrlError",

@@ -501,6 +501,11 @@ class Records:
             self._store.engine.execute(delete, step=f"clear rows of {table}")
             self.append(table, run, data)
 
+    def clear(self, table: str, run: int) -> None:
+        """Remove a run's rows of a table."""
+        mine = exp.Where(this=column("run").eq(exp.convert(run)))
+        self._store.engine.execute(exp.Delete(this=self._store.table(table), where=mine), step=f"clear rows of {table}")
+
     def renumber(self, table: str, run: int, *, first: int, by: int) -> None:
         """Add a number to the clauses of a run from `first` on."""
         moved = exp.Add(this=column("clause"), expression=exp.convert(by))

@@ -65,7 +65,8 @@ def held_out(job: Job, share: float | None, by: str | None, seed: int) -> Iterat
         share,
         by=split_names([by]) if by else None,
         predicate=queried[0] if one and len(queried) == 1 else None,
-        model=job.model,
+        # Declarations alone do not say what is predicted: what has labels is, then.
+        model=job.model if job.model.rules or job.model.query else None,
         examples=job.examples,
         random_state=seed,
     )

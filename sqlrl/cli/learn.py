@@ -16,9 +16,9 @@ from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
-from sqlrl.cli.learning import BATCHES, ONLINE, ByName, Common, Out, Training
+from sqlrl.cli.learning import BATCHES, ONLINE, STREAMED, ByName, Common, Out, Training
 from sqlrl.cli.options import Examples, Summary
-from sqlrl.cli.results import show_batch, show_online
+from sqlrl.cli.results import show_batch, show_online, show_structure
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
@@ -89,12 +89,12 @@ class Running(Common):
             raise typer.BadParameter(
                 "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
             )
-        if self.start is not None and word in ("ilp", "osl"):
+        if self.start is not None and word in ("ilp", "osl", *STREAMED):
             raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
-        if self.constraints is not None and word == "ilp":
-            raise typer.BadParameter("--constraints is an option of learners of weights: ilp learns clauses alone")
+        if self.constraints is not None and word in ("ilp", *STREAMED):
+            raise typer.BadParameter(f"--constraints is an option of learners of weights: {word} learns clauses")
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
-            if given and word not in ONLINE:
+            if given and word not in ONLINE and word not in STREAMED:
                 raise typer.BadParameter(f"{option} is an option of online learners: {word} {why_not_online(word)}")
 
 
@@ -131,7 +131,9 @@ def learn(
         )
     if inputs.evidence and (running.checkpoint or running.resume is not None):
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
-    with inputs.open(output, examples=examples, labels=True, reads=False) as job:
+    # Learners that find clauses begin with declarations alone, if there is no more.
+    rules = not {"osl", *STREAMED}.intersection(words)
+    with inputs.open(output, examples=examples, labels=True, reads=False, rules=rules) as job:
         seed = own[words[0]]["random_state"] or 0
         with held_out(job, running.holdout, running.holdout_by, seed) as part:
             training: Any
@@ -141,7 +143,7 @@ def learn(
                 word, training = words[0], LEARNERS[words[0]](**own[words[0]])
             if running.constraints is not None:
                 training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
-            learn_weights = learn_batch if word in BATCHES else learn_online
+            learn_weights = learn_batch if word in BATCHES else learn_structure if word in STREAMED else learn_online
             learn_weights(part.job, training, running, out)
             part.score(training.model_)
 
@@ -155,6 +157,10 @@ def _parameters(word: str, given: Any, running: Running) -> dict[str, Any]:
         raise typer.BadParameter(
             "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
             "clauses are found"
+        )
+    if word == "resolwe" and given.templates is None:
+        raise typer.BadParameter(
+            "--learner resolwe needs --templates FILE: templates such as NEAR(x, y) ^ Good(x) ^ Good(y), and what their symbols stand for"
         )
     if word == "likelihood" and "folds" in own and not isinstance(own.get("strength"), list):
         # The library's likelihood has a number of folds without being given one, and cannot tell.
@@ -200,6 +206,14 @@ def learn_online(
         **running.starting(trusted=job.db.engine.trusted),
     )  # fmt: skip
     show_online(job.run, training, out)
+
+
+def learn_structure(job: Job, training: sqlrl.Resolwe, running: Running, out: str | None) -> None:
+    """Choose clauses from a stream, learn their weights, save the model, and show the result."""
+    training.fit(
+        job.db, job.model, job.examples, checkpoint=running.checkpoint, resume=running.resume, **running.fitting()
+    )
+    show_structure(job.run, training, out)
 
 
 def learn_batch(

@@ -14,7 +14,7 @@ import typer
 
 import sqlrl
 from sqlrl.cli.failures import name_options
-from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, Name
+from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
@@ -133,6 +133,8 @@ class LearnerOption:
             return given if "/" in self.name else not declared.default
         if declared.several:
             return _numbers(self.name, given)
+        if declared.estimator:
+            return _estimator(self.name, given)
         if isinstance(given, str) and declared.kind is object:
             found = parse_value(given, {})
             return float(found) if isinstance(found, int) else found
@@ -143,6 +145,8 @@ class LearnerOption:
 
 def why_not_online(word: str) -> str:
     """Say what a learner does that has no options of online learners."""
+    if word in STREAMED:
+        return "takes those of its learner of weights with it, as in --weights 'adagrad(ties=first)'"
     return "sees all examples at once" if word in BATCHES else "searches from atom to atom"
 
 
@@ -162,6 +166,21 @@ def _default(word: str, declared: Declaration) -> str:
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _estimator(option: str, text: str) -> Any:
+    """Return an estimator, by its word or with parameters behind it; typer.BadParameter if it is none."""
+    try:
+        found = parse_value(text, LEARNERS)
+    except InputError as error:
+        raise typer.BadParameter(f"{option} {text}: {error}") from error
+    if not isinstance(found, str):
+        return found
+    # One that needs parameters, such as the modes of osl, is no word alone.
+    ready = [word for word in ONLINE if all(x.default is not REQUIRED for x in declarations(LEARNERS[word]).values())]
+    if found not in ready:
+        raise typer.BadParameter(f"{option} {text}: there is no such learner; choose among {', '.join(ready)}")
+    return LEARNERS[found]()
 
 
 def _numbers(option: str, text: str) -> float | list[float]:

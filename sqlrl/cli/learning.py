@@ -33,8 +33,11 @@ BATCHES: Mapping[str, str] = {
 }  # fmt: skip
 """Batch learners of weights."""
 
-OTHERS: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
+CLAUSES: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
 """Learners of clauses alone."""
+
+STREAMED: Mapping[str, str] = {"resolwe": "clauses from templates, and their weights, from a stream"}
+"""Learners that choose structure from a stream and hand the rest of it to an online learner."""
 
 
 def summaries(learners: Mapping[str, str]) -> str:
@@ -48,7 +51,7 @@ def summaries(learners: Mapping[str, str]) -> str:
     return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
 
 
-Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *OTHERS)})  # type: ignore[misc]
+Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *CLAUSES, *STREAMED)})  # type: ignore[misc]
 """The learners to choose from."""
 
 ByName = Annotated[
@@ -56,7 +59,7 @@ ByName = Annotated[
     typer.Option(
         "--learner",
         show_default="by the data: adagrad, likelihood or pscg",
-        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(OTHERS)}.",
+        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(CLAUSES | STREAMED)}.",
         rich_help_panel=LEARNER,
     ),
 ]
@@ -181,7 +184,8 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
     why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
     choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
-    with --learner ilp, for a learner of weights to start from; prints the theory.
+    with --learner ilp, for a learner of weights to start from; prints the theory. Or choose clauses among those of templates with
+    --learner resolwe; prints what was kept and what was dropped, and why.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
 
@@ -190,4 +194,6 @@ def learn(
     sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
 
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
+
+    sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
     """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import BatchEstimator, OnlineEstimator
     from sqlrl.logic import Model
+    from sqlrl.structure.resolwe.estimator import Resolwe
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
@@ -57,6 +58,26 @@ def show_batch(run: Session, training: BatchEstimator | ConstrainedTraining, out
     weighted = int((estimator.weights_ != 0).sum())
     run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
     show_costs(run, training, out)
+
+
+def show_structure(run: Session, fit: Resolwe, out: str | None) -> None:
+    """Save what was chosen and learned, and show it with what was dropped."""
+    save(run, fit.model_, out)
+    found = fit.formulations_.to_arrow()
+    clauses = fit.clauses().to_arrow()
+    if out != "-":
+        run.show(found if run.as_json else clauses, title="strongest clauses")
+    if not run.as_json and out != "-":
+        print()
+        shown = ["formula", "support", "probability", "kept", "reason"]
+        best = found.sort_by([("kept", "descending"), ("bound", "descending"), ("candidate", "ascending")])
+        run.show(best.select(shown), title="formulations")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
+    kept = sum(found.column("kept").to_pylist())
+    run.message(
+        f"{kept:,} of {len(found):,} formulations of {len(fit.candidates_):,} candidates kept, counted by {fit.n_statements_:,} queries; "
+        f"{seconds}"
+    )
 
 
 def fitted_learner(training: object) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,14 @@ import numpy as np
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.induction import InductionSession, induction, induction_bias
+from sqlrl.database.selection import CandidateStream, selection, targets
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import TrainingStream
 from sqlrl.ground.counts import check_counts
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
 from sqlrl.ground.program import Extent
+from sqlrl.learn.protocols import Ordering
+from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import OBSERVED
 
@@ -80,6 +83,25 @@ class Learning:
                 stream = GrowingStream(program, session, orders, size=size, limit=limit, modes=modes)
             with stream.run.ending(), stream.drawing:
                 yield stream
+
+    def targets(self, model: Model) -> frozenset[str]:
+        """Return the predicates of a model that are to be predicted."""
+        return targets(self.session, model)
+
+    def ordered(self, examples: Any, order: Ordering) -> IntArray:
+        """Return the ids of examples in the order of the stream."""
+        ids = self.session.example_ids(examples)
+        return np.random.default_rng(order["seed"]).permutation(ids) if order["order"] == "shuffle" else ids
+
+    def names(self, examples: IntArray) -> list[str]:
+        """Return the names of examples, in their order."""
+        return self.session.example_names(examples)
+
+    def selection(
+        self, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
+    ) -> AbstractContextManager[CandidateStream]:
+        """Hold candidates against data while the context is open."""
+        return selection(self.session, model, candidates, examples, order)
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
         """Return the bias for a target: the given one, checked against the data, or one from types and keys."""

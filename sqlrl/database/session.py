@@ -214,6 +214,13 @@ class Session:
         ids: npt.NDArray[np.int64] = self.engine.fetch(query, step="read the examples").column(0).to_numpy()
         return ids.astype(np.int64)
 
+    def example_names(self, examples: npt.NDArray[np.int64]) -> list[str]:
+        """Return the names of examples, by their ids, in their order."""
+        query = exp.select(column("example"), column("name")).from_(table(self.catalog.store.name("example")))
+        found = self.engine.fetch(query, step="name examples")
+        names = dict(zip(found.column("example").to_pylist(), found.column("name").to_pylist(), strict=True))
+        return [names[example] for example in examples.tolist()]
+
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         """Return ids of examples, in the order given, or in that of the data."""
         with self.verb(), self.only(examples) as chosen:

@@ -36,12 +36,14 @@ class CountedPart:
         return items_of(self.bound.shape)
 
 
-def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot] = ()) -> tuple[CountedPart, ...]:
+def counted_parts(
+    bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot] = (), *, distinct: bool = False
+) -> tuple[CountedPart, ...]:
     """Return the parts of a clause that can be aggregated before they are joined.
 
     Empty if some closed literal that must be true has all slots: then a join enumerates no more than its facts.
     `variables` are the grounding variables, the hidden example among them; `shown` are slots that the query returns,
-    beside those of open literals.
+    beside those of open literals. With `distinct` it returns each tuple of these once, so that parts may be as large as that.
 
     Examples
     --------
@@ -61,7 +63,8 @@ def counted_parts(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[
         return ()
     counted = set(variables) - _shown(bound, variables, shown)
     items = [x for x in items_of(shape) if item_slots(bound, x) & counted]
-    counted &= _eliminable(bound, counted, items)
+    within = frozenset(set(variables) - counted) if distinct else frozenset[Slot]()
+    counted &= _eliminable(bound, counted, items, within)
     found = []
     for slots in components([item_slots(bound, x) & counted for x in items], counted):
         mine = [x for x in items if item_slots(bound, x) & slots]
@@ -147,8 +150,8 @@ def _shown(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot]) 
     return found
 
 
-def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item]) -> set[Slot]:
-    """Return the slots that can be summed out so that what is left is no larger than some literal's tuples.
+def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item], within: frozenset[Slot]) -> set[Slot]:
+    """Return the slots that can be summed out so that what is left is no larger than some literal's tuples, or has slots `within` alone.
 
     A slot that no fact binds would be enumerated over its whole domain, so it is summed out in any case.
     """
@@ -166,7 +169,9 @@ def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item]) ->
         best: tuple[int, Slot] | None = None
         for slot in sorted(left):
             others = set[Slot]().union(*(e for e in edges if slot in e)) - {slot}
-            small = len(others) <= 1 or slot not in bound_by_facts or any(others <= e for e in closed)
+            small = (
+                len(others) <= 1 or slot not in bound_by_facts or others <= within or any(others <= e for e in closed)
+            )
             small = small or (slot in subtracted and any(others <= e for e in full))
             if small and (best is None or (len(others), slot) < best):
                 best = (len(others), slot)

@@ -104,7 +104,7 @@ def test_the_help_loads_no_learner() -> None:
     assert "--help-all" in done.stdout
 
 
-@pytest.mark.parametrize("learner", [word for word in LEARNERS if word != "ilp"])
+@pytest.mark.parametrize("learner", [word for word in LEARNERS if word not in ("ilp", "resolwe")])
 def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES.get(learner, []), "--json"))
     assert done.code == 0, done.err

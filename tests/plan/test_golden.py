@@ -28,6 +28,7 @@ from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
+from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, World
@@ -92,6 +93,9 @@ CASES = {
     "flips_apart": ("flips", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
     "flips_rows_apart": ("flips", PEOPLE, "1 Cancer(x) v (Friends(y, Anna) <=> Friends(z, Bob))"),
     "flips_enumerated": ("flips", PEOPLE, "1 Smokes(w) => Cancer(x) v Cancer(y) v Cancer(z) v Cancer(w)"),
+    "joint_chain": ("joint", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) ^ Cancer(z)"),
+    "joint_apart": ("joint", PEOPLE, "1 Friends(x, y) ^ Cancer(x) ^ Cancer(z)"),
+    "joint_template": ("joint", CITATIONS, "Token(+w, p, c) ^ Next(p, q) ^ InField(c, +f, p) ^ InField(c, +f, q)"),
     "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
 }
 
@@ -138,6 +142,8 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return expand(template.instances[0], layout, plus=template.feature.plus)
         case "count":
             return count_violated(bound, OBSERVED)
+        case "joint":
+            return joint_counts(bound)
         case "total":
             return count_groundings(bound)
         case "factors":

@@ -1,0 +1,175 @@
+"""What resolwe is given of a database: subgraphs in windows that are not grounded, candidates held against them, and a run that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.catalog.choices import Choices
+from sqlrl.database.provenance import keep_learned_from
+from sqlrl.database.runs import LearnedModel, Run, RunKey
+from sqlrl.database.session import Session
+from sqlrl.ground.candidates import CandidateProgram, JointCounts
+from sqlrl.ground.network import IntArray
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import FIRST, ExampleWindow, Windows, ungrounded
+from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, Ordering
+from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_rule
+from sqlrl.logic.rules import Rule
+from sqlrl.logic.terms import Atom, Literal, Variable
+
+WEIGHTS = "weights"
+"""What the state of a run calls the run that learns its weights."""
+
+
+class CandidateStream:
+    """Windows of subgraphs with candidates held against them; see `sqlrl.structure.resolwe.protocols.SelectionSession`.
+
+    The rules of `model` come before those that are chosen; `examples` (int64) are the subgraphs that choose, in order, `size` of them in a
+    window.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        held: CandidateProgram,
+        session: Session,
+        model: Model,
+        examples: IntArray,
+        size: int | None,
+    ) -> None:
+        self._program, self._held, self._records = program, held, session.records
+        self._model, self._examples = model, examples
+        self._windows: Windows[ExampleWindow] = Windows(
+            Extent(program), [examples], FIRST if size is None else size, ground=ungrounded
+        )
+        self.run = Run(session.records)
+        self.shapes = held.shapes
+        self._statements = 0
+
+    @property
+    def statements(self) -> int:
+        """How many queries have counted labels so far."""
+        return self._held.statements
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    def windows(self, done: int) -> Iterator[IntArray]:
+        """Yield the subgraphs of each window after the first ones."""
+        for _, window in self._windows.after(done):
+            yield window.examples
+
+    def count(self, window: IntArray) -> JointCounts:
+        """Count the labels that candidates select in the subgraphs of a window."""
+        with self._program.only(window) as chosen:
+            return self._held.counts(chosen)
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun."""
+        number = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+        keep_learned_from(self._records, self._program, self._examples, number)
+        return number
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
+        """Go on with a run that was saved."""
+        checkpoint, _ = self.run.resume(run, self._key(learner, parameters))
+        return {**checkpoint.arrays, "windows": np.array(checkpoint.windows)}
+
+    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
+        """Keep the counts after a window."""
+        none = STEP_SCHEMA.empty_table()
+        arrays = {"n": counts.n, "groundings": counts.groundings}
+        with self._records.together():
+            self.run.save(Checkpoint(windows, arrays, none, none.slice(0, 0), seconds), {})
+            self._records.clear("joint_count", self.run.begun())
+            self._records.append("joint_count", self.run.begun(), _count_rows(counts))
+
+    def learning(self, run: int) -> None:
+        """Keep which run learns the weights."""
+        self._records.save_state(self.run.begun(), {WEIGHTS: np.array(run, dtype=np.int64)})
+
+    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
+        """Keep the model with what was found of formulations, and end the run."""
+        learned = LearnedModel(model, _clause_rows(model), _NO_SHAPES)
+        self.run.finish(learned, {"formulation": formulations}, origin="Resolwe", seconds=seconds)
+
+    def ending(self) -> AbstractContextManager[None]:
+        """Record that an error or Ctrl-C has ended the run."""
+        return self.run.ending()
+
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return RunKey(learner, parameters, self._model, self._examples)
+
+
+@contextmanager
+def selection(
+    session: Session, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
+) -> Iterator[CandidateStream]:
+    """Hold candidates against data while the context is open; see `sqlrl.structure.resolwe.protocols.SelectionData`."""
+    session.catalog.store.check_writable()
+    known = _known(model, candidates)
+    with (
+        session.verb(),
+        session.console.progress("choosing structure"),
+        session.program(known, training=True, choices=Choices(query=sorted(_targets_of(candidates)))) as program,
+        CandidateProgram(program.engine, program.public_layout, candidates) as held,
+    ):
+        yield CandidateStream(program, held, session, model, examples, order["size"])
+
+
+def targets(session: Session, model: Model) -> frozenset[str]:
+    """Return the predicates of a model that are to be predicted: those that it names, and those that have labels."""
+    labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
+    return model.query | (labelled & set(model.predicates))
+
+
+def _targets_of(candidates: Sequence[Candidate]) -> set[str]:
+    return {x.predicate for each in candidates for x in each.enforcer}
+
+
+def _known(model: Model, candidates: Sequence[Candidate]) -> Model:
+    """Return the declarations with a rule for each predicate of the candidates, so that the data are bound with all of them."""
+    names = dict.fromkeys(
+        x.predicate for each in candidates for x in (*each.selector, *each.enforcer) if isinstance(x, Literal)
+    )
+    atoms = [Atom(name, tuple(Variable(f"x{i}") for i in range(len(model.predicates[name].types)))) for name in names]
+    return model.with_rules(tuple(Rule(atom, 0.0) for atom in atoms))
+
+
+def _count_rows(counts: JointCounts) -> pa.Table:
+    """Return counts as rows of `sqlrl.joint_count`; patterns that nothing has are left out."""
+    candidate, pattern = np.nonzero(counts.n)
+    return pa.table(
+        {
+            "candidate": candidate.astype(np.int64),
+            "pattern": pattern.astype(np.int32),
+            "n": counts.n[candidate, pattern],
+            "groundings": counts.groundings[candidate, pattern],
+        }
+    )
+
+
+_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
+"""Shapes are kept by the run that learns the weights."""
+
+
+def _clause_rows(model: Model) -> pa.Table:
+    """Return the rules of a model as rows of `sqlrl.clause`."""
+    places = range(len(model.rules))
+    return pa.table(
+        {
+            "clause": pa.array(places, pa.int64()),
+            "text": pa.array([format_rule(rule) for rule in model.rules], pa.string()),
+            "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+            "rule": pa.array(places, pa.int32()),
+        }
+    )

@@ -1,0 +1,78 @@
+"""Joint truth of the open literals of a clause: for each pattern of truth values how many tuples of atoms have it, where the evidence selects them.
+
+The clause is the negation of a conjunction of evidence and query literals. Its closed literals are false for the groundings that the evidence
+*selects*; the atoms of its open literals there are what is looked at. Only whether some grounding of the other variables is selected counts,
+and how many there are is summed beside it, aggregated before anything is joined (`plan.multiplicity`).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
+from sqlrl.logic.shapes import Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.counted_variables import counted_parts, item_slots, without_parts
+from sqlrl.plan.grounding import clause_body, open_literals
+from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.slots import BoundShape
+
+
+def joint_counts(whole: BoundShape, examples: TableName | None = None) -> exp.Select:
+    """Plan the joint counts of a shape: rows `clause` (if it has parameters), `pattern`, `n`, `groundings`.
+
+    Bit i of `pattern` is the label of the atom of the i-th open literal, in the shape's order, whatever its sign. `n` counts distinct tuples
+    of atoms that are query atoms with a label, all different; `groundings` the selected groundings that they have. Patterns that no tuple has
+    have no row. `examples` are as for `plan.grounding.ground`.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+    >>> from sqlrl.plan.sample_layout import people
+    >>> from sqlrl.plan.slots import bind
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
+    >>> query = joint_counts(bind(Shape(("person",) * 2, (), literals), people()))
+    >>> query.named_selects
+    ['pattern', 'n', 'groundings']
+    """
+    parameters = whole.parameters
+    body = Body(whole)
+    parts = counted_parts(whole, whole.variables, distinct=True)
+    counted = Multiplicity(whole, body, parts, examples)
+    bound = without_parts(whole, parts)
+    open_ = open_literals(bound)
+    aliases, _ = clause_body(bound, body, examples, undecided=True, counted=counted)
+    for alias in aliases:
+        body.where(exp.Not(this=exp.Is(this=column("truth", alias), expression=exp.null())))
+    for (one, left), (other, right) in combinations(list(zip(open_, aliases, strict=True)), 2):
+        if one.predicate == other.predicate:
+            body.where(exp.NEQ(this=column("atom", left), expression=column("atom", right)))
+    shown = [named(column("clause", "p"), "clause")] if parameters is not None else []
+    pattern = named(_pattern(aliases), "pattern")
+    groundings = exp.Sum(this=counted.value(wide=True))
+    of_atoms = frozenset[Slot]().union(*(item_slots(bound, x) for x in open_))
+    if {slot for slot in whole.variables if slot not in counted.slots} <= of_atoms:
+        # All other variables were aggregated before the join, so that a tuple has one row.
+        query = body.select([*shown, pattern, named(star_count(), "n"), named(groundings, "groundings")])
+        return query.group_by(*(x.this.copy() for x in (*shown, pattern)))
+    keys = [*shown, *(named(column("atom", alias), f"l{i}") for i, alias in enumerate(aliases)), pattern]
+    tuples = body.select([*keys, named(groundings, "groundings")]).group_by(*(key.this.copy() for key in keys))
+    found = [column(key.alias, "t") for key in (*shown, pattern)]
+    count = exp.select(*found, named(star_count(), "n"), named(exp.Sum(this=column("groundings", "t")), "groundings"))
+    return count.from_(subquery(tuples, "t")).group_by(*(key.copy() for key in found))
+
+
+def _pattern(aliases: list[str]) -> exp.Expression:
+    """Return the number whose bits are the labels of atoms."""
+    bits: list[exp.Expression] = [
+        exp.Mul(this=cast(column("truth", alias), "BIGINT"), expression=integer(1 << i))
+        for i, alias in enumerate(aliases)
+    ]
+    total = bits[0] if bits else integer(0)
+    for bit in bits[1:]:
+        total = exp.Add(this=total, expression=bit)
+    return total

@@ -1,0 +1,1 @@
+"""resolwe: choosing structure from streaming relational data."""

@@ -1,0 +1,625 @@
+"""resolwe as an estimator over a database: the first subgraphs of a stream choose structure, the rest learn its weights."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl import markup
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
+from sqlrl.ground.candidates import JointCounts
+from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
+from sqlrl.learn.additive import ContrastiveDivergence
+from sqlrl.learn.fitted import Configured, call
+from sqlrl.learn.online import OnlineEstimator
+from sqlrl.learn.parameters import (
+    Above,
+    AtLeast,
+    Option,
+    Whole,
+    check_callback,
+    check_database,
+    check_flag,
+    check_integer,
+    check_parameters,
+)
+from sqlrl.learn.protocols import Ordering
+from sqlrl.learn.protocols import Progress as WindowProgress
+from sqlrl.learn.settings import RUN, InOrder, Seed
+from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.grammar import Grammar
+from sqlrl.logic.grammar_parser import read_grammar
+from sqlrl.logic.limits import MOST_CANDIDATES
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.rules import Rule
+from sqlrl.logic.terms import And, Atom, Equal, EqualityLiteral, Exist, Formula, Literal, Not, Variable, terms_in
+from sqlrl.progress import Stage
+from sqlrl.report import Table
+from sqlrl.slips import no_name
+from sqlrl.structure.resolwe.protocols import FORMULATION_SCHEMA, SelectionDatabase, SelectionSession
+from sqlrl.structure.resolwe.selection import CONJUNCTION, Criteria, Default, Formulations, formulations
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+STRUCTURE = "Structure (--learner resolwe)"
+SHOWN = 10
+"""How many formulations a notebook shows."""
+
+_PROBABILITY = "it is a probability"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How far the choice of structure is, after each window: subgraphs counted of those that choose, and the queries so far."""
+
+    window: int
+    windows: int
+    subgraphs: int
+    statements: int
+    run: int
+
+
+OnWindow = Callable[[Counted | WindowProgress], None]
+"""What is called after each window, of either stage."""
+
+
+class Resolwe(Configured):
+    r"""Chooses structure from a stream of subgraphs, and learns its weights: resolwe.
+
+    Templates say what formulas there may be. The first subgraphs of the stream count, for each of them, how often its query literals have
+    which labels where its evidence holds; formulations whose probability is high are kept; the rest of the stream learns their weights.
+
+    Parameters
+    ----------
+    templates : Grammar or path
+        `sqlrl.parse_grammar`, or a file for `sqlrl.read_grammar`.
+    threshold : float
+        The least probability of a formulation that is kept.
+    min_support : int
+        The least number of selected groundings that it is a share of.
+    confidence : float
+        Of the lower bound of the probability (Wilson's), which must reach the threshold; at 0.5 that is the probability itself, as in the paper.
+    top : int, optional
+        The most formulations that are kept, the most probable ones; None for all.
+    once : bool
+        Quantify the variables that only the evidence of a formulation has, so that each tuple of query atoms counts once in its n, as it does
+        where structure is chosen. Without it n counts all groundings of the evidence, as in the paper: hundreds of thousands where evidence
+        is a chain, of which learning rates must be as small.
+    default : {"sparse", "estimated"}
+        What the labels are like where nothing selects: mostly false, as the paper assumes; or as they are counted. Then formulations of
+        low probability are kept, too, where they differ from that.
+    significance : float
+        How unlikely the labels may be by chance under the estimated default.
+    select : float or int
+        How many subgraphs choose: a share of them, or a number. The rest learn weights.
+    weights : estimator, optional
+        An online learner of weights; contrastive divergence by default, as in the paper.
+    max_candidates : int
+        The most candidates that the templates may have.
+    window : int, optional
+        Subgraphs that are counted together; 512 by default.
+    order : {"file", "shuffle"}
+        Order of the stream.
+    random_state : int, optional
+        Seed of that order and, by default, of the learner of weights; None is 0.
+
+    Attributes
+    ----------
+    model_ : Model
+        The rules of the model that was given, a unit clause of each target, and the formulations that were kept, with weights.
+    formulations_ : Table
+        All formulations with support, probability and, where they were dropped, the reason; `sqlrl.formulation` has them too.
+    candidates_ : tuple of Candidate
+    weights_ : estimator
+        The fitted learner of weights.
+    n_statements_ : int
+        How many queries counted labels.
+    seconds_ : dict of str to float
+        Wall time of `expanding`, `selecting` and `weights`.
+    run_ : int
+        The run's number in `sqlrl.run`; the learner of weights has one of its own.
+
+    Notes
+    -----
+    Source: "Structure Selection from Streaming Relational Data" (resolwe), section 3 and Algorithm 1. What it leaves open, and how formulations
+    are judged, is in `sqlrl.structure.resolwe.selection`. The paper's step 1 needs no data here, since templates make the candidates.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> pages = [(f"d{i}", word) for i in range(40) for word in (("sql", "join") if i % 2 else ("cat", "dog"))]
+    >>> db.load("Word", pages, types=["doc", "word"], example="doc")
+    >>> db.load("Tech", [(f"d{i}",) for i in range(40) if i % 2], types=["doc"], target=True)
+    >>> templates = sqlrl.parse_grammar('TOPIC(d) = {Word(d, "sql"), Word(d, "cat")}\nTOPIC(d) ^ Tech(d)')
+    >>> fit = Resolwe(templates, min_support=5).fit(db, sqlrl.parse_mln("Word(doc, word)\nTech(doc)"))
+    >>> fit.formulations_.to_arrow().select(["formula", "probability", "kept"]).to_pylist()
+    [{'formula': 'Word(d, "sql") ^ Tech(d)', 'probability': 1.0, 'kept': True}, {'formula': 'Word(d, "cat") ^ Tech(d)', 'probability': 0.0, 'kept': False}]
+    """
+
+    model_: Model
+    formulations_: Table
+    candidates_: tuple[Candidate, ...]
+    weights_: Any
+    n_statements_: int
+    seconds_: dict[str, float]
+    run_: int
+
+    word = "resolwe"
+
+    def __init__(
+        self,
+        templates: Annotated[
+            Grammar | str | Path,
+            Option("file of templates, with symbols and their expansions", value="FILE", panel=STRUCTURE),
+        ],
+        *,
+        threshold: Annotated[
+            float, AtLeast(0.0, _PROBABILITY), Option("the least probability of what is kept", panel=STRUCTURE)
+        ] = 0.5,
+        min_support: Annotated[
+            int, Whole(0), Option("the least number of groundings that it is a share of", panel=STRUCTURE)
+        ] = 10,
+        confidence: Annotated[
+            float,
+            AtLeast(0.5, "0.5 takes the probability itself"),
+            Option("of the bound that must reach the threshold; 0.5 is the probability itself", panel=STRUCTURE),
+        ] = 0.95,
+        top: Annotated[int | None, Whole(1), Option("the most formulations that are kept", panel=STRUCTURE)] = None,
+        once: Annotated[
+            bool,
+            Option(
+                "count every grounding of the evidence in n, as the paper does",
+                name="--every-grounding",
+                panel=STRUCTURE,
+            ),
+        ] = True,
+        default: Annotated[
+            Default, Option("labels where nothing selects: mostly false, or as they are counted", panel=STRUCTURE)
+        ] = "sparse",
+        significance: Annotated[
+            float, Above(0.0, _PROBABILITY), Option("of the difference from an estimated default", panel=STRUCTURE)
+        ] = 0.01,
+        select: Annotated[
+            float,
+            Above(0.0, "some subgraphs must choose"),
+            Option("subgraphs that choose: a share, or a number", panel=STRUCTURE),
+        ] = 1 / 3,
+        weights: Annotated[
+            OnlineEstimator | None,
+            Option("the learner of weights, as cd(learning_rate=0.05)", panel=STRUCTURE, value="LEARNER", default="cd"),
+        ] = None,
+        max_candidates: Annotated[
+            int, Whole(1), Option("the most candidates of the templates", panel=STRUCTURE)
+        ] = MOST_CANDIDATES,
+        window: Annotated[int | None, Whole(1), Option("subgraphs that are counted together", panel=RUN)] = None,
+        order: InOrder = "file",
+        random_state: Seed = None,
+    ) -> None:
+        self.templates, self.threshold, self.min_support, self.confidence = (
+            templates,
+            threshold,
+            min_support,
+            confidence,
+        )
+        self.top, self.once, self.default, self.significance, self.select = top, once, default, significance, select
+        self.weights, self.max_candidates, self.window = weights, max_candidates, window
+        self.order, self.random_state = order, random_state
+
+    def criteria(self) -> Criteria:
+        """Return the checked criteria.
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range; the message says which.
+        """
+        check_parameters(self)
+        for name in ("threshold", "confidence", "significance"):
+            value = getattr(self, name)
+            if value > 1:
+                raise InputError(f"{name}={value!r} must be a number from 0 to 1: {_PROBABILITY}")
+        if self.confidence == 1:
+            raise InputError("confidence=1 would need infinitely many groundings: give a number below 1, such as 0.95")
+        if self.default == "estimated" and self.threshold < 0.5:
+            raise InputError(
+                f"threshold={self.threshold!r} with default='estimated' would keep every probability, since those up to 1 - threshold are kept, too: "
+                "give 0.5 or more"
+            )
+        return Criteria(self.threshold, self.min_support, self.confidence, self.top, self.default, self.significance)
+
+    def fit(
+        self,
+        db: SelectionDatabase,
+        model: Model,
+        examples: object = None,
+        *,
+        on_window: OnWindow | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> Self:
+        """Choose formulas among the candidates of the templates, and learn their weights.
+
+        Parameters
+        ----------
+        db : Database
+            The subgraphs as examples, with labels for all their query atoms.
+        model : Model
+            Its declarations; its rules stay, and learn weights with what is chosen.
+        examples : query or list of names, optional
+            The subgraphs, in the order of the stream; all by default.
+        on_window : callable, optional
+            Called after each window: with a `Counted` while structure is chosen, with the learner's `Progress` then.
+        checkpoint : bool
+            Save the run after each window, so that it can be resumed.
+        resume : int, optional
+            The number of a run that was saved and stopped: go on after its last window. What is learned is that of a run that never stopped.
+        limit : int, optional
+            The most ground clauses of one shape in a window, where weights are learned.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, there are too few subgraphs, or a run cannot be resumed.
+        ModelError
+            A template does not fit the declarations, or its predicates do not fit the data.
+
+        Warns
+        -----
+        NothingFoundWarning
+            No formulation is kept; says what stopped most of them. The model has the unit clauses then.
+        """
+        criteria, learner = self.criteria(), self._learner()
+        check_database(db)
+        check_flag("checkpoint", checkpoint)
+        check_callback("on_window", on_window)
+        if resume is not None:
+            check_integer("resume", resume, 1)
+        start = time.perf_counter()
+        grammar, data = self._grammar(), db.learning
+        targets = data.targets(model)
+        candidates = grammar.expand(model, targets, limit=self.max_candidates)
+        _check_signs(candidates)
+        if not candidates:
+            raise InputError("the templates have no candidate: there is nothing to choose from")
+        seconds = {"expanding": time.perf_counter() - start}
+        order: Ordering = {
+            "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
+        }  # fmt: skip
+        ids = data.ordered(examples, order)
+        first, rest = self._divided(ids)
+        defaults = _defaults(candidates) if criteria.default == "estimated" else []
+        recorded = {**self._recorded(), "templates": str(grammar)}
+        saving, inner = checkpoint or resume is not None, None
+        with data.selection(model, [*candidates, *defaults], first, order) as session, session.ending():
+            if resume is None:
+                run, state = session.begin(type(self).__name__, recorded, order["seed"]), None
+            else:
+                run, state = resume, session.resume(resume, type(self).__name__, recorded)
+                inner = int(state["weights"]) if "weights" in state else None
+            counts = self._counted(session, [*candidates, *defaults], state, seconds, run, on_window)
+            statements = session.statements
+        kept = formulations(
+            counts.n[: len(candidates)],
+            [[x.positive for x in each.enforcer] for each in candidates],
+            criteria,
+            counts.n[len(candidates) :][_default_of(candidates)] if defaults else None,
+        )
+        chosen = [
+            _formula(candidates[c], i, once=self.once)
+            for c, i in zip(kept.candidate.tolist(), kept.literal.tolist(), strict=True)
+        ]
+        rows = _rows(kept, candidates, chosen)
+        rules = [Rule(formula) for formula, keep in zip(chosen, kept.kept.tolist(), strict=True) if keep]
+        structure = _structured(model, targets, rules)
+        with session.ending():
+            start = time.perf_counter()
+            self._learn(db, learner, structure, data.names(rest), session, inner, limit, on_window, saving=saving)
+            seconds["weights"] = time.perf_counter() - start
+            session.finish(learner.model_, rows, seconds)
+        self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), tuple(candidates)
+        self.weights_, self.n_statements_, self.seconds_, self.run_ = learner, statements, seconds, run
+        if not rules:
+            warn(_nothing(kept), NothingFoundWarning)
+        return self
+
+    # ---- its parts -----------------------------------------------------------------------------------------
+
+    def _counted(
+        self,
+        session: SelectionSession,
+        candidates: Sequence[Candidate],
+        state: Mapping[str, Any] | None,
+        seconds: dict[str, float],
+        run: int,
+        on_window: OnWindow | None,
+    ) -> JointCounts:
+        """Count the labels that all candidates select, window by window."""
+        start, done = time.perf_counter(), 0 if state is None else int(state["windows"])
+        counts = JointCounts.none(candidates) if state is None else JointCounts(state["n"], state["groundings"])
+        with Stage("counting labels of candidates", len(session), even=True) as stage:
+            stage.advance(done)
+            subgraphs = 0
+            for window in session.windows(done):
+                counts = counts + session.count(window)
+                done, subgraphs = done + 1, subgraphs + len(window)
+                seconds["selecting"] = time.perf_counter() - start
+                session.save(done, counts, seconds)
+                stage.advance(
+                    1,
+                    note=f"{counted(len(candidates), 'candidate')}, {counted(session.statements, 'query', 'queries')}",
+                )
+                if on_window is not None:
+                    on_window(Counted(done, len(session), subgraphs, session.statements, run))
+        seconds.setdefault("selecting", 0.0)
+        return counts
+
+    def _learn(
+        self,
+        db: SelectionDatabase,
+        learner: OnlineEstimator,
+        structure: Model,
+        examples: list[str],
+        session: SelectionSession,
+        inner: int | None,
+        limit: int | None,
+        on_window: OnWindow | None,
+        *,
+        saving: bool,
+    ) -> None:
+        """Learn weights on the rest of the stream; a run that is resumed goes on with that of its weights, if it had begun."""
+        known = inner
+
+        def after(progress: WindowProgress) -> None:
+            """Keep which run learns the weights, once it has saved something."""
+            nonlocal known
+            if saving and known != progress.run:
+                session.learning(progress.run)
+                known = progress.run
+            if on_window is not None:
+                on_window(progress)
+
+        learner.fit(db, structure, examples, on_window=after, checkpoint=saving, resume=inner, limit=limit)
+
+    def _grammar(self) -> Grammar:
+        if isinstance(self.templates, Grammar):
+            return self.templates
+        if isinstance(self.templates, str | Path):
+            return read_grammar(self.templates)
+        raise InputError(
+            f"templates={self.templates!r}: give what sqlrl.parse_grammar returns, or the path of a file with templates"
+        )
+
+    def _learner(self) -> OnlineEstimator:
+        """Return the learner of weights: a copy, that stays as it was given."""
+        given: object = self.weights
+        if given is None:
+            return ContrastiveDivergence(random_state=self.random_state)
+        if not isinstance(given, OnlineEstimator):
+            kind = given.__name__ if isinstance(given, type) else type(given).__name__
+            raise InputError(
+                f"weights must be an online learner, such as sqlrl.ContrastiveDivergence() or sqlrl.AdaGrad(), not {kind}"
+            )
+        if given.word == "osl":
+            raise InputError(
+                "weights must be a learner of weights, and OSL looks for clauses, too: give sqlrl.AdaGrad(), whose updates it has"
+            )
+        return type(given)(**given.get_params(deep=False))
+
+    def _divided(self, ids: IntArray) -> tuple[IntArray, IntArray]:
+        """Divide the stream into the subgraphs that choose and those that learn weights."""
+        whole = isinstance(self.select, int | np.integer) or self.select >= 1
+        if whole and float(self.select) != int(self.select):
+            raise InputError(f"select={self.select!r} is neither a share below 1 nor a number of subgraphs")
+        size = int(self.select) if whole else math.ceil(self.select * len(ids))
+        if not 0 < size < len(ids):
+            raise InputError(
+                f"select={self.select!r} of {counted(len(ids), 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
+                "each stage needs one at least; load data in examples (example=), or give other examples="
+            )
+        return ids[:size], ids[size:]
+
+    def _recorded(self) -> dict[str, object]:
+        """Return the parameters as they are kept with a run."""
+        found = {name: value for name, value in self.get_params(deep=False).items() if name != "templates"}
+        found["weights"] = repr(self._learner()).split("\n")[0]
+        return found
+
+    # ---- showing -------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The learned model; the same as `model_`."""
+        return self.model_
+
+    def clauses(self) -> Table:
+        """Return the clauses of the learned model with their weights, the strongest first.
+
+        Returns
+        -------
+        Table
+            As that of the learner of weights.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        found: Table = self.weights_.clauses()
+        return found
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what was learned, in words; nothing before `fit`."""
+        if "model_" not in vars(self):
+            return []
+        kept = sum(map(bool, self.formulations_["kept"]))
+        return [
+            (
+                "structure",
+                f"{kept:,} of {counted(len(self.formulations_), 'formulation')} kept, {counted(len(self.candidates_), 'candidate')}",
+            ),
+            ("counting", counted(self.n_statements_, "query", "queries")),
+            ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
+        ]
+
+    def __repr__(self) -> str:
+        """Return the constructor call, parameters with default values left out, and below it what was learned."""
+        return "\n".join([call(self), *(f"  {name:<12}{value}" for name, value in self.facts())])
+
+    def _repr_html_(self) -> str:
+        if not self.facts():
+            return markup.preformatted(call(self))
+        learner: str = self.weights_._repr_html_()
+        return markup.preformatted(call(self)) + markup.pairs(self.facts()) + self.formulations_._repr_html_() + learner
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for attributes that are not there.
+        if name == "model":
+            name = "model_"
+        if name in Resolwe.__annotations__:
+            raise NotFittedError(f"this Resolwe has no {name} yet: call fit(db, model) first")
+        raise no_name(type(self).__name__, name, "estimator", [*dir(Resolwe), *Resolwe.__annotations__])
+
+
+# ---- from candidates to rules ------------------------------------------------------------------------
+
+
+def _formula(candidate: Candidate, implied: int, *, once: bool) -> Formula:
+    """Return a formulation as a conjunction; that of an implication negates what is implied.
+
+    With `once` the variables that only the evidence has are quantified: a tuple of query atoms counts once, as where structure is chosen.
+    """
+    parts = _quantified(candidate) if once else [_part(x) for x in candidate.selector]
+    several = len(candidate.enforcer) > 1
+    for i, literal in enumerate(candidate.enforcer):
+        atom = Atom(literal.predicate, literal.terms)
+        positive = i != implied if several else literal.positive
+        parts.append(atom if positive else Not(atom))
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _quantified(candidate: Candidate) -> list[Formula]:
+    """Return the evidence with a quantifier around what shares variables that no query literal has."""
+    outside = {t.name for x in candidate.enforcer for t in x.terms if isinstance(t, Variable)}
+    groups: list[tuple[set[str], list[int]]] = []
+    for i, literal in enumerate(candidate.selector):
+        names = {t.name for t in terms_in(literal) if isinstance(t, Variable)} - outside
+        tied = [group for group in groups if group[0] & names]
+        merged = (names.union(*(g[0] for g in tied)), sorted([i, *(k for g in tied for k in g[1])]))
+        groups = [group for group in groups if group not in tied] + [merged]
+    parts: list[Formula] = []
+    for names, places in sorted(groups, key=lambda group: group[1]):
+        inside = [_part(candidate.selector[i]) for i in places]
+        body = inside[0] if len(inside) == 1 else And(tuple(inside))
+        ordered = tuple(name for name, _ in candidate.variables if name in names)
+        parts.append(Exist(ordered, body) if ordered else body)
+    return parts
+
+
+def _part(literal: Literal | EqualityLiteral) -> Formula:
+    found: Formula = (
+        Equal(literal.left, literal.right)
+        if isinstance(literal, EqualityLiteral)
+        else Atom(literal.predicate, literal.terms)
+    )
+    return found if literal.positive else Not(found)
+
+
+def _rows(found: Formulations, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> pa.Table:
+    """Return formulations as rows of `FORMULATION_SCHEMA`."""
+    columns: list[Any] = [
+        found.candidate, [candidates[c].template for c in found.candidate.tolist()], list(map(format_formula, formulas)),
+        [None if i == CONJUNCTION else i for i in found.literal.tolist()], found.support, found.matched,
+        *([None if math.isnan(x) else x for x in values.tolist()] for values in (found.probability, found.bound, found.g2, found.p_value)),
+        found.kept, found.reason,
+    ]  # fmt: skip
+    arrays = [pa.array(x, field.type) for x, field in zip(columns, FORMULATION_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=FORMULATION_SCHEMA)
+
+
+def _structured(model: Model, targets: Iterable[str], rules: Sequence[Rule]) -> Model:
+    """Return the model with a unit clause of each target, unless it has one, and with the rules that were chosen."""
+    known = {rule.formula for rule in model.rules}
+    units = []
+    for name in sorted(targets):
+        unit = Atom(name, tuple(Variable(f"x{i}") for i in range(len(model.predicates[name].types))))
+        if not any(_is_of_all(rule.formula, name) for rule in model.rules):
+            units.append(Rule(unit))
+    return model.with_rules((*model.rules, *units, *(rule for rule in rules if rule.formula not in known)))
+
+
+def _is_of_all(formula: Formula, name: str) -> bool:
+    """Tell whether a formula is an atom of a predicate without constants, whose variables differ."""
+    if not isinstance(formula, Atom) or formula.predicate != name:
+        return False
+    names = {term.name for term in formula.terms if isinstance(term, Variable)}
+    return len(names) == len(formula.terms)
+
+
+def _check_signs(candidates: Sequence[Candidate]) -> None:
+    """Refuse signs where they say nothing."""
+    for each in candidates:
+        if len(each.enforcer) > 1 and not all(x.positive for x in each.enforcer):
+            raise UnsupportedError(
+                f"{each.template}: of several literals of targets the signs are found from the data: write them without !"
+            )
+
+
+def _defaults(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return a candidate without a selector for each kind of query literals, in order of first appearance."""
+    return list({_kind(each): _alone(each) for each in candidates}.values())
+
+
+def _default_of(candidates: Sequence[Candidate]) -> list[int]:
+    """Return the place of each candidate's kind among `_defaults`."""
+    places = {kind: i for i, kind in enumerate(dict.fromkeys(map(_kind, candidates)))}
+    return [places[_kind(each)] for each in candidates]
+
+
+def _kind(candidate: Candidate) -> tuple[object, ...]:
+    """Return what two candidates have in common whose query literals are the same but for names of variables."""
+    names: dict[object, int] = {}
+    return tuple(
+        (x.predicate, tuple(names.setdefault(t, len(names)) if isinstance(t, Variable) else t for t in x.terms))
+        for x in candidate.enforcer
+    )
+
+
+def _alone(candidate: Candidate) -> Candidate:
+    used = {t.name for x in candidate.enforcer for t in x.terms if isinstance(t, Variable)}
+    variables = tuple(v for v in candidate.variables if v[0] in used)
+    return Candidate(variables, (), candidate.enforcer, candidate.template)
+
+
+def _nothing(found: Formulations) -> str:
+    """Say what stopped most formulations where none is kept."""
+    kinds: dict[str, int] = {}
+    for reason in found.reason:
+        kind = reason.split()[0]
+        kinds[kind] = kinds.get(kind, 0) + 1
+    word = max(kinds, key=lambda kind: kinds[kind])
+    remedy = {
+        "support": "lower min_support, or let more subgraphs choose (select=)",
+        "bound": "lower threshold, or confidence, which keeps the bound of few groundings below it",
+        "probability": "lower threshold",
+        "no": "raise significance",
+    }.get(word, "change the templates")
+    first = next(reason for reason in found.reason if reason.split()[0] == word)
+    return (
+        f"none of {counted(len(found.reason), 'formulation')} is kept: {kinds[word]:,} for a reason such as {first!r}; {remedy}. The model has the unit "
+        "clauses of its targets alone"
+    )

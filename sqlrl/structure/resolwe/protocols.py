@@ -1,0 +1,117 @@
+"""What resolwe asks of a database: subgraphs in windows, the labels that candidates select in them, and a run that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.ground.candidates import JointCounts
+from sqlrl.ground.network import IntArray
+from sqlrl.learn.protocols import Ordering, TrainingDatabase
+from sqlrl.logic.candidates import Candidate
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model
+
+FORMULATION_SCHEMA = pa.schema(
+    [
+        ("candidate", pa.int64()),
+        ("template", pa.string()),
+        ("formula", pa.string()),
+        ("implied", pa.int32()),
+        ("support", pa.int64()),
+        ("matched", pa.int64()),
+        ("probability", pa.float64()),
+        ("bound", pa.float64()),
+        ("g2", pa.float64()),
+        ("p_value", pa.float64()),
+        ("kept", pa.bool_()),
+        ("reason", pa.string()),
+    ]
+)
+"""Formulations as `sqlrl.formulation` keeps them, but for the run."""
+
+
+class SelectionSession(Protocol):
+    """The subgraphs that choose structure, held against candidates, and a run that is kept."""
+
+    @property
+    def statements(self) -> int:
+        """How many queries have counted labels so far, in this process."""
+        ...
+
+    @property
+    def shapes(self) -> int:
+        """How many queries count all candidates in a window."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many windows there are."""
+        ...
+
+    def windows(self, done: int) -> Iterator[IntArray]:
+        """Yield the subgraphs of each window after the first `done`, by their ids."""
+        ...
+
+    def count(self, window: IntArray) -> JointCounts:
+        """Count the labels that each candidate selects in the subgraphs of a window."""
+        ...
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number."""
+        ...
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
+        """Go on with a run that was saved; return what it saved: `windows`, counts, and the run that learns weights if there is one."""
+        ...
+
+    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
+        """Keep the counts after a window, where SQL can read them, in place of those before."""
+        ...
+
+    def learning(self, run: int) -> None:
+        """Keep which run learns the weights."""
+        ...
+
+    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
+        """Keep the model with what was found of formulations (`FORMULATION_SCHEMA`), and end the run, all or nothing."""
+        ...
+
+    def ending(self) -> AbstractContextManager[None]:
+        """Record that an error or Ctrl-C has ended the run; say how to go on, if it is saved."""
+        ...
+
+
+class SelectionData(Protocol):
+    """Data that structure is chosen from."""
+
+    def targets(self, model: Model) -> frozenset[str]:
+        """Return the predicates of a model that are to be predicted."""
+        ...
+
+    def selection(
+        self, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
+    ) -> AbstractContextManager[SelectionSession]:
+        """Hold candidates against data while the context is open; what is kept of the run can be written after that, too."""
+        ...
+
+    def ordered(self, examples: object, order: Ordering) -> IntArray:
+        """Return the ids of examples in the order of the stream."""
+        ...
+
+    def names(self, examples: IntArray) -> list[str]:
+        """Return the names of examples, in their order."""
+        ...
+
+
+class SelectionDatabase(TrainingDatabase, Protocol):
+    """A database that structure is chosen from."""
+
+    @property
+    def learning(self) -> Any:
+        """The data: those of learners of weights, and `SelectionData`."""
+        ...

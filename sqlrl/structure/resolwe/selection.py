@@ -1,0 +1,234 @@
+"""Which formulations of which candidates are kept, from the counts of their labels.
+
+Source: "Structure Selection from Streaming Relational Data" (resolwe), sections 3.1 and 3.2, Algorithm 1. A candidate is a conjunction
+of a *selector* E, its evidence literals, and an *enforcer* Q of n query literals. Over the distinct groundings of Q that E selects, probabilities
+are shares.
+
+- n = 1: the conjunction E ^ Q is kept where P(q) of the literal as written, negated or not, is high.
+- n >= 2: the conjunction where P(t1 ^ ... ^ tn) is high; and for each i the implication E ^ (others) => ti where P(ti | others) is, written as the
+  conjunction E ^ (others) ^ !ti, whose weight comes out negative.
+
+What the source leaves open:
+
+- "High" is a threshold here. It must be reached by the lower end of Wilson's interval of the share, one-sided, so that a few groundings do not
+  decide (Wilson 1927); and the share must be over a least number of groundings, the *support*.
+- The paper assumes that the default distribution of Q, over all groundings, is skewed towards false ("sparse"). With "estimated" it is counted, and
+  a formulation is kept where the distribution of the selected ones differs from it significantly by the likelihood ratio G² (Dunning 1993), and its
+  probability is high, or as low as high ones are high: then its weight may be negative.
+- Literals of an enforcer of several are taken as positive, whatever their sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+
+Default = Literal["sparse", "estimated"]
+CONJUNCTION = -1
+"""The formulation that is no implication."""
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What a formulation must meet.
+
+    `threshold` is the least probability; `min_support` the least number of groundings that it is a share of; `confidence` that of the bound which
+    must reach the threshold, 0.5 for the share itself; `top` the most formulations, None for all. `default` says what the distribution of query
+    literals is where nothing selects, `significance` how unlikely it may be as that of the selected ones ("estimated" alone).
+    """
+
+    threshold: float = 0.5
+    min_support: int = 10
+    confidence: float = 0.95
+    top: int | None = None
+    default: Default = "sparse"
+    significance: float = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Formulations:
+    """The formulations of m candidates with what was found of each; arrays of shape (k,), by candidate and then by literal.
+
+    Parameters
+    ----------
+    candidate : int64 array
+        Place of the candidate.
+    literal : int64 array
+        The query literal that the others imply, -1 for the conjunction.
+    support, matched : int64 array
+        Selected groundings that count, and those of them that agree.
+    bound : float array
+        The bound of the probability that the threshold is compared with; NaN where nothing is selected.
+    g2, p_value : float array
+        Of the likelihood ratio test; NaN unless the default is estimated.
+    kept : bool array
+    reason : list of str
+        Why it is not kept; empty where it is.
+    """
+
+    candidate: IntArray
+    literal: IntArray
+    support: IntArray
+    matched: IntArray
+    bound: FloatArray
+    g2: FloatArray
+    p_value: FloatArray
+    kept: BoolArray
+    reason: list[str]
+
+    @property
+    def probability(self) -> FloatArray:
+        """The share of groundings that agree; NaN where nothing is selected."""
+        return _shares(self.matched, self.support)
+
+
+def formulations(
+    n: IntArray,
+    positive: Sequence[Sequence[bool]],
+    criteria: Criteria,
+    defaults: IntArray | None = None,
+) -> Formulations:
+    """Choose among the formulations of candidates.
+
+    Parameters
+    ----------
+    n : int64 array, shape (m, 2 to the power of the most literals)
+        Counts of patterns, as `sqlrl.ground.candidates.JointCounts` has them.
+    positive : sequence of sequences of bool
+        The signs of each candidate's query literals.
+    criteria : Criteria
+    defaults : int64 array, optional
+        The same for the query literals of each candidate without a selector; needed where the default is estimated.
+
+    Returns
+    -------
+    Formulations
+
+    Examples
+    --------
+    >>> found = formulations(np.array([[2, 18], [30, 10]]), [[True], [True]], Criteria())
+    >>> found.probability.tolist(), found.bound.round(3).tolist(), found.kept.tolist()
+    ([0.9, 0.25], [0.738, 0.156], [True, False])
+    >>> found.reason
+    ['', 'bound of the probability 0.156 < 0.5']
+    """
+    rows = [row for i, signs in enumerate(positive) for row in _of_candidate(i, n[i], signs)]
+    candidate, literal, support, matched = (np.array([row[j] for row in rows], dtype=np.int64) for j in range(4))
+    shares = _shares(matched, support)
+    low, high = wilson(matched, support, criteria.confidence)
+    g2, p_value = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+    bound, reaches = low, low >= criteria.threshold
+    if criteria.default == "estimated":
+        assert defaults is not None, "they were counted"
+        tests = [
+            likelihood_ratio(n[i][: 1 << len(signs)], defaults[i][: 1 << len(signs)])
+            for i, signs in enumerate(positive)
+        ]
+        g2, p_value = (np.array([tests[i][j] for i in candidate], dtype=np.float64) for j in range(2))
+        below = shares < 0.5
+        bound = np.where(below, high, low)
+        reaches = reaches | (below & (high <= 1 - criteria.threshold))
+    enough, different = support >= criteria.min_support, np.ones(len(rows), dtype=np.bool_)
+    if criteria.default == "estimated":
+        different = p_value < criteria.significance
+    kept = enough & reaches & different
+    beyond = np.zeros(len(rows), dtype=np.bool_)
+    if criteria.top is not None:
+        strength = np.abs(bound - 0.5) if criteria.default == "estimated" else bound
+        order = np.lexsort((np.arange(len(rows)), -support, -np.where(kept, strength, -np.inf)))
+        beyond[order[criteria.top :]] = True
+        beyond &= kept
+        kept &= ~beyond
+    reason = [
+        _reason(criteria, int(s), float(b), float(p), kept=bool(k), beyond=bool(x))
+        for s, b, p, k, x in zip(support, bound, p_value, kept, beyond, strict=True)
+    ]
+    return Formulations(candidate, literal, support, matched, bound, g2, p_value, kept, reason)
+
+
+def _of_candidate(place: int, n: IntArray, positive: Sequence[bool]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the formulations of a candidate: its place, the implied literal, how many groundings count, how many agree."""
+    size = len(positive)
+    total = int(n[: 1 << size].sum())
+    if size == 1:
+        yield place, CONJUNCTION, total, int(n[1] if positive[0] else n[0])
+        return
+    every = (1 << size) - 1
+    yield place, CONJUNCTION, total, int(n[every])
+    for i in range(size):
+        yield place, i, int(n[every] + n[every ^ (1 << i)]), int(n[every])
+
+
+def _reason(criteria: Criteria, support: int, bound: float, p_value: float, *, kept: bool, beyond: bool) -> str:
+    """Say why a formulation is not kept: the first criterion that it does not meet."""
+    if kept:
+        return ""
+    if beyond:
+        return f"beyond the top {criteria.top:,}"
+    if support < criteria.min_support:
+        return f"support {support:,} < {criteria.min_support:,}"
+    if criteria.default == "estimated" and not p_value < criteria.significance:
+        return f"no different from the default, p = {p_value:.3g}"
+    what = "probability" if criteria.confidence == 0.5 else "bound of the probability"
+    if criteria.default == "estimated":
+        return f"{what} {bound:.3g} between {1 - criteria.threshold:.3g} and {criteria.threshold:.3g}"
+    return f"{what} {bound:.3g} < {criteria.threshold:.3g}"
+
+
+# ---- statistics --------------------------------------------------------------------------------------
+
+
+def wilson(matched: IntArray, support: IntArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Return the one-sided lower and upper bound of shares at a confidence; at one half both are the shares. NaN of nothing.
+
+    Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
+
+    Examples
+    --------
+    >>> low, high = wilson(np.array([9]), np.array([10]), 0.95)
+    >>> round(float(low[0]), 4), round(float(high[0]), 4)
+    (0.6523, 0.9774)
+    """
+    share = _shares(matched, support)
+    z = float(stats.norm.ppf(confidence))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = support.astype(np.float64)
+        middle = share + z * z / (2 * size)
+        spread = z * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+        whole = 1 + z * z / size
+        return (middle - spread) / whole, (middle + spread) / whole
+
+
+def likelihood_ratio(observed: IntArray, default: IntArray) -> tuple[float, float]:
+    """Return G² of counts against a default distribution, and how likely so much is by chance; NaN where nothing was observed.
+
+    Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993): twice the log of the likelihood ratio, which is
+    distributed as chi-squared with one degree of freedom less than there are patterns that occur at all.
+
+    Examples
+    --------
+    >>> g2, p = likelihood_ratio(np.array([5, 15]), np.array([50, 50]))
+    >>> round(g2, 4), round(p, 5)
+    (5.2325, 0.02217)
+    """
+    total, possible = int(observed.sum()), default > 0
+    if not total:
+        return np.nan, np.nan
+    expected = default[possible] / default.sum() * total
+    counts = observed[possible].astype(np.float64)
+    some = counts > 0
+    g2 = 2.0 * float(np.sum(counts[some] * np.log(counts[some] / expected[some])))
+    degrees = int(possible.sum()) - 1
+    return g2, float(stats.chi2.sf(g2, degrees)) if degrees else 1.0
+
+
+def _shares(matched: IntArray, support: IntArray) -> FloatArray:
+    found: npt.NDArray[np.float64] = np.full(len(support), np.nan)
+    return np.divide(matched, support, out=found, where=support > 0)

@@ -1,0 +1,285 @@
+"""resolwe over a database: planted rules are found, windows and resumed runs change nothing, and what is wrong is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sqlrl
+from sqlrl.errors import InputError, ModelError, NotFittedError, NothingFoundWarning, SqlrlError, UnsupportedError
+
+DECLARED = "Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)"
+TEMPLATES = """
+ABOUT(u) = {Old(u), Swims(u)} compounder 2
+NEAR(u, w) = {Talks, Links} extender 2
+ABOUT(u) ^ [!]Good(u)
+NEAR(u, w) ^ Good(u) ^ Good(w)
+"""
+FAST = sqlrl.AdaGrad()
+
+
+def planted(seed: int = 0, subgraphs: int = 60, users: int = 8) -> dict[str, pa.Table]:
+    """Return subgraphs in which old users are good, and good users talk with good ones; swimming and links say nothing."""
+    random = np.random.default_rng(seed)
+    rows: dict[str, list[tuple[str, ...]]] = {"Talks": [], "Links": [], "Old": [], "Swims": [], "Good": [], "Scope": []}
+    for s in range(subgraphs):
+        example, names = f"s{s:03d}", [f"u{i}" for i in range(users)]
+        good = {name for name in names if random.random() < 0.25}
+        for name in names:
+            rows["Scope"].append((example, name))
+            if name in good:
+                rows["Good"].append((example, name))
+            if random.random() < (0.7 if name in good else 0.05):
+                rows["Old"].append((example, name))
+            if random.random() < 0.4:
+                rows["Swims"].append((example, name))
+            for other in names:
+                both, some = name in good and other in good, name in good or other in good
+                if name != other and random.random() < (0.8 if both else 0.02 if some else 0.1):
+                    rows["Talks"].append((example, name, other))
+                if name != other and random.random() < 0.2:
+                    rows["Links"].append((example, name, other))
+    widths = {"Talks": 2, "Links": 2}
+    found = {}
+    for name, facts in rows.items():
+        columns = ["example", *(f"x{i}" for i in range(widths.get(name, 1)))]
+        found[name] = pa.table({c: pa.array([row[i] for row in facts], pa.string()) for i, c in enumerate(columns)})
+    return found
+
+
+def load(tables: dict[str, pa.Table], where: str | Path = ":memory:") -> sqlrl.Database:
+    db = sqlrl.connect(where, progress=False)
+    for name in ("Talks", "Links", "Old", "Swims"):
+        kinds = ["user"] * (tables[name].num_columns - 1)
+        db.load(name, tables[name], types=kinds, example="example")
+    db.load("Good", tables["Good"], types=["user"], target=True, example="example")
+    db.scope("Good", tables["Scope"])
+    return db
+
+
+MODEL = sqlrl.parse_mln(DECLARED)
+GRAMMAR = sqlrl.parse_grammar(TEMPLATES)
+
+
+@pytest.fixture(scope="module")
+def db() -> sqlrl.Database:
+    return load(planted())
+
+
+@pytest.fixture(scope="module")
+def fitted(db: sqlrl.Database) -> sqlrl.Resolwe:
+    return sqlrl.Resolwe(GRAMMAR, weights=FAST).fit(db, MODEL)
+
+
+def kept(fit: sqlrl.Resolwe) -> list[str]:
+    rows = fit.formulations_.to_arrow().to_pylist()
+    return [row["formula"] for row in rows if row["kept"]]
+
+
+def test_planted_rules_are_kept_and_decoys_are_not(fitted: sqlrl.Resolwe) -> None:
+    found = kept(fitted)
+    assert "Old(u) ^ Good(u)" in found
+    assert "Talks(u, w) ^ Good(u) ^ !Good(w)" in found
+    assert "Talks(u, w) ^ !Good(u) ^ Good(w)" in found
+    assert not any("Links" in formula for formula in found)
+    assert "Swims(u) ^ Good(u)" not in found
+
+
+def test_implications_have_negative_weights_and_conjunctions_positive_ones(fitted: sqlrl.Resolwe) -> None:
+    weights = dict(zip(fitted.clauses()["clause"], fitted.clauses()["weight"], strict=True))
+    assert weights["Old(u) ^ Good(u)"] > 0
+    assert weights["Talks(u, w) ^ Good(u) ^ !Good(w)"] < 0
+
+
+def test_probabilities_are_those_of_the_first_third(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
+    tables = planted()
+    first = {f"s{s:03d}" for s in range(20)}
+    facts = {
+        name: {row for row in zip(*table.to_pydict().values(), strict=True) if row[0] in first}
+        for name, table in tables.items()
+    }
+    row = next(
+        r for r in fitted.formulations_.to_arrow().to_pylist() if r["formula"] == "Talks(u, w) ^ Good(u) ^ !Good(w)"
+    )
+    others = [(e, u, w) for e, u, w in facts["Talks"] if (e, u) in facts["Good"]]
+    both = [(e, u, w) for e, u, w in others if (e, w) in facts["Good"]]
+    assert (row["support"], row["matched"]) == (len(others), len(both))
+    assert row["probability"] == len(both) / len(others)
+    assert row["implied"] == 1
+
+
+def test_windows_change_nothing_but_the_number_of_queries(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
+    other = sqlrl.Resolwe(GRAMMAR, weights=FAST, window=3).fit(db, MODEL)
+    assert other.formulations_.to_arrow().equals(fitted.formulations_.to_arrow())
+    assert other.model_ == fitted.model_
+    assert other.n_statements_ == 7 * fitted.n_statements_
+
+
+def test_candidates_of_one_join_pattern_share_a_query(db: sqlrl.Database) -> None:
+    def queries(text: str) -> tuple[int, int]:
+        fit = sqlrl.Resolwe(sqlrl.parse_grammar(text), weights=FAST).fit(db, MODEL)
+        return len(fit.candidates_), fit.n_statements_
+
+    few = queries("N(u, w) = {Talks, Links} extender 2\nN(u, w) ^ Good(u) ^ Good(w)")
+    many = queries(
+        "N(u, w) = {Talks, Links} extender 2\nA(u) = {Old, Swims} compounder 2\nA(u) ^ N(u, w) ^ Good(u) ^ Good(w)\nN(u, w) ^ Good(u) ^ Good(w)"
+    )
+    assert few == (6, 2)
+    assert many == (24, 6)
+
+
+def test_the_counts_can_be_read_while_structure_is_chosen(db: sqlrl.Database) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(progress: Any) -> None:
+        if hasattr(progress, "subgraphs"):
+            query = f"select sum(n) from sqlrl.joint_count where run = {progress.run} and candidate = 0"
+            seen.append((progress.window, db.sql(query).fetchall()[0][0]))
+
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, window=5).fit(db, MODEL, on_window=look)
+    assert [window for window, _ in seen] == [1, 2, 3, 4]
+    assert seen[-1][1] == fit.formulations_["support"][0]
+    assert sorted(n for _, n in seen) == [n for _, n in seen]
+
+
+class StoppedError(Exception):
+    """Stops a run."""
+
+
+@pytest.mark.parametrize("stage", ["counting", "weights"])
+def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path) -> None:
+    learner = sqlrl.ContrastiveDivergence(window=8)
+    options: dict[str, Any] = {"weights": learner, "window": 6, "order": "shuffle", "random_state": 3}
+    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(load(planted()), MODEL)
+    calls = 0
+
+    def stop(progress: Any) -> None:
+        nonlocal calls
+        calls += hasattr(progress, "subgraphs") == (stage == "counting")
+        if calls == 2:
+            raise StoppedError
+
+    with load(planted(), tmp_path / "data.duckdb") as db:
+        with pytest.raises(StoppedError) as stopped:
+            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, on_window=stop, checkpoint=True)
+        assert any("resume=1" in note for note in stopped.value.__notes__)
+    with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
+        again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, resume=1)
+        assert again.run_ == 1
+        assert str(again.model_) == str(whole.model_)
+        assert again.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
+        assert again.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
+        assert db.sql("select status from sqlrl.run where run = 1").fetchall() == [("done",)]
+        stored = db.sql("from sqlrl.formulation order by candidate, implied nulls first").to_arrow_table()
+        assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"templates": "ABOUT(u) = {Old}\nABOUT(u) ^ Good(u)"}, "cannot be resumed: it began with templates="),
+        ({"threshold": 0.7}, "cannot be resumed: it began with threshold=0.5, not threshold=0.7"),
+        ({"weights": sqlrl.MIRA()}, r"cannot be resumed: it began with weights='AdaGrad\(\)', not weights='MIRA\(\)'"),
+    ],
+)
+def test_a_run_is_resumed_as_what_it_was(change: dict[str, Any], message: str) -> None:
+    db = load(planted(subgraphs=12))
+    given: dict[str, Any] = {"templates": GRAMMAR, "weights": FAST, "window": 2}
+
+    def stop(progress: Any) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        sqlrl.Resolwe(**given).fit(db, MODEL, on_window=stop, checkpoint=True)
+    if isinstance(change.get("templates"), str):
+        change = {"templates": sqlrl.parse_grammar(change["templates"])}
+    with pytest.raises(InputError, match=message):
+        sqlrl.Resolwe(**(given | change)).fit(db, MODEL, resume=1)
+
+
+def grammar(text: str) -> Callable[[], sqlrl.Resolwe]:
+    return lambda: sqlrl.Resolwe(sqlrl.parse_grammar(text), weights=FAST)
+
+
+def with_options(**options: Any) -> Callable[[], sqlrl.Resolwe]:
+    return lambda: sqlrl.Resolwe(GRAMMAR, **{"weights": FAST, **options})
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "message"),
+    [
+        (with_options(threshold=1.5), InputError, "threshold=1.5 must be a number from 0 to 1"),
+        (with_options(threshold=-0.1), InputError, "threshold=-0.1"),
+        (with_options(confidence=1), InputError, "confidence=1 would need infinitely many"),
+        (with_options(default="estimated", threshold=0.3), InputError, "would keep every probability"),
+        (with_options(select=0), InputError, "select=0"),
+        (with_options(select=60), InputError, "select=60 of 60 subgraphs leaves none to learn weights from"),
+        (with_options(select=2.5), InputError, "neither a share below 1 nor a number"),
+        (with_options(weights=sqlrl.Likelihood()), InputError, "weights must be an online learner, .* not Likelihood"),
+        (with_options(weights=sqlrl.OSL("m.txt")), InputError, "OSL looks for clauses, too"),
+        (with_options(max_candidates=3), ModelError, "3"),
+        (lambda: sqlrl.Resolwe("no such file.txt"), SqlrlError, "no such file"),
+        (lambda: sqlrl.Resolwe(7), InputError, "templates=7: give what"),
+        (
+            grammar("N(u, w) = {Talks}\nN(u, w) ^ Good(u) ^ !Good(w)"),
+            UnsupportedError,
+            "the signs are found from the data",
+        ),
+        (grammar("N(u) = {Good}\nN(u) ^ Good(u)"), ModelError, "Good"),
+        (grammar("N(u) = {Young}\nN(u) ^ Good(u)"), ModelError, "Young"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    db: sqlrl.Database, make: Callable[[], sqlrl.Resolwe], kind: type[SqlrlError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        make().fit(db, MODEL)
+
+
+def test_where_nothing_is_kept_the_unit_clauses_stay(db: sqlrl.Database) -> None:
+    with pytest.warns(NothingFoundWarning, match=r"none of \d+ formulations is kept: .* lower threshold"):
+        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, threshold=1.0).fit(db, MODEL)
+    assert len(fit.model_.rules) == 1
+
+
+def test_rules_of_the_model_stay(db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(f"{DECLARED}\nGood(v)\nSwims(v) => Good(v)")
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST).fit(db, model)
+    texts = [str(rule.formula) for rule in fit.model_.rules[:2]]
+    assert texts == [str(rule.formula) for rule in model.rules]
+    assert sum(rule.formula == model.rules[0].formula for rule in fit.model_.rules) == 1
+
+
+def test_the_model_predicts(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
+    scores = db.evaluate(db.marginals(fitted.model_, examples=["s030", "s031", "s032"]))
+    assert scores.auc_roc > 0.8
+
+
+def test_it_says_nothing_before_fit() -> None:
+    with pytest.raises(NotFittedError, match="no formulations_ yet"):
+        sqlrl.Resolwe(GRAMMAR).formulations_  # noqa: B018
+    assert "Resolwe(" in repr(sqlrl.Resolwe(GRAMMAR, threshold=0.7))
+
+
+def test_a_formulation_counts_in_a_world_what_it_was_chosen_by(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
+    first = [f"s{s:03d}" for s in range(20)]
+    counted = db.count(fitted.model_, examples=first).to_arrow().to_pylist()
+    n = {row["text"]: row["n"] for row in counted}
+    rows = [row for row in fitted.formulations_.to_arrow().to_pylist() if row["kept"]]
+    assert sum(row["implied"] is not None for row in rows) > 1
+    for row in rows:
+        # An implication is the conjunction that contradicts it; of a pair both ways of naming its users are tuples.
+        agrees = row["matched"] if row["implied"] is None else row["support"] - row["matched"]
+        assert n[row["formula"]] == agrees
+
+
+def test_every_grounding_counts_where_that_is_asked_for(db: sqlrl.Database) -> None:
+    chain = sqlrl.parse_grammar("N(u, w) = {Talks} extender 2\nN(u, w) ^ Good(u) ^ Good(w)")
+    texts = [kept(sqlrl.Resolwe(chain, weights=FAST, once=once).fit(db, MODEL)) for once in (True, False)]
+    assert "(EXIST z Talks(u, z) ^ Talks(z, w)) ^ !Good(u) ^ Good(w)" in texts[0]
+    assert "Talks(u, z) ^ Talks(z, w) ^ !Good(u) ^ Good(w)" in texts[1]
