@@ -321,7 +321,6 @@ def _renamed(literal: Evidence, names: Mapping[str, str]) -> Evidence:
 
 
 _Choice = tuple[int, ...] | Evidence
-_Part = tuple[_Call | None, Sequence[_Choice]]
 
 
 class _Bound:

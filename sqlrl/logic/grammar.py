@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.candidates import Candidate, Listing
@@ -29,6 +29,8 @@ EXTENDER: Final = "extender"
 KINDS = (ONE, COMPOUNDER, EXTENDER)
 
 Kind = typing.Literal["one", "compounder", "extender"]
+
+_Value = TypeVar("_Value")
 
 _WIDEST = 100
 """Characters of a definition on one line; a longer one has a line for each expansion."""
@@ -267,14 +269,15 @@ class Template:
         return places[number]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Grammar:
     r"""A language of conjunctions that a learner chooses from: templates, and the symbols in them.
 
     Parameters
     ----------
-    symbols : tuple of Symbol
-    templates : tuple of Template
+    symbols : iterable of Symbol
+    templates : iterable of str or Template
+        As text or as values.
     path : str
         The file, or a name for the text. Not part of equality.
 
@@ -287,9 +290,8 @@ class Grammar:
     Examples
     --------
     >>> from sqlrl import Grammar, Symbol, parse_mln
-    >>> from sqlrl.logic.grammar import Template
     >>> near = Symbol("NEAR", ("v", "w"), ["friends", "likes(v, a) ^ likes(w, a)"])
-    >>> grammar = Grammar((near,), (Template("NEAR(v, w) ^ smokes(v) ^ smokes(w)"),))
+    >>> grammar = Grammar([near], ["NEAR(v, w) ^ smokes(v) ^ smokes(w)"])
     >>> model = parse_mln("friends(person, person)\nlikes(person, artist)\nsmokes(person)")
     >>> for candidate in grammar.expand(model, ["smokes"]):
     ...     print(candidate)
@@ -299,15 +301,18 @@ class Grammar:
 
     symbols: tuple[Symbol, ...]
     templates: tuple[Template, ...]
-    path: str = field(default="<text>", compare=False)
+    path: str = field(compare=False)
 
-    def __post_init__(self) -> None:
-        for name, kind in (("symbols", Symbol), ("templates", Template)):
-            given: object = getattr(self, name)
-            if not isinstance(given, tuple | list) or not all(isinstance(each, kind) for each in given):
-                problem = f"the {name} of a grammar are {shortened(repr(given))}: give a tuple of sqlrl.logic.grammar.{kind.__name__}"
-                raise ModelError(problem)
-            object.__setattr__(self, name, tuple(given))
+    def __init__(self, symbols: Iterable[Symbol], templates: Iterable[str | Template], path: str = "<text>") -> None:
+        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "symbols", _several(symbols, Symbol, "symbols", "sqlrl.Symbol"))
+        given: object = templates
+        if not isinstance(given, str) and isinstance(given, Iterable):
+            given = [Template(each) if isinstance(each, str) else each for each in given]
+        object.__setattr__(self, "templates", _several(given, Template, "templates", "their texts"))
+        self._check()
+
+    def _check(self) -> None:
         if not self.templates:
             raise ModelError(f"{self.path}: the grammar has no template: expected some, as CENTRE(v) ^ cFriends(v)")
         symbols: dict[str, Symbol] = {}
@@ -412,6 +417,14 @@ class Grammar:
         likes(x, a) ^ likes(z, a) ^ likes(z, a2) ^ likes(y, a2) ^ t(x) ^ t(y)
         """
         return Listing(self.symbols, self.templates, model, targets).expand(limit)
+
+
+def _several(given: object, kind: type[_Value], name: str, instead: str) -> tuple[_Value, ...]:
+    """Return what a grammar was given of a kind; an error if it is something else."""
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if found is None or not all(isinstance(each, kind) for each in found):
+        raise ModelError(f"the {name} of a grammar are {shortened(repr(given))}: give a list of {instead}")
+    return found
 
 
 def is_symbol(name: str) -> bool:

@@ -686,9 +686,7 @@ X, Y = Variable("x"), Variable("y")
 
 def test_a_grammar_made_by_hand_is_the_same_as_one_that_is_read() -> None:
     near = Symbol("NEAR", ["x", "y"], ["e", "f ^ x != y", Expansion((Literal("e", (Y, X)),))], "extender", 2)
-    grammar = Grammar(
-        (near,), (Template([Literal("NEAR", (X, Y)), BothSigns(Atom("h", (X, Y)))]), Template("r(x) ^ g(x)"))
-    )
+    grammar = Grammar((near,), (Template([Literal("NEAR", (X, Y)), BothSigns(Atom("h", (X, Y)))]), "r(x) ^ g(x)"))
     read = parse_grammar("NEAR(x, y) = {e, f(x, y) ^ x != y, e(y, x)} extender 2\nNEAR(x, y) ^ [!]h(x, y)\nr(x) ^ g(x)")
     assert grammar == read
     assert hash(grammar) == hash(read)
@@ -751,8 +749,11 @@ def test_faults_of_what_was_made_by_hand_show_its_text(symbol: Symbol, template:
         (lambda: Template([3]), "3 is no literal of a template"),
         (lambda: Template("r(\ud800)"), "has half a character"),
         (lambda: Grammar((), ()), "<text>: the grammar has no template"),
-        (lambda: Grammar((), ("r(x) ^ g(x)",)), "the templates of a grammar are ('r(x) ^ g(x)',): give a tuple of sqlrl.logic.grammar.Template"),
-        (lambda: Grammar("S", (Template("g(x)"),)), "the symbols of a grammar are 'S': give a tuple of sqlrl.logic.grammar.Symbol"),
+        (lambda: Grammar((), "r(x) ^ g(x)"), "the templates of a grammar are 'r(x) ^ g(x)': give a list of their texts"),
+        (lambda: Grammar((), [3]), "the templates of a grammar are [3]: give a list of their texts"),
+        (lambda: Grammar((), ["r(x) ^"]), "<template>:1:7: expected a literal"),
+        (lambda: Grammar("S", (Template("g(x)"),)), "the symbols of a grammar are 'S': give a list of sqlrl.Symbol"),
+        (lambda: Grammar(None, ["g(x)"]), "the symbols of a grammar are None: give a list of sqlrl.Symbol"),
         (lambda: Grammar((Symbol("S", ("x",), ["r"]), Symbol("S", ("x",), ["q"])), (Template("g(x)"),)), "S is defined already: give one of the two another name"),
     ],
 )  # fmt: skip
