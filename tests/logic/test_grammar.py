@@ -425,6 +425,12 @@ def test_the_grammar_of_lastfm_has_as_many_candidates_as_are_counted_by_hand() -
             ["p(x, A) ^ p(y, B) ^ g(x) ^ g(y)", "p(x, A) ^ p(y, A) ^ g(x) ^ g(y)"],
         ),
         ("S(x, y) = {e ^ x != y, e ^ y != x}\nS(x, y) ^ x != y ^ g(x)", ["e(x, y) ^ x != y ^ g(x)"]),
+        ("S(x) = {r ^ x = A, r ^ A = x, r ^ x != A}\nS(x) ^ g(x)", ["r(x) ^ x = A ^ g(x)", "r(x) ^ x != A ^ g(x)"]),
+        # Nothing tells x from y.
+        (
+            "S(x, y) = {e ^ e(y, x) ^ x != y, e(y, x) ^ e ^ y != x, e ^ e(y, x) ^ x = y}\nS(x, y) ^ g(x) ^ g(y)",
+            ["e(x, y) ^ e(y, x) ^ x != y ^ g(x) ^ g(y)", "e(x, y) ^ e(y, x) ^ x = y ^ g(x) ^ g(y)"],
+        ),
         # One symbol twice; a literal that comes twice stands once.
         ("S(x) = {r, p(x, A)}\nS(x) ^ r(x) ^ g(x)", ["r(x) ^ g(x)", "p(x, A) ^ r(x) ^ g(x)"]),
         (
@@ -457,6 +463,23 @@ def test_small_grammars(text: str, expected: list[str]) -> None:
     grammar = parse_grammar(text)
     assert list(map(str, grammar.expand(model, TARGETS))) == expected
     assert parse_grammar(str(grammar)) == grammar
+
+
+def test_candidates_of_many_literals_that_look_alike_are_told_apart() -> None:
+    # Where nothing leads from x to y, only the number of variables between the ends is left of two chains: 0 to 4, with four
+    # choices of signs. Up to six literals of each of three kinds have 720 * 720 * 720 orders.
+    text = "S(x, y) = {p(x, b) ^ e(y, y) ^ b = A} extender 3\nS(x, u) ^ S(x, y) ^ [!]g(y) ^ [!]g(x) ^ !g(u)"
+    found = parse_grammar(text).expand(MODEL, "g")
+    assert parse_grammar(text).count(MODEL, "g") == 3 * 3 * 4
+    assert Counter(len(c.selector) for c in found) == dict.fromkeys((6, 9, 12, 15, 18), 4)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 9])
+def test_chains_and_their_reverse_are_one_where_both_ends_are_alike(most: int) -> None:
+    found = parse_grammar(f"S(x, y) = {{e, e(y, x)}} extender {most}\nS(x, y) ^ g(x) ^ g(y)").expand(MODEL, "g")
+    # Of 2^n chains of n links those are their own reverse whose second half is the first one read backwards, turned around.
+    own = {n: 2 ** (n // 2) if n % 2 == 0 else 0 for n in range(1, most + 1)}
+    assert Counter(len(c.selector) for c in found) == {n: (2**n + own[n]) // 2 for n in own}
 
 
 def test_a_long_definition_has_a_line_for_each_expansion() -> None:
