@@ -341,8 +341,8 @@ class _Bound:
             return f"it has {signs} times '[!]'"
         call = max(self.calls.values(), key=_Call.count)
         symbol = call.symbol
-        kind = "" if symbol.kind == "one" else f" ({symbol.kind} {symbol.most} of {len(symbol.expansions)})"
-        return f"{symbol.name} alone has {_number(call.count(), 'expansion')}{kind}"
+        kind = f" ({symbol.kind} {symbol.most} of {len(symbol.expansions)}: lower the {symbol.most})"
+        return f"{symbol.name} alone has {_number(call.count(), 'expansion')}{'' if symbol.kind == 'one' else kind}"
 
     def longest(self) -> int:
         """Return the most literals that a candidate may have."""
@@ -509,15 +509,15 @@ class Listing:
             what = "the template expands" if most == total else "the grammar expands"
             rest = "" if most == total else f", of which this template has {_number(most, 'candidate')}"
             problem = (
-                f"{what} to {_number(total, 'candidate')}{rest}, and the limit is {limit:,}: {bound.largest()}; lower the number "
-                "behind it, leave expansions out, split it into symbols for different templates, or raise limit="
+                f"{what} to {_number(total, 'candidate')}{rest}, and the limit is {limit:,}: {bound.largest()}; or leave "
+                "expansions out, split it into symbols for different templates, or raise limit="
             )
             raise fault(problem, place)
         for each in self._templates:
             if each.longest() > LONGEST_CLAUSE:
                 problem = (
                     f"candidates of this template have up to {each.longest():,} literals, and there may be {LONGEST_CLAUSE}: "
-                    f"lower the number behind a symbol, since {each.largest()}"
+                    f"{each.largest()}, or shorten expansions"
                 )
                 raise fault(problem, each.template.place())
 

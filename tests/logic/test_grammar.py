@@ -472,6 +472,15 @@ def test_candidates_of_many_literals_that_look_alike_are_told_apart() -> None:
     found = parse_grammar(text).expand(MODEL, "g")
     assert parse_grammar(text).count(MODEL, "g") == 3 * 3 * 4
     assert Counter(len(c.selector) for c in found) == dict.fromkeys((6, 9, 12, 15, 18), 4)
+    # Fourteen compounds at x and at y, which may be exchanged; up to 14 literals of one predicate.
+    text = """
+        S(x) = {
+            e(x, a) ^ e(a, b) ^ e(a, c), e(a, x) ^ e(a, b) ^ f(b, c), e(x, a) ^ f(a, b) ^ e(b, a),
+            e(x, a) ^ e(x, b) ^ f(a, b) ^ f(b, a) ^ e(a, c)
+        } compounder 3
+        S(x) ^ S(y) ^ g(x) ^ g(y)"""
+    assert parse_grammar(text).count(MODEL, "g") == 14 * 14
+    assert len(parse_grammar(text).expand(MODEL, "g")) == 14 * 15 // 2
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 9])
@@ -653,15 +662,15 @@ def test_too_many_candidates_are_counted_before_any_is_made() -> None:
         grammar.expand(model, "g")
     # 10 + 100 + 1,000 + 10,000 chains, two expansions of A, two signs.
     assert (
-        "3:1: the template expands to 44,440 candidates, and the limit is 10,000: MANY alone has 11,110 expansions (extender 4 of 10); "
-        "lower the number behind it, leave expansions out, split it into symbols for different templates, or raise limit=\n"
+        "3:1: the template expands to 44,440 candidates, and the limit is 10,000: MANY alone has 11,110 expansions (extender 4 of 10: "
+        "lower the 4); or leave expansions out, split it into symbols for different templates, or raise limit=\n"
         "  A(x) ^ MANY(x, y) ^ [!]g(x)\n  ^"
     ) in str(caught.value)
     assert grammar.count(model, "g") == 44_440
     grammar, model = chain(100, 200)
     with pytest.raises(
         ModelError,
-        match=r"to more than 10\^15 candidates, .* MANY alone has more than 10\^15 expansions \(extender 200 of 100\)",
+        match=r"to more than 10\^15 candidates, .* MANY alone has more than 10\^15 expansions \(extender 200 of 100: lower the 200\)",
     ):
         grammar.expand(model, "g")
 
@@ -671,7 +680,7 @@ def test_the_limit_is_of_all_templates() -> None:
     assert len(grammar.expand(MODEL, "g", limit=13)) == 12
     with pytest.raises(
         ModelError,
-        match=r"2:1: the grammar expands to 13 candidates, of which this template has 12 candidates, and the limit is 12: S alone has 6 expansions \(compounder 2 of 3\)",
+        match=r"2:1: the grammar expands to 13 candidates, of which this template has 12 candidates, and the limit is 12: S alone has 6 expansions \(compounder 2 of 3: lower the 2\)",
     ):
         grammar.expand(MODEL, "g", limit=12)
     signs = parse_grammar("[!]g(x) ^ [!]g(y) ^ e(x, y)")
