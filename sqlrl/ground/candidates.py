@@ -6,7 +6,8 @@ that differ in predicates alone are clauses of one shape, and one query counts t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Self
@@ -215,8 +216,11 @@ class CandidateProgram:
         A count that does not fit into 64 bits is a CountOverflowError that names a candidate.
         """
         found = JointCounts.none(self.candidates)
-        for use in self.program.shapes.values():
-            self._count(use, examples, found)
+        uses = list(self.program.shapes.values())
+        plans = [joint_counts(use.bound, examples, alone=not _of_names(use)) for use in uses]
+        with self._steps_in_common(plans):
+            for use, plan in zip(uses, plans, strict=True):
+                self._count(use, plan, found)
         return found
 
     # ---- building ------------------------------------------------------------------------------------------
@@ -257,9 +261,35 @@ class CandidateProgram:
 
     # ---- counting ------------------------------------------------------------------------------------------
 
-    def _count(self, use: ShapeUse, examples: TableName | None, found: JointCounts) -> None:
+    @contextmanager
+    def _steps_in_common(self, plans: Sequence[exp.Select]) -> Iterator[None]:
+        """Make the first steps that several queries have once, as scratch tables while the context is open; the queries are changed."""
+        having: dict[str, list[tuple[exp.Select, exp.CTE]]] = {}
+        for plan in plans:
+            steps = plan.ctes
+            names = {step.alias for step in steps}
+            for step in steps:
+                if not any(node.name in names for node in step.this.find_all(exp.Table)):
+                    having.setdefault(step.this.sql(), []).append((plan, step))
+        made: list[TableName] = []
         try:
-            data = self.engine.fetch(joint_counts(use.bound, examples), step=f"count the labels of {use.shape}")
+            for users in (users for users in having.values() if len(users) > 1):
+                name = TableName(*self.layout.scratch, f"scratch_step_{next(_numbers)}")
+                made.append(name)
+                self.engine.create_table(
+                    name, users[0][1].this.copy(), step="count what several candidates have in common"
+                )
+                self.statements += 1
+                for plan, step in users:
+                    _replace_step(plan, step, name)
+            yield
+        finally:
+            for name in made:
+                self.engine.drop_table(name, step="drop scratch tables")
+
+    def _count(self, use: ShapeUse, plan: exp.Select, found: JointCounts) -> None:
+        try:
+            data = self.engine.fetch(plan, step=f"count the labels of {use.shape}")
             self.statements += 1
             rows = [data.column(name).cast(pa.int64()).to_numpy() for name in ("pattern", "n", "groundings")]
         except (OverflowEngineError, pa.ArrowInvalid) as error:
@@ -286,6 +316,22 @@ class CandidateProgram:
     def _moved(bits: Sequence[int], pattern: int) -> int:
         """Return a pattern of the shape's literals as one of the candidate's."""
         return sum(((pattern >> i) & 1) << bit for i, bit in enumerate(bits))
+
+
+def _of_names(use: ShapeUse) -> bool:
+    """Return whether names of predicates are the only constants of a shape's clauses: then most facts are those of some clause."""
+    return all(kind == NAME for kind in use.shape.parameters)
+
+
+def _replace_step(plan: exp.Select, step: exp.CTE, made: TableName) -> None:
+    """Let a query read a table in place of one of its steps."""
+    for node in plan.find_all(exp.Table):
+        if node.name == step.alias and not node.db:
+            node.replace(table(made, node.alias_or_name))
+    clause = step.parent
+    step.pop()
+    if clause is not None and not clause.expressions:
+        clause.pop()
 
 
 def _terms(literal: ShapeLiteral, instance: Instance) -> tuple[Variable | Constant, ...]:

@@ -18,15 +18,17 @@ from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, item_slots, without_parts
 from sqlrl.plan.grounding import clause_body, open_literals
 from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape
 
 
-def joint_counts(whole: BoundShape, examples: TableName | None = None) -> exp.Select:
+def joint_counts(whole: BoundShape, examples: TableName | None = None, *, alone: bool = True) -> exp.Select:
     """Plan the joint counts of a shape: rows `clause` (if it has parameters), `pattern`, `n`, `groundings`.
 
     Bit i of `pattern` is the label of the atom of the i-th open literal, in the shape's order, whatever its sign. `n` counts distinct tuples
     of atoms that are query atoms with a label, all different; `groundings` the selected groundings that they have. Patterns that no tuple has
-    have no row. `examples` are as for `plan.grounding.ground`.
+    have no row. `examples` are as for `plan.grounding.ground`. Unless it is `alone`, steps are not for the constants of its own clauses, so
+    that shapes with a part in common have a step in common.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def joint_counts(whole: BoundShape, examples: TableName | None = None) -> exp.Se
     parameters = whole.parameters
     body = Body(whole)
     parts = counted_parts(whole, whole.variables, distinct=True)
-    counted = Multiplicity(whole, body, parts, examples)
+    counted = Multiplicity(whole if alone else whole.with_parameters(None), body, parts, examples)
     bound = without_parts(whole, parts)
     open_ = open_literals(bound)
     aliases, _ = clause_body(bound, body, examples, undecided=True, counted=counted)
@@ -53,7 +55,7 @@ def joint_counts(whole: BoundShape, examples: TableName | None = None) -> exp.Se
             body.where(exp.NEQ(this=column("atom", left), expression=column("atom", right)))
     shown = [named(column("clause", "p"), "clause")] if parameters is not None else []
     pattern = named(_pattern(aliases), "pattern")
-    groundings = exp.Sum(this=counted.value(wide=True))
+    groundings = exp.Sum(this=counted.value(counted.most > BIGINT_LIMIT))
     of_atoms = frozenset[Slot]().union(*(item_slots(bound, x) for x in open_))
     if {slot for slot in whole.variables if slot not in counted.slots} <= of_atoms:
         # All other variables were aggregated before the join, so that a tuple has one row.

@@ -16,7 +16,7 @@ WITH "m0" AS (
 SELECT
   CAST("o0"."truth" AS BIGINT) * 1 + CAST("o1"."truth" AS BIGINT) * 2 AS "pattern",
   COUNT(*) AS "n",
-  SUM(CAST("m0"."n" AS INT128)) AS "groundings"
+  SUM("m0"."n") AS "groundings"
 FROM "m0" AS "m0"
 INNER JOIN "memory"."sqlrl"."atom_Cancer" AS "o0"
   ON "o0"."a0" = "m0"."s0"
@@ -45,7 +45,7 @@ WITH `m0` AS (
 SELECT
   CAST(`o0`.`truth` AS BIGINT) * 1 + CAST(`o1`.`truth` AS BIGINT) * 2 AS `pattern`,
   COUNT(*) AS `n`,
-  SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))) AS `groundings`
+  SUM(`m0`.`n`) AS `groundings`
 FROM `m0` AS `m0`
 INNER JOIN `memory`.`sqlrl`.`atom_Cancer` AS `o0`
   ON `o0`.`a0` = `m0`.`s0`

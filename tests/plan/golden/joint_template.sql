@@ -5,7 +5,7 @@ SELECT
   "p"."clause" AS "clause",
   CAST("o0"."truth" AS BIGINT) * 1 + CAST("o1"."truth" AS BIGINT) * 2 AS "pattern",
   COUNT(*) AS "n",
-  SUM(CAST(1 AS INT128)) AS "groundings"
+  SUM(CAST(1 AS BIGINT)) AS "groundings"
 FROM "memory"."sqlrl"."scratch_parameter" AS "p"
 CROSS JOIN "memory"."sqlrl"."fact_Next" AS "t0"
 INNER JOIN "memory"."sqlrl"."fact_Token" AS "t1"
@@ -27,7 +27,7 @@ SELECT
   `p`.`clause` AS `clause`,
   CAST(`o0`.`truth` AS BIGINT) * 1 + CAST(`o1`.`truth` AS BIGINT) * 2 AS `pattern`,
   COUNT(*) AS `n`,
-  SUM(CAST(1 AS DECIMAL(38, 0))) AS `groundings`
+  SUM(CAST(1 AS BIGINT)) AS `groundings`
 FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
 CROSS JOIN `memory`.`sqlrl`.`fact_Next` AS `t0`
 INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `t1`
