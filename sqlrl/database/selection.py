@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run, RunKey
-from sqlrl.database.session import Session
+from sqlrl.database.session import Session, check_model
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
@@ -127,6 +127,7 @@ def selection(
 
 def targets(session: Session, model: Model) -> frozenset[str]:
     """Return the predicates of a model that are to be predicted: those that it names, and those that have labels."""
+    check_model(model)
     labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
     return model.query | (labelled & set(model.predicates))
 

@@ -292,6 +292,15 @@ class Resolwe(Configured):
         start = time.perf_counter()
         grammar, data = self._grammar(), db.learning
         targets = data.targets(model)
+        if model.semantics != "exact":
+            raise UnsupportedError(
+                f"the model has the semantics {model.semantics!r}, under which a conjunction is as many rules as it has parts: leave semantics= out"
+            )
+        if not targets:
+            raise InputError(
+                "nothing of the model is to be predicted: load labels of a predicate with target=True, or name it when the model is read: "
+                "read_mln(path, query=[...])"
+            )
         candidates = grammar.expand(model, targets, limit=self.max_candidates)
         _check_signs(candidates)
         if not candidates:

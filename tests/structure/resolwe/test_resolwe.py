@@ -242,6 +242,16 @@ def test_what_is_wrong_is_said(
         make().fit(db, MODEL)
 
 
+def test_a_model_must_say_what_is_predicted_and_mean_what_it_says(db: sqlrl.Database) -> None:
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST).fit
+    with pytest.raises(UnsupportedError, match="semantics 'alchemy', under which a conjunction is"):
+        fit(db, sqlrl.parse_mln(DECLARED, semantics="alchemy"))
+    with pytest.raises(InputError, match="a model is needed, not the text"):
+        fit(db, DECLARED)  # type: ignore[arg-type]
+    with sqlrl.connect() as empty, pytest.raises(InputError, match="nothing of the model is to be predicted"):
+        fit(empty, MODEL)
+
+
 def test_where_nothing_is_kept_the_unit_clauses_stay(db: sqlrl.Database) -> None:
     with pytest.warns(NothingFoundWarning, match=r"none of \d+ formulations is kept: .* lower threshold"):
         fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, threshold=1.0).fit(db, MODEL)
