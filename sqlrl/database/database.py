@@ -35,6 +35,7 @@ from sqlrl.database.learning import Learning
 from sqlrl.database.marginals import Marginals
 from sqlrl.database.named_atoms import check_atoms
 from sqlrl.database.predictions import Prediction
+from sqlrl.database.selection import list_candidates
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -46,7 +47,9 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import GROUNDING_LIMIT, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.bias import Bias
+from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.horn_parser import LOWER
+from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.report import Console, Table, console_for
 from sqlrl.slips import Helpful
@@ -769,6 +772,46 @@ class Database(Helpful):
         """
         with self.session.verb(), self.console.progress("deriving a bias"):
             return derive_bias(self.catalog.store, target, body=body, constants=constants)
+
+    def candidates(self, templates: Grammar, model: Model, *, limit: int = MOST_CANDIDATES) -> Table:
+        r"""List the candidates of templates, with the query that counts the labels which each of them selects.
+
+        Candidates that differ in names of predicates and in constants alone share a query.
+
+        Parameters
+        ----------
+        templates : Grammar
+            As `sqlrl.parse_grammar` returns it.
+        model : Model
+            Its declarations.
+        limit : int
+            The most candidates that there may be.
+
+        Returns
+        -------
+        Table
+            `candidate` (from 0), `template`, `formula`, `groundings` (how many its joins enumerate at the most, over all examples, before
+            what can be is aggregated), `sql`.
+
+        Raises
+        ------
+        ModelError
+            A template does not fit the declarations, or its predicates do not fit the data; there are more candidates than `limit`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Ann", "Bob"), ("Bob", "Cid")], types=["person", "person"])
+        >>> db.load("Smokes", [("Ann",)], types=["person"], target=True)
+        >>> templates = sqlrl.parse_grammar("NEAR(x, y) = {Friends} extender 2\nNEAR(x, y) ^ Smokes(x) ^ Smokes(y)")
+        >>> found = db.candidates(templates, sqlrl.parse_mln("Friends(person, person)\nSmokes(person)"))
+        >>> [(row["formula"], row["groundings"]) for row in found.to_arrow().to_pylist()]
+        [('Friends(x, y) ^ Smokes(x) ^ Smokes(y)', 2), ('Friends(x, z) ^ Friends(z, y) ^ Smokes(x) ^ Smokes(y)', 1)]
+        """
+        if not isinstance(templates, Grammar):
+            raise InputError(f"templates={templates!r}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns")
+        return Table(list_candidates(self.session, templates, model, limit))
 
     # ---- looking -------------------------------------------------------------------------------------------
 

@@ -13,13 +13,14 @@ import pyarrow as pa
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run, RunKey
-from sqlrl.database.session import Session, check_model
+from sqlrl.database.session import Session, check_model, verb
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import FIRST, ExampleWindow, Windows, ungrounded
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, Ordering
 from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
@@ -123,6 +124,32 @@ def selection(
         CandidateProgram(program.engine, program.public_layout, candidates) as held,
     ):
         yield CandidateStream(program, held, session, model, examples, order["size"])
+
+
+@verb
+def list_candidates(session: Session, templates: Grammar, model: Model, limit: int) -> pa.Table:
+    """Return the candidates of templates with the SQL that counts them; `Database.candidates` explains it."""
+    opened = targets(session, model)
+    found = templates.expand(model, opened, limit=limit)
+    sql, groundings = [""] * len(found), [0] * len(found)
+    with (
+        session.console.progress("listing candidates"),
+        session.program(_known(model, found), training=True, choices=Choices(query=sorted(opened))) as program,
+        CandidateProgram(program.engine, program.public_layout, found) as held,
+    ):
+        for query, sizes in held.queries():
+            text = session.engine.render(query)
+            for candidate, size in sizes.items():
+                sql[candidate], groundings[candidate] = text, size
+    return pa.table(
+        {
+            "candidate": pa.array(range(len(found)), pa.int64()),
+            "template": pa.array([each.template for each in found], pa.string()),
+            "formula": pa.array([str(each) for each in found], pa.string()),
+            "groundings": pa.array(groundings, pa.int64()),
+            "sql": pa.array(sql, pa.string()),
+        }
+    )
 
 
 def targets(session: Session, model: Model) -> frozenset[str]:

@@ -21,6 +21,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import cast, column, integer, named, union_all
 from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError
 from sqlrl.ground.binding import CompiledRules, bind_program
+from sqlrl.ground.counts import run_counts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.logic.candidates import Candidate
@@ -40,6 +41,7 @@ from sqlrl.logic.terms import (
     Predicate,
     Variable,
 )
+from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.grounding import open_literals
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.sources import table
@@ -209,6 +211,18 @@ class CandidateProgram:
     def shapes(self) -> int:
         """How many queries count all candidates."""
         return len(self.program.shapes)
+
+    def queries(self, examples: TableName | None = None) -> Iterator[tuple[exp.Select, dict[int, int]]]:
+        """Yield for each shape the query that counts its candidates, and how many groundings its joins enumerate for each of them.
+
+        The latter are counted without being enumerated, and bound what the query goes through before it aggregates.
+        """
+        for use in self.program.shapes.values():
+            size, *_ = enumerated(use.bound, examples)
+            yield (
+                joint_counts(use.bound, examples, alone=not _of_names(use)),
+                dict(run_counts(self.program, use, size.query)),
+            )
 
     def counts(self, examples: TableName | None = None) -> JointCounts:
         """Count the labels where each candidate's evidence holds, in some examples; one query for each shape.

@@ -294,3 +294,17 @@ def test_every_grounding_counts_where_that_is_asked_for(db: sqlrl.Database) -> N
     texts = [kept(sqlrl.Resolwe(chain, weights=FAST, once=once).fit(db, MODEL)) for once in (True, False)]
     assert "(EXIST z Talks(u, z) ^ Talks(z, w)) ^ !Good(u) ^ Good(w)" in texts[0]
     assert "Talks(u, z) ^ Talks(z, w) ^ !Good(u) ^ Good(w)" in texts[1]
+
+
+def test_candidates_are_listed_with_their_queries_and_how_much_these_join(db: sqlrl.Database) -> None:
+    rows = db.candidates(GRAMMAR, MODEL).to_arrow().to_pylist()
+    tables = planted()
+    talks = [tuple(row.values()) for row in tables["Talks"].to_pylist()]
+    size = {row["formula"]: row["groundings"] for row in rows}
+    assert size["Talks(u, w) ^ Good(u) ^ Good(w)"] == len(talks)
+    chains = sum(1 for e, _, x in talks for f, y, _ in talks if (e, x) == (f, y))
+    assert size["Talks(u, z) ^ Talks(z, w) ^ Good(u) ^ Good(w)"] == chains
+    assert [row["candidate"] for row in rows] == list(range(12))
+    assert len({row["sql"] for row in rows}) == 4
+    with pytest.raises(InputError, match="templates='x': give what"):
+        db.candidates("x", MODEL)  # type: ignore[arg-type]
