@@ -1848,10 +1848,22 @@ class Database(Helpful):
             Another thread is at work with one of them.
         """
         with self.engine.turn:
-            if not self.engine.closed:
-                self.session.kept.close()
-                self.catalog.store.close()
-            self.engine.close()
+            try:
+                if not self.engine.closed:
+                    self._drop_kept()
+                    self.catalog.store.close()
+            finally:
+                # The file must not stay locked, whatever could not be dropped.
+                self.engine.close()
+
+    def _drop_kept(self) -> None:
+        """Drop the tables of the program that is kept; not in a transaction of the user's, with which they might come back."""
+        try:
+            self.engine.check_ready()
+        except InputError:
+            self.session.kept.forget()
+        else:
+            self.session.kept.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise InputError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +55,15 @@ class KeptProgram:
         kept, self._kept = self._kept, None
         if kept is not None:
             kept.program.close()
+
+    def forget(self) -> None:
+        """Let the program go with its tables as they are."""
+        self._kept = None
+
+    def __del__(self) -> None:
+        # A cursor that nobody closed: its tables would stay as long as the database that it is of.
+        if self._kept is not None:
+            try:
+                self.close()
+            except Exception:
+                logger.debug("the tables of a program that was kept could not be dropped", exc_info=True)

@@ -268,9 +268,10 @@ class DuckDBEngine:
                 yield
                 return
             self.check_ready()
-            self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
-            self._depth = 1
             try:
+                # Ctrl-C may come while it begins, or right after that.
+                self._depth = 1
+                self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
                 yield
                 self.execute_sql("COMMIT", step="commit")
             except BaseException:
@@ -518,7 +519,7 @@ class DuckDBEngine:
         """Roll back; a failed commit has already done so."""
         try:
             self.connection.execute("ROLLBACK").fetchall()
-        except duckdb.TransactionException:
+        except (duckdb.TransactionException, duckdb.ConnectionException):
             logger.debug("no transaction was left to roll back")
         except duckdb.Error as error:
             # A result of the user's is being read in another thread: the next call has to do it.

@@ -7,12 +7,15 @@ the wake-up file is written at once, and a thread that waits for it can interrup
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+logger = logging.getLogger(__name__)
 
 PATIENCE = 1.0
 """Seconds to wait for the watcher to have read what arrived."""
@@ -34,7 +37,11 @@ class _Watcher:
         while arrived := self.receiver.recv(64):
             with self.lock:
                 if signal.SIGINT in arrived and self.stop is not None:
-                    self.stop()
+                    try:
+                        self.stop()
+                    except Exception:
+                        # A connection may be closed by now; without this thread no later query would stop.
+                        logger.debug("a query could not be interrupted", exc_info=True)
             if 0 in arrived:
                 self.settled.set()
 

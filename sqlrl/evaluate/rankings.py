@@ -479,7 +479,10 @@ def labels_and_scores(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[BoolA
     Traceback (most recent call last):
     sqlrl.errors.InputError: labels and scores must be lists of one length, not of shapes (1,) and (2,)
     """
-    label, value = np.asarray(truth), np.asarray(score, dtype=np.float64)
+    try:
+        label, value = np.asarray(truth), np.asarray(score, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"scores must be numbers, one for each label: {error}") from error
     if label.ndim != 1 or value.shape != label.shape:
         raise InputError(
             f"labels and scores must be lists of one length, not of shapes {label.shape} and {value.shape}"

@@ -124,7 +124,7 @@ def formulations(
     shares = _shares(matched, support)
     low, high = wilson(matched, support, criteria.confidence)
     g2, p_value = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    bound, reaches = low, low >= criteria.threshold
+    bound, reaches, below = low, low >= criteria.threshold, np.zeros(len(rows), dtype=np.bool_)
     if criteria.default == "estimated":
         assert defaults is not None, "they were counted"
         tests = [
@@ -147,8 +147,8 @@ def formulations(
         beyond &= kept
         kept &= ~beyond
     reason = [
-        _reason(criteria, int(s), float(b), float(p), kept=bool(k), beyond=bool(x))
-        for s, b, p, k, x in zip(support, bound, p_value, kept, beyond, strict=True)
+        _reason(criteria, int(s), float(b), float(p), low=bool(lo), kept=bool(k), beyond=bool(x))
+        for s, b, p, lo, k, x in zip(support, bound, p_value, below, kept, beyond, strict=True)
     ]
     return Formulations(candidate, literal, support, matched, bound, g2, p_value, kept, reason)
 
@@ -166,19 +166,23 @@ def _of_candidate(place: int, n: IntArray, positive: Sequence[bool]) -> Iterator
         yield place, i, int(n[every] + n[every ^ (1 << i)]), int(n[every])
 
 
-def _reason(criteria: Criteria, support: int, bound: float, p_value: float, *, kept: bool, beyond: bool) -> str:
-    """Say why a formulation is not kept: the first criterion that it does not meet."""
+def _reason(
+    criteria: Criteria, support: int, bound: float, p_value: float, *, low: bool, kept: bool, beyond: bool
+) -> str:
+    """Say why a formulation is not kept: the first criterion that it does not meet; of a `low` probability the upper bound counts."""
     if kept:
         return ""
     if beyond:
         return f"beyond the top {criteria.top:,}"
     if support < criteria.min_support:
         return f"support {support:,} < {criteria.min_support:,}"
+    if not support:
+        return "nothing is selected"
     if criteria.default == "estimated" and not p_value < criteria.significance:
         return f"no different from the default, p = {p_value:.3g}"
     what = "probability" if criteria.confidence == 0.5 else "bound of the probability"
-    if criteria.default == "estimated":
-        return f"{what} {bound:.3g} between {1 - criteria.threshold:.3g} and {criteria.threshold:.3g}"
+    if low:
+        return f"{what} {bound:.3g} > {1 - criteria.threshold:.3g}"
     return f"{what} {bound:.3g} < {criteria.threshold:.3g}"
 
 
@@ -203,7 +207,8 @@ def wilson(matched: IntArray, support: IntArray, confidence: float) -> tuple[Flo
         middle = share + z * z / (2 * size)
         spread = z * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
         whole = 1 + z * z / size
-        return (middle - spread) / whole, (middle + spread) / whole
+        # Rounding takes the bound of none, or of all, a little beyond.
+        return np.clip((middle - spread) / whole, 0, 1), np.clip((middle + spread) / whole, 0, 1)
 
 
 def likelihood_ratio(observed: IntArray, default: IntArray) -> tuple[float, float]:
