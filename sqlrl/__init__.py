@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
+    from sqlrl.database.ego_networks import EgoNetworks
     from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.subgraphs import SubgraphQueries, SubgraphTables
     from sqlrl.errors import SqlrlError
     from sqlrl.evaluate import (
         ProbabilityScores,
@@ -65,6 +67,7 @@ _HOMES = {
     "ConstrainedTraining": "sqlrl.database.constrained_training",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
+    "EgoNetworks": "sqlrl.database.ego_networks",
     "Grammar": "sqlrl.logic",
     "ILP": "sqlrl.structure.ilp.estimator",
     "Likelihood": "sqlrl.learn.batch.likelihood",
@@ -84,6 +87,8 @@ _HOMES = {
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
+    "SubgraphQueries": "sqlrl.database.subgraphs",
+    "SubgraphTables": "sqlrl.database.subgraphs",
     "Symbol": "sqlrl.logic",
     "Table": "sqlrl.report",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
@@ -122,6 +127,7 @@ __all__ = [
     "ConstrainedTraining",
     "ContrastiveDivergence",
     "Database",
+    "EgoNetworks",
     "Grammar",
     "Likelihood",
     "Marginals",
@@ -137,6 +143,8 @@ __all__ = [
     "Split",
     "SqlrlError",
     "Subgradient",
+    "SubgraphQueries",
+    "SubgraphTables",
     "Symbol",
     "Table",
     "VotedPerceptron",

@@ -442,10 +442,13 @@ class Records:
             self._forget()
 
     def append(self, table: str, run: int, data: pa.Table) -> None:
-        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if it keeps them."""
+        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if it keeps them.
+
+        Rows that have the names already are of examples that were never loaded.
+        """
         data = data.append_column("run", pa.array([run] * len(data), pa.int32()))
         columns, step = list(data.column_names), f"append to {table}"
-        if table not in _NAMED:
+        if table not in _NAMED or "example_name" in columns:
             self._store.insert(table, data, columns, step)
             return
         with self._store.engine.attached(data) as source:

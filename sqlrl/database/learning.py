@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,9 +14,19 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.selection import CandidateStream, selection, targets
 from sqlrl.database.session import Query, Session
+from sqlrl.database.subgraph_learning import (
+    Part,
+    Pass,
+    StreamSelection,
+    StreamTraining,
+    stream_selection,
+    stream_training,
+)
+from sqlrl.database.subgraphs import Subgraphs
 from sqlrl.database.training import TrainingStream
+from sqlrl.errors import UnsupportedError
 from sqlrl.ground.counts import check_counts
-from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
+from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Extent
 from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate
@@ -34,8 +44,20 @@ class Learning:
 
     session: Session
 
-    @contextmanager
     def training_windows(
+        self, model: Model, *, examples: Any = None, **order: Any
+    ) -> AbstractContextManager[TrainingStream | StreamTraining]:
+        """Show the training examples, or what is left of a stream, as grounded windows while the context is open."""
+        if isinstance(examples, Part):
+            return stream_training(self.session, model, examples, order=cast(Ordering, order))
+        if isinstance(examples, Subgraphs):
+            raise UnsupportedError(
+                "a stream of subgraphs is what sqlrl.Resolwe learns from, with any online learner as weights=: give it the stream, or load the subgraphs"
+            )
+        return self._loaded_windows(model, examples=examples, **order)
+
+    @contextmanager
+    def _loaded_windows(
         self,
         model: Model,
         *,
@@ -84,23 +106,30 @@ class Learning:
             with stream.run.ending(), stream.drawing:
                 yield stream
 
-    def targets(self, model: Model) -> frozenset[str]:
+    def drawn(self, examples: Any) -> Any:
+        """Return examples as the other methods take them: of a stream, a reading of it."""
+        return Part(Pass(examples)) if isinstance(examples, Subgraphs) else examples
+
+    def targets(self, model: Model, examples: Any) -> frozenset[str]:
         """Return the predicates of a model that are to be predicted."""
-        return targets(self.session, model)
+        return examples.reading.targets(model) if isinstance(examples, Part) else targets(self.session, model)
 
-    def ordered(self, examples: Any, order: Ordering) -> IntArray:
-        """Return the ids of examples in the order of the stream."""
+    def divided(self, examples: Any, order: Ordering, choose: Callable[[int | None], int]) -> tuple[Any, Any]:
+        """Return the examples that choose structure, and those that are left for weights."""
+        if isinstance(examples, Part):
+            return examples.divided(choose)
         ids = self.session.example_ids(examples)
-        return np.random.default_rng(order["seed"]).permutation(ids) if order["order"] == "shuffle" else ids
-
-    def names(self, examples: IntArray) -> list[str]:
-        """Return the names of examples, in their order."""
-        return self.session.example_names(examples)
+        if order["order"] == "shuffle":
+            ids = np.random.default_rng(order["seed"]).permutation(ids)
+        size = choose(len(ids))
+        return ids[:size], self.session.example_names(ids[size:])
 
     def selection(
-        self, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
-    ) -> AbstractContextManager[CandidateStream]:
+        self, model: Model, candidates: Sequence[Candidate], examples: Any, order: Ordering, *, saving: bool = False
+    ) -> AbstractContextManager[CandidateStream | StreamSelection]:
         """Hold candidates against data while the context is open."""
+        if isinstance(examples, Part):
+            return stream_selection(self.session, model, candidates, examples, order, saving=saving)
         return selection(self.session, model, candidates, examples, order)
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:

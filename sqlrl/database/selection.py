@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.records import Records
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run, RunKey
 from sqlrl.database.session import Session, check_model, verb
@@ -30,7 +32,64 @@ WEIGHTS = "weights"
 """What the state of a run calls the run that learns its weights."""
 
 
-class CandidateStream:
+class CandidateRun(ABC):
+    """A run that chooses structure, as it is kept; `model` has the rules that come before those that are chosen."""
+
+    def __init__(self, records: Records, model: Model) -> None:
+        self.records, self.model, self.run = records, model, Run(records)
+
+    @abstractmethod
+    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        """Return what makes the run the one that it is."""
+
+    def stream_state(self) -> Mapping[str, Any]:
+        """Return what is saved of how far the stream is."""
+        return {}
+
+    def go_on(self, stream: Mapping[str, Any]) -> None:
+        """Go to where the stream was when the run was saved; examples that are loaded need no going."""
+        return
+
+    def keep_examples(self) -> None:
+        """Keep what examples the run has seen since it did so last; those that are loaded are kept when it begins."""
+        return
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun."""
+        key = self.key(learner, parameters)
+        return self.run.begin(learner, key.parameters, seed, key)
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
+        """Go on with a run that was saved."""
+        checkpoint, stream = self.run.resume(run, self.key(learner, parameters))
+        self.go_on(stream)
+        return {**checkpoint.arrays, "windows": np.array(checkpoint.windows)}
+
+    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
+        """Keep the counts after a window."""
+        none = STEP_SCHEMA.empty_table()
+        arrays = {"n": counts.n, "groundings": counts.groundings}
+        with self.records.together():
+            self.run.save(Checkpoint(windows, arrays, none, none.slice(0, 0), seconds), self.stream_state())
+            self.records.clear("joint_count", self.run.begun())
+            self.records.append("joint_count", self.run.begun(), _count_rows(counts))
+            self.keep_examples()
+
+    def learning(self, run: int) -> None:
+        """Keep which run learns the weights."""
+        self.records.save_state(self.run.begun(), {WEIGHTS: np.array(run, dtype=np.int64)})
+
+    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
+        """Keep the model with what was found of formulations, and end the run."""
+        learned = LearnedModel(model, _clause_rows(model), _NO_SHAPES)
+        self.run.finish(learned, {"formulation": formulations}, origin="Resolwe", seconds=seconds)
+
+    def ending(self) -> AbstractContextManager[None]:
+        """Record that an error or Ctrl-C has ended the run."""
+        return self.run.ending()
+
+
+class CandidateStream(CandidateRun):
     """Windows of subgraphs with candidates held against them; see `sqlrl.structure.resolwe.protocols.SelectionSession`.
 
     The rules of `model` come before those that are chosen; `examples` (int64) are the subgraphs that choose, in order, `size` of them in a
@@ -46,14 +105,12 @@ class CandidateStream:
         examples: IntArray,
         size: int | None,
     ) -> None:
-        self._program, self._held, self._records = program, held, session.records
-        self._model, self._examples = model, examples
+        super().__init__(session.records, model)
+        self._program, self._held, self._examples = program, held, examples
         self._windows: Windows[ExampleWindow] = Windows(
             Extent(program), [examples], FIRST if size is None else size, ground=ungrounded
         )
-        self.run = Run(session.records)
         self.shapes = held.shapes
-        self._statements = 0
 
     @property
     def statements(self) -> int:
@@ -74,40 +131,14 @@ class CandidateStream:
             return self._held.counts(chosen)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
-        """Record that the run has begun."""
-        number = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
-        keep_learned_from(self._records, self._program, self._examples, number)
+        """Record that the run has begun, and what it counts."""
+        number = super().begin(learner, parameters, seed)
+        keep_learned_from(self.records, self._program, self._examples, number)
         return number
 
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
-        """Go on with a run that was saved."""
-        checkpoint, _ = self.run.resume(run, self._key(learner, parameters))
-        return {**checkpoint.arrays, "windows": np.array(checkpoint.windows)}
-
-    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
-        """Keep the counts after a window."""
-        none = STEP_SCHEMA.empty_table()
-        arrays = {"n": counts.n, "groundings": counts.groundings}
-        with self._records.together():
-            self.run.save(Checkpoint(windows, arrays, none, none.slice(0, 0), seconds), {})
-            self._records.clear("joint_count", self.run.begun())
-            self._records.append("joint_count", self.run.begun(), _count_rows(counts))
-
-    def learning(self, run: int) -> None:
-        """Keep which run learns the weights."""
-        self._records.save_state(self.run.begun(), {WEIGHTS: np.array(run, dtype=np.int64)})
-
-    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
-        """Keep the model with what was found of formulations, and end the run."""
-        learned = LearnedModel(model, _clause_rows(model), _NO_SHAPES)
-        self.run.finish(learned, {"formulation": formulations}, origin="Resolwe", seconds=seconds)
-
-    def ending(self) -> AbstractContextManager[None]:
-        """Record that an error or Ctrl-C has ended the run."""
-        return self.run.ending()
-
-    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
-        return RunKey(learner, parameters, self._model, self._examples)
+    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        """Return what makes the run the one that it is."""
+        return RunKey(learner, parameters, self.model, self._examples)
 
 
 @contextmanager
@@ -116,11 +147,11 @@ def selection(
 ) -> Iterator[CandidateStream]:
     """Hold candidates against data while the context is open; see `sqlrl.structure.resolwe.protocols.SelectionData`."""
     session.catalog.store.check_writable()
-    known = _known(model, candidates)
+    known = known_model(model, candidates)
     with (
         session.verb(),
         session.console.progress("choosing structure"),
-        session.program(known, training=True, choices=Choices(query=sorted(_targets_of(candidates)))) as program,
+        session.program(known, training=True, choices=Choices(query=sorted(targets_of(candidates)))) as program,
         CandidateProgram(program.engine, program.public_layout, candidates) as held,
     ):
         yield CandidateStream(program, held, session, model, examples, order["size"])
@@ -159,11 +190,12 @@ def targets(session: Session, model: Model) -> frozenset[str]:
     return model.query | (labelled & set(model.predicates))
 
 
-def _targets_of(candidates: Sequence[Candidate]) -> set[str]:
-    return {x.predicate for each in candidates for x in each.enforcer}
+def targets_of(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Return the predicates that the literals of enforcers have."""
+    return frozenset(x.predicate for each in candidates for x in each.enforcer)
 
 
-def _known(model: Model, candidates: Sequence[Candidate]) -> Model:
+def known_model(model: Model, candidates: Sequence[Candidate]) -> Model:
     """Return the declarations with a rule for each predicate of the candidates, so that the data are bound with all of them."""
     names = dict.fromkeys(
         x.predicate for each in candidates for x in (*each.selector, *each.enforcer) if isinstance(x, Literal)

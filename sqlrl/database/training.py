@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +32,7 @@ from sqlrl.ground.clauses import (
     shape_table,
 )
 from sqlrl.ground.fixed import with_fixed
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
@@ -191,21 +191,11 @@ class TrainingStream:
 
     def _to_learn(self, window: Window) -> Window:
         """Return a window as learners see it: what clauses of fixed weight add is a part of its atoms' prior log-odds."""
-        fixed = self._program.fixed()
-        if not fixed.any():
-            return window
-        network = with_fixed(window.network, fixed, self._program.weights(), self.clause_text)
-        return replace(window, network=network)
+        return replace(window, network=network_with_fixed(window.network, self._program, self.clause_text))
 
     def with_fixed(self, weights: FloatArray) -> FloatArray:
         """Return learned weights with the fixed ones among them; see `learn.protocols.TrainingStream`."""
-        fixed = np.flatnonzero(self._program.fixed())
-        if len(fixed) == 0:
-            return weights
-        # Fixed clauses are no templates', so their ids come first.
-        found = np.concatenate([weights, np.zeros(max(fixed[-1] + 1 - len(weights), 0))])
-        found[fixed] = self._program.weights()[fixed]
-        return found
+        return fixed_among(self._program, weights)
 
     def clause_text(self, clause: int) -> str:
         """Return the text of a clause, with its constants."""
@@ -216,19 +206,11 @@ class TrainingStream:
 
     def clause_rules(self) -> IntArray:
         """Return the place in the model of each clause's rule, by clause id; see `learn.protocols.TrainingStream`."""
-        program = self._program
-        place = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
-        of_feature = np.array([place.get(id(bound.rule), -1) for bound in program.features], dtype=np.int64)
-        return of_feature[np.array(program.feature_of, dtype=np.int64)]
+        return owners_of(self._program)
 
     def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
         """Return what a model says of the weights of clauses; see `learn.protocols.TrainingStream`."""
-        own = self._program.model.semantics
-        if model.semantics != own:
-            raise InputError(
-                f"start= has the semantics {model.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
-                "both with the same semantics"
-            )
+        check_semantics(self._program, model)
         return known_weights(self._program, model, first, last)
 
     def example_name(self, example: int) -> str:
@@ -245,14 +227,7 @@ class TrainingStream:
 
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
-        file = self.run.forgotten_beside()
-        if file is not None:
-            warn(
-                f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
-                f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
-                "that file; or the path of another file, and attach this one there to load from it",
-                CheckpointWarning,
-            )
+        warn_forgotten(self.run)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
@@ -355,21 +330,75 @@ class TrainingStream:
     def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
         """Return the clauses with weights and support, the strongest first."""
         listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
-        ids = listed.column("clause").to_numpy()
-        # The definitions of helper atoms have support as well, but are not listed.
-        support = support.filter(pc.is_in(support.column("clause"), listed.column("clause")))
-        names = [name for name in support.column_names if name != "clause"]
-        known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in names}
-        for name, values in known.items():
-            values[support.column("clause").to_numpy()] = support.column(name).to_numpy()
-        strength = np.abs(listed.column("weight").fill_null(np.inf).to_numpy())
-        data = pa.table(
-            {
-                "clause": listed.column("text"),
-                "weight": listed.column("weight"),
-                "hard": listed.column("hard"),
-                **{name: values[ids] for name, values in known.items()},
-                "id": ids,
-            }
+        return clause_listing(listed, support)
+
+
+# ---- what all streams do of a program ----------------------------------------------------------------
+
+
+def network_with_fixed(network: Network, program: Program, text: Callable[[int], str]) -> Network:
+    """Return a network in which what clauses of fixed weight add is a part of the atoms' prior log-odds; `text` names a clause."""
+    fixed = program.fixed()
+    return with_fixed(network, fixed, program.weights(), text) if fixed.any() else network
+
+
+def fixed_among(program: Program, weights: FloatArray) -> FloatArray:
+    """Return learned weights with the fixed ones of a program in their places."""
+    fixed = np.flatnonzero(program.fixed())
+    if len(fixed) == 0:
+        return weights
+    # Fixed clauses are no templates', so their ids come first.
+    found = np.concatenate([weights, np.zeros(max(fixed[-1] + 1 - len(weights), 0))])
+    found[fixed] = program.weights()[fixed]
+    return found
+
+
+def owners_of(program: Program) -> IntArray:
+    """Return the place in the model of each clause's rule, -1 for definitions of helper atoms."""
+    place = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
+    of_feature = np.array([place.get(id(bound.rule), -1) for bound in program.features], dtype=np.int64)
+    return of_feature[np.array(program.feature_of, dtype=np.int64)]
+
+
+def check_semantics(program: Program, start: Model) -> None:
+    """Refuse to begin with the weights of a model whose semantics are others."""
+    own = program.model.semantics
+    if start.semantics != own:
+        raise InputError(
+            f"start= has the semantics {start.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
+            "both with the same semantics"
         )
-        return data.take(pa.array(np.lexsort((ids, -strength))))
+
+
+def warn_forgotten(run: Run) -> None:
+    """Warn where what a run saves ends with the connection."""
+    file = run.forgotten_beside()
+    if file is not None:
+        warn(
+            f"the run cannot be resumed by another process: on this connection to {file} sqlrl keeps its runs in memory. To keep "
+            f"them, pass sqlrl.connect the path in place of the connection, sqlrl.connect({file!r}), which writes a schema sqlrl in "
+            "that file; or the path of another file, and attach this one there to load from it",
+            CheckpointWarning,
+        )
+
+
+def clause_listing(listed: pa.Table, support: pa.Table) -> pa.Table:
+    """Return clauses (as `clause_table` has them) with their support, the strongest first."""
+    ids = listed.column("clause").to_numpy()
+    # The definitions of helper atoms have support as well, but are not listed.
+    support = support.filter(pc.is_in(support.column("clause"), listed.column("clause")))
+    names = [name for name in support.column_names if name != "clause"]
+    known = {name: np.zeros(int(ids.max(initial=-1)) + 1, np.int64) for name in names}
+    for name, values in known.items():
+        values[support.column("clause").to_numpy()] = support.column(name).to_numpy()
+    strength = np.abs(listed.column("weight").fill_null(np.inf).to_numpy())
+    data = pa.table(
+        {
+            "clause": listed.column("text"),
+            "weight": listed.column("weight"),
+            "hard": listed.column("hard"),
+            **{name: values[ids] for name, values in known.items()},
+            "id": ids,
+        }
+    )
+    return data.take(pa.array(np.lexsort((ids, -strength))))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
 from sqlrl.ground.candidates import JointCounts
-from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
+from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
 from sqlrl.learn.fitted import Configured, call
 from sqlrl.learn.online import OnlineEstimator
@@ -253,11 +253,12 @@ class Resolwe(Configured):
         Parameters
         ----------
         db : Database
-            The subgraphs as examples, with labels for all their query atoms.
+            The subgraphs as examples, with labels for all their query atoms. Of a stream it keeps the run and the model alone.
         model : Model
             Its declarations; its rules stay, and learn weights with what is chosen.
-        examples : query or list of names, optional
-            The subgraphs, in the order of the stream; all by default.
+        examples : query, list of names, or stream, optional
+            The subgraphs, in the order of the stream; all that are loaded by default. `SubgraphQueries`, `EgoNetworks` and `SubgraphTables`
+            are streams of which no more than a window is ever in memory; their names count as they come, those that are left out too.
         on_window : callable, optional
             Called after each window: with a `Counted` while structure is chosen, with the learner's `Progress` then.
         checkpoint : bool
@@ -280,6 +281,8 @@ class Resolwe(Configured):
 
         Warns
         -----
+        LabelWarning
+            Subgraphs of a stream are left out, since they have no query atoms or only true or only false ones.
         NothingFoundWarning
             No formulation is kept; says what stopped most of them. The model has the unit clauses then.
         """
@@ -291,7 +294,8 @@ class Resolwe(Configured):
             check_integer("resume", resume, 1)
         start = time.perf_counter()
         grammar, data = self._grammar(), db.learning
-        targets = data.targets(model)
+        examples = data.drawn(examples)
+        targets = data.targets(model, examples)
         if model.semantics != "exact":
             raise UnsupportedError(
                 f"the model has the semantics {model.semantics!r}, under which a conjunction is as many rules as it has parts: leave semantics= out"
@@ -309,12 +313,11 @@ class Resolwe(Configured):
         order: Ordering = {
             "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
         }  # fmt: skip
-        ids = data.ordered(examples, order)
-        first, rest = self._divided(ids)
+        first, rest = data.divided(examples, order, self._chosen)
         defaults = _defaults(candidates) if criteria.default == "estimated" else []
         recorded = {**self._recorded(), "templates": str(grammar)}
         saving, inner = checkpoint or resume is not None, None
-        with data.selection(model, [*candidates, *defaults], first, order) as session, session.ending():
+        with data.selection(model, [*candidates, *defaults], first, order, saving=saving) as session, session.ending():
             if resume is None:
                 run, state = session.begin(type(self).__name__, recorded, order["seed"]), None
             else:
@@ -337,7 +340,7 @@ class Resolwe(Configured):
         structure = _structured(model, targets, rules)
         with session.ending():
             start = time.perf_counter()
-            self._learn(db, learner, structure, data.names(rest), session, inner, limit, on_window, saving=saving)
+            self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
             seconds["weights"] = time.perf_counter() - start
             session.finish(learner.model_, rows, seconds)
         self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), tuple(candidates)
@@ -360,7 +363,7 @@ class Resolwe(Configured):
         """Count the labels that all candidates select, window by window."""
         start, done = time.perf_counter(), 0 if state is None else int(state["windows"])
         counts = JointCounts.none(candidates) if state is None else JointCounts(state["n"], state["groundings"])
-        with Stage("counting labels of candidates", len(session), even=True) as stage:
+        with Stage("counting labels of candidates", len(session) or None, even=True) as stage:
             stage.advance(done)
             subgraphs = 0
             for window in session.windows(done):
@@ -382,7 +385,7 @@ class Resolwe(Configured):
         db: SelectionDatabase,
         learner: OnlineEstimator,
         structure: Model,
-        examples: list[str],
+        examples: object,
         session: SelectionSession,
         inner: int | None,
         limit: int | None,
@@ -429,18 +432,24 @@ class Resolwe(Configured):
             )
         return type(given)(**given.get_params(deep=False))
 
-    def _divided(self, ids: IntArray) -> tuple[IntArray, IntArray]:
-        """Divide the stream into the subgraphs that choose and those that learn weights."""
+    def _chosen(self, subgraphs: int | None) -> int:
+        """Return how many subgraphs choose, of so many, or of a stream of unknown length."""
         whole = isinstance(self.select, int | np.integer) or self.select >= 1
         if whole and float(self.select) != int(self.select):
             raise InputError(f"select={self.select!r} is neither a share below 1 nor a number of subgraphs")
-        size = int(self.select) if whole else math.ceil(self.select * len(ids))
-        if not 0 < size < len(ids):
+        if subgraphs is None:
+            if not whole:
+                raise InputError(
+                    f"select={self.select!r} is a share of a stream whose length nobody knows: give the number of subgraphs that choose, such as select=500"
+                )
+            return int(self.select)
+        size = int(self.select) if whole else math.ceil(self.select * subgraphs)
+        if not 0 < size < subgraphs:
             raise InputError(
-                f"select={self.select!r} of {counted(len(ids), 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
+                f"select={self.select!r} of {counted(subgraphs, 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
                 "each stage needs one at least; load data in examples (example=), or give other examples="
             )
-        return ids[:size], ids[size:]
+        return size
 
     def _recorded(self) -> dict[str, object]:
         """Return the parameters as they are kept with a run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,7 +50,7 @@ class SelectionSession(Protocol):
         ...
 
     def __len__(self) -> int:
-        """Return how many windows there are."""
+        """Return how many windows there are; of a stream of unknown length, how many there were."""
         ...
 
     def windows(self, done: int) -> Iterator[IntArray]:
@@ -89,22 +89,28 @@ class SelectionSession(Protocol):
 class SelectionData(Protocol):
     """Data that structure is chosen from."""
 
-    def targets(self, model: Model) -> frozenset[str]:
+    def drawn(self, examples: object) -> object:
+        """Return examples, or a stream that is about to be read, as the other methods take them."""
+        ...
+
+    def targets(self, model: Model, examples: object) -> frozenset[str]:
         """Return the predicates of a model that are to be predicted."""
         ...
 
+    def divided(self, examples: object, order: Ordering, choose: Callable[[int | None], int]) -> tuple[object, object]:
+        """Return the examples that choose structure, and those that are left for weights, in the order of the stream.
+
+        `choose` returns how many choose of so many, None if nobody knows how many there are.
+        """
+        ...
+
     def selection(
-        self, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
+        self, model: Model, candidates: Sequence[Candidate], examples: object, order: Ordering, *, saving: bool
     ) -> AbstractContextManager[SelectionSession]:
-        """Hold candidates against data while the context is open; what is kept of the run can be written after that, too."""
-        ...
+        """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too.
 
-    def ordered(self, examples: object, order: Ordering) -> IntArray:
-        """Return the ids of examples in the order of the stream."""
-        ...
-
-    def names(self, examples: IntArray) -> list[str]:
-        """Return the names of examples, in their order."""
+        With `saving` the run shall be one that can be resumed.
+        """
         ...
 
 

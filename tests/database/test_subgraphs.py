@@ -1,0 +1,486 @@
+"""Streams of subgraphs: what is learned is what the same subgraphs give that are loaded at once, and no more than a window is ever there."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import sqlrl
+from sqlrl.database import subgraph_learning
+from sqlrl.errors import InputError, LabelWarning, ModelError, SqlrlError, UnsupportedError
+from tests.structure.resolwe.test_resolwe import FAST, GRAMMAR, MODEL, StoppedError, load, planted
+
+pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
+
+Tables = dict[str, pa.Table]
+LEARNERS = [sqlrl.AdaGrad(), sqlrl.ContrastiveDivergence(passes=2)]
+
+
+def labelled(tables: Tables) -> Tables:
+    """Return planted subgraphs with the query atoms as a stream has them."""
+    good = set(zip(*(tables["Good"][c].to_pylist() for c in ("example", "x0")), strict=True))
+    scope = tables["Scope"]
+    truth = [row in good for row in zip(*(scope[c].to_pylist() for c in ("example", "x0")), strict=True)]
+    facts = {name: tables[name] for name in ("Talks", "Links", "Old", "Swims")}
+    return facts | {"Good": scope.append_column("truth", pa.array(truth))}
+
+
+PLANTED = planted(3)
+FULL = labelled(PLANTED)
+NAMES: list[str] = list(dict.fromkeys(FULL["Good"]["example"].to_pylist()))
+CHOOSE = 20
+
+
+def mixed() -> list[str]:
+    """Return the subgraphs that have true and false query atoms, by counting."""
+    found: dict[str, set[bool]] = {name: set() for name in NAMES}
+    for name, truth in zip(FULL["Good"]["example"].to_pylist(), FULL["Good"]["truth"].to_pylist(), strict=True):
+        found[name].add(truth)
+    return [name for name in NAMES if len(found[name]) == 2]
+
+
+def part(tables: Tables, names: list[str]) -> Tables:
+    return {p: t.filter(pc.is_in(t["example"], value_set=pa.array(names, pa.string()))) for p, t in tables.items()}
+
+
+def windows(size: int = 7) -> Iterator[Tables]:
+    for i in range(0, len(NAMES), size):
+        yield part(FULL, NAMES[i : i + size])
+
+
+def graph() -> duckdb.DuckDBPyConnection:
+    """Return a database of the user's with the planted subgraphs as tables of a big graph."""
+    con = duckdb.connect()
+    for name, data in FULL.items():
+        con.register("given", data)
+        con.execute(f"create table g_{name.lower()} as from given")
+        con.unregister("given")
+    return con
+
+
+def queries(window: int = 7, con: duckdb.DuckDBPyConnection | None = None) -> sqlrl.SubgraphQueries:
+    relations = {name: f"from g_{name.lower()} semi join centres using (example);" for name in FULL}
+    return sqlrl.SubgraphQueries(
+        con or graph(), "select distinct example from g_good order by 1;", relations, window=window
+    )
+
+
+STREAMS: dict[str, Callable[[], Any]] = {
+    "iterator": lambda: sqlrl.SubgraphTables(windows()),
+    "callable": lambda: sqlrl.SubgraphTables(windows),
+    "list": lambda: sqlrl.SubgraphTables(list(windows(11))),
+    "queries": queries,
+    "one window": lambda: queries(1000),
+    "small windows": lambda: queries(4),
+}
+
+
+def new() -> sqlrl.Database:
+    return sqlrl.connect(progress=False)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, sqlrl.Resolwe]:
+    """Return what is learned of the subgraphs that say something, loaded at once."""
+    keep = mixed()
+    assert 0 < len(keep) < len(NAMES)
+    first = sum(name in keep for name in NAMES[:CHOOSE])
+    return {
+        type(x).__name__: sqlrl.Resolwe(GRAMMAR, weights=x, select=first).fit(load(PLANTED), MODEL, keep)
+        for x in LEARNERS
+    }
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: type(x).__name__)
+def test_a_stream_gives_what_the_loaded_subgraphs_give(
+    kind: str, learner: Any, loaded: dict[str, sqlrl.Resolwe]
+) -> None:
+    if kind == "iterator" and learner.passes > 1:
+        with pytest.raises(InputError, match="is an iterator, which is gone when it was read"):
+            sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(new(), MODEL, STREAMS[kind]())
+        return
+    db, whole = new(), loaded[type(learner).__name__]
+    fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(db, MODEL, STREAMS[kind]())
+    assert fit.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
+    assert str(fit.model_) == str(whole.model_)
+    assert fit.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
+    assert fit.clauses().to_arrow().equals(whole.clauses().to_arrow())
+    losses = [x.weights_.steps_.drop_columns(["example"]).to_pylist() for x in (fit, whole)]
+    assert losses[0] == losses[1]
+
+
+def test_what_was_learned_from_is_kept_by_name() -> None:
+    db = new()
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries())
+    query = "select example_name from sqlrl.learned_from where run = {} order by example"
+    chose, learned = (
+        [name for (name,) in db.sql(query.format(run)).fetchall()] for run in (fit.run_, fit.weights_.run_)
+    )
+    assert chose == [name for name in NAMES[:CHOOSE] if name in mixed()]
+    assert learned == [name for name in NAMES[CHOOSE:] if name in mixed()]
+    steps = db.sql(f"select example_name from sqlrl.step where run = {fit.weights_.run_} order by step").fetchall()
+    assert [name for (name,) in steps] == learned
+
+
+def test_names_of_steps_are_not_those_of_other_data() -> None:
+    db = load(planted(9, subgraphs=5))
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries())
+    steps = db.sql(f"select example_name from sqlrl.step where run = {fit.weights_.run_} order by step").fetchall()
+    assert [name for (name,) in steps] == [name for name in NAMES[CHOOSE:] if name in mixed()]
+
+
+def test_what_is_left_out_is_counted() -> None:
+    strange = part(FULL, mixed()[:4])
+    nobody = pa.table({"example": pa.array(["empty"]), "x0": pa.array(["u1"])})
+    alike = pa.table({"example": ["alike"] * 2, "x0": ["u1", "u2"], "truth": [True, True]})
+    more = {**strange, "Old": pa.concat_tables([strange["Old"], nobody])}
+    more["Good"] = pa.concat_tables([strange["Good"], alike])
+    with pytest.warns(
+        LabelWarning, match="2 of 6 subgraphs of the stream are left out: 1 without query atoms, 1 whose"
+    ):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(new(), MODEL, sqlrl.SubgraphTables([more]))
+
+
+@pytest.mark.parametrize("stage", ["counting", "weights"])
+@pytest.mark.parametrize("kind", ["callable", "list", "queries"])
+def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, kind: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"weights": LEARNERS[1], "select": CHOOSE, "random_state": 3}
+    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(new(), MODEL, STREAMS[kind]())
+    calls = 0
+
+    def stop(progress: Any) -> None:
+        nonlocal calls
+        calls += hasattr(progress, "subgraphs") == (stage == "counting")
+        if calls == 2:
+            raise StoppedError
+
+    with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
+        with pytest.raises(StoppedError):
+            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, STREAMS[kind](), on_window=stop, checkpoint=True)
+        # What was counted of the windows that were finished is still there.
+        assert db.sql("select sum(n) > 0 from sqlrl.joint_count where run = 1").fetchall() == [(True,)]
+    with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
+        again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, STREAMS[kind](), resume=1)
+        assert str(again.model_) == str(whole.model_)
+        assert again.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
+        assert again.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
+        assert again.weights_.steps_.equals(whole.weights_.steps_)
+        run = again.weights_.run_
+        names = db.sql(f"select example_name from sqlrl.learned_from where run = {run} order by example").fetchall()
+        assert [name for (name,) in names] == [name for name in NAMES[CHOOSE:] if name in mixed()]
+
+
+def test_windows_before_are_passed_over_without_a_query() -> None:
+    con = graph()
+
+    class Counting(sqlrl.SubgraphQueries):
+        cuts: list[tuple[int, int]]
+
+        def cut(self, begin: int, end: int) -> Any:
+            if end > begin:
+                self.cuts.append((begin, end))
+            return super().cut(begin, end)
+
+    relations = {name: f"from g_{name.lower()} semi join centres using (example)" for name in FULL}
+
+    def stream() -> Counting:
+        found = Counting(con, "select distinct example from g_good order by 1", relations, window=7)
+        found.cuts = []
+        return found
+
+    # The digest of another class is another stream's: both runs have this one.
+    def stop(progress: Any) -> None:
+        if not hasattr(progress, "subgraphs") and progress.window == 2:
+            raise StoppedError
+
+    db = new()
+    with pytest.raises(StoppedError):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, stream(), on_window=stop, checkpoint=True)
+    again = stream()
+    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, again, resume=1)
+    assert again.cuts == [(i, min(i + 7, 60)) for i in range(34, 60, 7)]
+
+
+@pytest.mark.parametrize(("kind", "known"), [("queries", True), ("callable", False)])
+def test_windows_are_counted_as_far_as_they_are_known(kind: str, known: bool) -> None:
+    seen: list[tuple[bool, int, int]] = []
+    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
+        new(), MODEL, STREAMS[kind](), on_window=lambda p: seen.append((hasattr(p, "subgraphs"), p.window, p.windows))
+    )
+    # 20 subgraphs by 7, and the other 40; a window of tables that arrive is cut where the first stage ends, so that one has a single subgraph.
+    choosing = [(True, i, 3 if known else i) for i in (1, 2, 3)]
+    assert seen == choosing + [(False, i, 6 if known else i) for i in range(1, 7 if known else 8)]
+
+
+def test_a_run_is_resumed_with_the_same_stream() -> None:
+    db = new()
+
+    def stop(progress: Any) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries(), on_window=stop, checkpoint=True)
+    with pytest.raises(InputError, match="run 1 cannot be resumed: it began with stream="):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries(8), resume=1)
+    with pytest.raises(StoppedError):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
+            db, MODEL, STREAMS["callable"](), on_window=stop, checkpoint=True
+        )
+    others = sqlrl.SubgraphTables(lambda: list(windows())[1:])
+    with pytest.raises(InputError, match="the stream's first 7 subgraphs have other names"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, others, resume=2)
+
+
+def test_no_more_than_a_window_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[pa.Table]] = []
+    most = databases = at_once = 0
+
+    def watched() -> Iterator[Tables]:
+        nonlocal most
+        for i in range(0, len(NAMES), 5):
+            gc.collect()
+            most = max(most, sum(ref() is not None for ref in alive))
+            window = part(FULL, NAMES[i : i + 5])
+            alive.extend(weakref.ref(table) for table in window.values())
+            yield window
+            del window
+
+    connect, close = subgraph_learning.connect_engine, subgraph_learning.DuckDBEngine.close
+
+    def opening(*given: Any, **named: Any) -> Any:
+        nonlocal databases, at_once
+        databases += 1
+        at_once = max(at_once, databases)
+        return connect(*given, **named)
+
+    def closing(engine: Any) -> None:
+        nonlocal databases
+        databases -= 1
+        close(engine)
+
+    monkeypatch.setattr(subgraph_learning, "connect_engine", opening)
+    monkeypatch.setattr(subgraph_learning.DuckDBEngine, "close", closing)
+    db = new()
+    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, sqlrl.SubgraphTables(watched()))
+    # When the next is asked for, the one before is gone; one database without facts has the clauses.
+    assert most == 0
+    assert (databases, at_once) == (0, 2)
+
+
+# ---- what is wrong is said ---------------------------------------------------------------------------
+
+
+def with_change(change: Callable[[Tables], Mapping[str, Any] | Any], at: int = 1) -> Callable[[], Any]:
+    def changed() -> Iterator[Any]:
+        for number, window in enumerate(windows()):
+            yield change(window) if number in (at, -1) or at < 0 else window
+
+    return lambda: sqlrl.SubgraphTables(changed())
+
+
+def instead(name: str, data: Any) -> Callable[[Tables], Tables]:
+    return lambda window: {**window, name: data}
+
+
+def changed_table(name: str, change: Callable[[pa.Table], Any]) -> Callable[[Tables], Tables]:
+    return lambda window: {**window, name: change(window[name])}
+
+
+def without(name: str) -> Callable[[Tables], Tables]:
+    return lambda window: {p: t for p, t in window.items() if p != name}
+
+
+def renamed(old: str, new_: str) -> Callable[[pa.Table], pa.Table]:
+    return lambda t: t.rename_columns([new_ if c == old else c for c in t.column_names])
+
+
+def nulls_in(column: str) -> Callable[[pa.Table], pa.Table]:
+    return lambda t: t.set_column(
+        t.column_names.index(column), column, pa.array([None, *t[column].to_pylist()[1:]], t[column].type)
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "kind", "message"),
+    [
+        (with_change(lambda w: [w]), InputError, "a window of subgraphs is a mapping .* not an object of type list"),
+        (with_change(instead("Old", [("s", "u")])), InputError, "Old: a window has Arrow tables, not .* list"),
+        (with_change(changed_table("Old", renamed("example", "e"))), InputError, "Old has no column example"),
+        (with_change(changed_table("Old", nulls_in("example"))), InputError, "Old has rows whose example is NULL"),
+        (
+            with_change(changed_table("Good", nulls_in("truth"))),
+            InputError,
+            "Good has a truth that is NULL in the window",
+        ),
+        (
+            with_change(changed_table("Old", renamed("x0", "y"))),
+            InputError,
+            "Old has other columns .* example, x0 then",
+        ),
+        (
+            with_change(changed_table("Old", lambda t: t.set_column(1, "x0", pa.array(range(len(t)))))),
+            InputError,
+            "Old has other columns in the window after 7 subgraphs .*: x0 was string and is int64",
+        ),
+        (with_change(without("Old")), InputError, "no table of Old in the window after 7 subgraphs"),
+        (with_change(without("Old"), -1), ModelError, "the stream has no table of Old, which the templates name"),
+        (with_change(instead("Fat", FULL["Old"])), InputError, "a table of Fat in the window after 7 subgraphs"),
+        (with_change(instead("Fat", FULL["Old"]), -1), ModelError, "a table of Fat, which the model does not declare"),
+        (
+            with_change(changed_table("Good", lambda t: t.drop_columns(["truth"])), -1),
+            InputError,
+            "no table of the stream has the column truth",
+        ),
+        (
+            with_change(changed_table("Good", lambda t: t.set_column(2, "truth", t["x0"])), -1),
+            InputError,
+            "Good has a column truth of type string, which must be boolean",
+        ),
+        (
+            with_change(changed_table("Talks", lambda t: t.drop_columns(["x1"])), -1),
+            InputError,
+            r"Talks\(user, user\) has 2 arguments, and its table 1 column",
+        ),
+        (
+            with_change(changed_table("Old", lambda t: pa.concat_tables([t, t]))),
+            SqlrlError,
+            "duplicate facts",
+        ),
+        (lambda: sqlrl.SubgraphTables([*windows(), *windows()]), InputError, "subgraph 's000' comes again, after 60"),
+        (
+            lambda: sqlrl.SubgraphTables(list(windows())[:2]),
+            InputError,
+            "ends after 14 subgraphs, and 20 are to choose",
+        ),
+        (
+            lambda: sqlrl.SubgraphTables(windows(20).__next__() for _ in "a"),
+            InputError,
+            "is left to learn weights from",
+        ),
+        (lambda: sqlrl.SubgraphTables([]), InputError, "has no window"),
+        (lambda: sqlrl.SubgraphTables(7), InputError, "an iterable of windows, or a function"),
+        (lambda: sqlrl.SubgraphTables(part(FULL, NAMES)), InputError, "put a single window in a list"),
+        (lambda: sqlrl.SubgraphQueries(7, "select 1", {"Old": "from g_old"}), InputError, "source is a Database or"),
+        (lambda: queries(0), InputError, "window=0 must be a number"),
+        (lambda: sqlrl.SubgraphQueries(graph(), "select 1", {}), InputError, "relations is a mapping"),
+        (
+            lambda: sqlrl.SubgraphQueries(graph(), "from nowhere", {"Old": "from g_old"}),
+            InputError,
+            "centres fails: .*nowhere",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(graph(), "select 1.5", {"Old": "from g_old"}),
+            InputError,
+            "texts or whole numbers",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(graph(), "from (values ('a'), (NULL))", {"Old": "from g_old"}),
+            InputError,
+            "NULL among its names",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(graph(), "from (values (3), (4), (3))", {"Old": "from g_old"}),
+            InputError,
+            "subgraph '3' comes again, after 2 subgraphs",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(
+                graph(), "select example from g_good group by 1", {"Old": "select x0 from g_old"}
+            ),
+            InputError,
+            "Old has no column example",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(graph(), "select example from g_good group by 1", {"Old": "select a.b"}),
+            InputError,
+            "the query of Old fails",
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(
+                graph(), "select example from g_good group by 1", {name: f"from g_{name}" for name in FULL}
+            ),
+            InputError,
+            "which is no centre of this window",
+        ),
+        (
+            lambda: queries(con=graph().execute("create table Centres as select 1")),
+            InputError,
+            "the graph has a table .*main.Centres of its own",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(stream: Callable[[], Any], kind: type[SqlrlError], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), MODEL, stream())
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "kind", "message"),
+    [
+        ({"select": 0.5}, {}, InputError, "select=0.5 is a share of a stream whose length nobody knows"),
+        ({"order": "shuffle"}, {}, InputError, "a stream has its own order"),
+        ({"window": 7}, {}, InputError, "window=7 is for loaded examples"),
+        ({"weights": sqlrl.AdaGrad(window=3)}, {}, InputError, "window=3 is for loaded examples"),
+        ({}, {"checkpoint": True}, InputError, "the stream is an iterator"),
+    ],
+)
+def test_what_a_stream_does_not_take_is_said(
+    options: dict[str, Any], given: dict[str, Any], kind: type[SqlrlError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        sqlrl.Resolwe(GRAMMAR, **({"weights": FAST, "select": CHOOSE} | options)).fit(
+            new(), MODEL, sqlrl.SubgraphTables(windows()), **given
+        )
+
+
+def test_a_target_that_the_model_names_needs_labels() -> None:
+    model = sqlrl.parse_mln("Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)", query=["Old"])
+    with pytest.raises(InputError, match="Old is to be predicted, and its table has no column truth"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+
+
+def test_rules_with_a_clause_for_each_constant_are_refused() -> None:
+    model = sqlrl.parse_mln(
+        "Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)\nOld(+u) => Good(u)"
+    )
+    with pytest.raises(UnsupportedError, match=r"Old\(\+u\) => Good\(u\) has a clause for each constant"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+
+
+def test_other_learners_say_who_takes_streams() -> None:
+    for learner in (sqlrl.AdaGrad(), sqlrl.Likelihood()):
+        with pytest.raises(UnsupportedError, match=r"is what sqlrl.Resolwe learns from"):
+            learner.fit(new(), MODEL, queries())
+
+
+def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> None:
+    con = graph()
+    con.execute("delete from g_links")
+    before = con.execute("from duckdb_tables() union all by name from duckdb_views() where not internal").fetchall()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=0.4).fit(new(), MODEL, queries(con=con))
+    assert sum(map(bool, fit.formulations_["kept"])) > 0
+    after = con.execute("from duckdb_tables() union all by name from duckdb_views() where not internal").fetchall()
+    assert len(before) == len(after)
+
+
+def test_the_graph_may_be_in_the_same_database() -> None:
+    con = graph()
+    db = sqlrl.connect(con, progress=False)
+    relations = {name: f"from g_{name.lower()} semi join centres using (example)" for name in FULL}
+    stream = sqlrl.SubgraphQueries(db, "select distinct example from g_good order by 1", relations)
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, stream)
+    assert str(fit.model_) == str(
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), MODEL, queries()).model_
+    )
