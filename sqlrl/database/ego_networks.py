@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-import duckdb
 import numpy as np
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from sqlrl.database.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries, graph_of, trimmed
+from sqlrl.database.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
+from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import InputError, brief
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    import duckdb
+
     from sqlrl.database.database import Database
 
 MOST_HOPS = 6
@@ -113,18 +115,17 @@ class EgoNetworks(SubgraphQueries):
             raise InputError(
                 f"{target} is to be predicted, so it cannot be among the relations, where it would tell what is hidden"
             )
-        connection, turn = graph_of(source)
-        with turn:
-            table, columns = _read(connection, "edges", edges)
-            if len(columns) != 2:
-                raise InputError(
-                    f"edges needs two columns, both entities, and has {counted(len(columns), 'column')}: {', '.join(columns)}"
-                )
-            edge = _both_ways(table, *columns)
-            steps = _candidates(edge, hops=hops, ratio=ratio, cap=cap, seed=seed)
-            found = {target: _written(steps, exp.select(*map(column, (EXAMPLE, "entity", TRUTH))).from_("candidate"))}
-            for name, relation in (relations or {}).items():
-                found[name] = _written(steps, _restricted(connection, name, relation))
+        graph = Graph(source)
+        table, columns = _read(graph, "edges", edges)
+        if len(columns) != 2:
+            raise InputError(
+                f"edges needs two columns, both entities, and has {counted(len(columns), 'column')}: {', '.join(columns)}"
+            )
+        edge = _both_ways(table, *columns)
+        steps = _candidates(edge, hops=hops, ratio=ratio, cap=cap, seed=seed)
+        found = {target: _written(steps, exp.select(*map(column, (EXAMPLE, "entity", TRUTH))).from_("candidate"))}
+        for name, relation in (relations or {}).items():
+            found[name] = _written(steps, _restricted(graph, name, relation))
         if centres is None:
             everyone = exp.select(column("a")).distinct().from_(edge.subquery("edge")).order_by(column("a"))
             centres = everyone.sql(dialect="duckdb", pretty=True)
@@ -150,7 +151,7 @@ def _ratio(negatives: object) -> float | None:
     return float(str(negatives))
 
 
-def _read(connection: duckdb.DuckDBPyConnection, what: str, given: object) -> tuple[exp.Expr, list[str]]:
+def _read(graph: Graph, what: str, given: object) -> tuple[exp.Expr, list[str]]:
     """Return a table or query as it can stand in FROM, and its columns."""
     if not isinstance(given, str):
         raise InputError(f"{what} must be the name of a table or a query, not {given!r}")
@@ -159,13 +160,11 @@ def _read(connection: duckdb.DuckDBPyConnection, what: str, given: object) -> tu
         is_query = isinstance(written, exp.Query) and not isinstance(written, exp.Table)
         found: exp.Expr = written if is_query else exp.to_table(trimmed(given), dialect="duckdb")
         rows = exp.select("*").from_(found.subquery("r") if isinstance(found, exp.Query) and is_query else found)
-        return found, list(connection.sql(rows.sql(dialect="duckdb")).columns)
+        return found, graph.columns(rows.sql(dialect="duckdb"), what)
     except SqlglotError as error:
         raise InputError(
             f"{what} is no table, and not understood as a query: make a view of it, and name that ({brief(str(error), lines=1)})"
         ) from error
-    except (duckdb.Error, AttributeError) as error:
-        raise InputError(f"{what} cannot be read: {brief(str(error))}") from error
 
 
 def _from(found: exp.Expr, alias: str) -> exp.Expr:
@@ -235,14 +234,14 @@ def _kept(ratio: float | None, cap: int | None) -> exp.Expr | None:
     return exp.and_(*limits) if limits else None
 
 
-def _restricted(connection: duckdb.DuckDBPyConnection, name: str, relation: object) -> exp.Select:
+def _restricted(graph: Graph, name: str, relation: object) -> exp.Select:
     """Select the rows of a relation whose entities are all candidates of a centre."""
     source, chosen = relation, None
     if isinstance(relation, Sequence) and not isinstance(relation, str):
         if len(relation) != 2:
             raise InputError(f"{name}: give a table or query, or a pair of it and the columns that are entities")
         source, chosen = relation
-    table, columns = _read(connection, name, source)
+    table, columns = _read(graph, name, source)
     entities = columns if chosen is None else [chosen] if isinstance(chosen, str) else list(chosen)
     unknown = [each for each in entities if each not in columns]
     if unknown:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
-from sqlrl.errors import InputError, brief
+from sqlrl.engine.graph import Graph, trimmed
+from sqlrl.errors import InputError
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    import duckdb
+
     from sqlrl.database.database import Database
 
 EXAMPLE, TRUTH = "example", "truth"
@@ -31,9 +29,6 @@ WINDOW = 512
 
 CENTRES = "centres"
 """What queries call the centres of a window."""
-
-_numbers = count(1)
-
 
 # ---- windows -----------------------------------------------------------------------------------------
 
@@ -299,10 +294,10 @@ class SubgraphQueries(Subgraphs):
         *,
         window: int = WINDOW,
     ) -> None:
-        self._connection, self._turn = graph_of(source)
+        self._graph = Graph(source)
         _check_queries(window, centres, relations)
         self.window, self.centres, self._relations = int(window), centres, dict(relations)
-        found = self._run(f"the query of {CENTRES}", trimmed(centres))
+        found = self._graph.rows(trimmed(centres), f"the query of {CENTRES}")
         if found.num_columns == 0:
             raise InputError("the query of centres has no column")
         column = found.column(0)
@@ -368,33 +363,16 @@ class SubgraphQueries(Subgraphs):
     def cut(self, begin: int, end: int) -> SubgraphWindow:
         """Run the queries for some centres by their places."""
         tables = {}
-        with self._shown(self._centres.slice(begin, end - begin)) as name:
+        other = self._graph.named(CENTRES)
+        if other is not None:
+            raise InputError(
+                f"the graph has a table {other} of its own, and {CENTRES} is what queries call the centres of a window: rename the table"
+            )
+        with self._graph.shown(self._centres.slice(begin, end - begin)) as name:
             for predicate, query in self._relations.items():
                 given = f"WITH {CENTRES} AS (FROM {name})\nSELECT * FROM (\n{trimmed(query)}\n)"
-                tables[predicate] = self._run(f"the query of {predicate}", given)
+                tables[predicate] = self._graph.rows(given, f"the query of {predicate}")
         return window_of(tables, self.names(begin, end))
-
-    @contextmanager
-    def _shown(self, centres: pa.Table) -> Iterator[str]:
-        """Show the centres of a window to SQL, under a name that nothing else has."""
-        name = f"sqlrl_centres_{next(_numbers)}_{id(self):x}"
-        with self._turn:
-            _check_free(self._connection)
-            self._connection.register(name, centres)
-            try:
-                yield name
-            finally:
-                self._connection.unregister(name)
-
-    def _run(self, what: str, query: str) -> pa.Table:
-        """Return the rows of a query that a user wrote."""
-        try:
-            with self._turn:
-                return self._connection.sql(query).to_arrow_table()
-        except duckdb.Error as error:
-            raise InputError(f"{what} fails: {brief(str(error))}") from error
-        except AttributeError as error:
-            raise InputError(f"{what} returns no rows: give a SELECT") from error
 
 
 class _QueryReader(Reader):
@@ -409,18 +387,6 @@ class _QueryReader(Reader):
     def skip(self, number: int) -> list[str]:
         begin, self._place = self._place, min(self._place + number, len(self._stream))
         return self._stream.names(begin, self._place)
-
-
-def graph_of(source: object) -> tuple[duckdb.DuckDBPyConnection, Any]:
-    """Return the connection of a graph, and what holds it meanwhile."""
-    if isinstance(source, duckdb.DuckDBPyConnection):
-        return source, nullcontext()
-    engine = getattr(source, "engine", None)
-    if engine is None:
-        raise InputError(
-            f"source is a Database or a DuckDB connection that has the graph, not an object of type {type(source).__name__}"
-        )
-    return engine.connection, engine.turn
 
 
 def _check_queries(window: object, centres: object, relations: object) -> None:
@@ -448,21 +414,3 @@ def _check_distinct(names: Sequence[str]) -> None:
                 f"subgraph {name!r} comes again, after {counted(place, 'subgraph')}: give each centre once, as by SELECT DISTINCT"
             )
         seen.add(name)
-
-
-def trimmed(query: str) -> str:
-    """Return a query without what would end it before its context does."""
-    return re.sub(r"[\s;]+\Z", "", query)
-
-
-def _check_free(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse a graph that has a table of its own of the name that the centres of a window have."""
-    listed = (
-        "SELECT database_name, schema_name, {0}_name FROM duckdb_{0}s() WHERE lower({0}_name) = {1} AND NOT internal"
-    )
-    name = exp.convert(CENTRES).sql(dialect="duckdb")
-    found = connection.execute(" UNION ALL ".join(listed.format(kind, name) for kind in ("table", "view"))).fetchall()
-    if found:
-        raise InputError(
-            f"the graph has a table {'.'.join(found[0])} of its own, and {CENTRES} is what queries call the centres of a window: rename the table"
-        )

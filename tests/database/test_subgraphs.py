@@ -412,6 +412,21 @@ def nulls_in(column: str) -> Callable[[pa.Table], pa.Table]:
             InputError,
             "which is no centre of this window",
         ),
+        *(
+            (
+                lambda sql=sql: sqlrl.SubgraphQueries(graph(), sql, {"Old": "from g_old"}),
+                InputError,
+                "the query of centres must be one SELECT",
+            )
+            for sql in ("delete from g_old returning x0", "create table t as select 1", "select 1; select 2", "")
+        ),
+        (
+            lambda: sqlrl.SubgraphQueries(
+                graph(), "select example from g_good group by 1", {"Old": "delete from g_old returning example, x0"}
+            ),
+            InputError,
+            "the query of Old fails",
+        ),
         (
             lambda: queries(con=graph().execute("create table Centres as select 1")),
             InputError,
