@@ -12,7 +12,7 @@ import numpy as np
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.induction import InductionSession, induction, induction_bias
-from sqlrl.database.selection import CandidateStream, selection, targets
+from sqlrl.database.selection import CandidateStream, known_model, selection, targets, targets_of
 from sqlrl.database.session import Query, Session
 from sqlrl.database.subgraph_learning import (
     Part,
@@ -114,10 +114,20 @@ class Learning:
         """Return the predicates of a model that are to be predicted."""
         return examples.reading.targets(model) if isinstance(examples, Part) else targets(self.session, model)
 
-    def divided(self, examples: Any, order: Ordering, choose: Callable[[int | None], int]) -> tuple[Any, Any]:
+    def divided(
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: Any,
+        order: Ordering,
+        choose: Callable[[int | None], int],
+    ) -> tuple[Any, Any]:
         """Return the examples that choose structure, and those that are left for weights."""
         if isinstance(examples, Part):
             return examples.divided(choose)
+        # Examples that nothing has any more go when data are bound, and the others may get other ids.
+        opened = Choices(query=sorted(targets_of(candidates)))
+        self.session.bind(known_model(model, candidates), opened, training=True)
         ids = self.session.example_ids(examples)
         if order["order"] == "shuffle":
             ids = np.random.default_rng(order["seed"]).permutation(ids)

@@ -56,6 +56,7 @@ class Run:
     def __init__(self, records: Records, provisional: Provisional | None = None) -> None:
         self._records, self._provisional = records, provisional
         self.number: int | None = None
+        self._ended_by: BaseException | None = None
         self._key: RunKey | None = None
         # Windows and steps that the database has: of the run before it was resumed, and of this one.
         self._windows = self._steps = 0
@@ -129,6 +130,9 @@ class Run:
         try:
             yield
         except BaseException as error:
+            if self._ended_by is error:
+                raise  # an inner context has said so
+            self._ended_by = error
             if self._windows:
                 error.add_note(f"run {self.number} is saved after window {self._windows}: resume={self.number} goes on")
             try:

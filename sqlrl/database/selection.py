@@ -165,7 +165,7 @@ def list_candidates(session: Session, templates: Grammar, model: Model, limit: i
     sql, groundings = [""] * len(found), [0] * len(found)
     with (
         session.console.progress("listing candidates"),
-        session.program(_known(model, found), training=True, choices=Choices(query=sorted(opened))) as program,
+        session.program(known_model(model, found), training=True, choices=Choices(query=sorted(opened))) as program,
         CandidateProgram(program.engine, program.public_layout, found) as held,
     ):
         for query, sizes in held.queries():

@@ -6,6 +6,7 @@ that differ in predicates alone are clauses of one shape, and one query counts t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import cast, column, integer, named, union_all
-from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError
+from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.counts import run_counts
 from sqlrl.ground.network import IntArray
@@ -177,7 +178,7 @@ class CandidateProgram:
             engine.create_table(dictionary, listed, step="list the predicates of candidates")
             types = {**layout.types, NAME: TypeInfo(NAME, dictionary, len(names))}
             self.layout = replace(layout, predicates=known, types=types)
-            self._program = bind_program(engine, self.layout, self._model(relations), known=CompiledRules())
+            self._program = self._bound(relations)
         except BaseException:
             self.close()
             raise
@@ -238,6 +239,14 @@ class CandidateProgram:
         return found
 
     # ---- building ------------------------------------------------------------------------------------------
+
+    def _bound(self, relations: Sequence[_Relation]) -> Program:
+        """Bind the candidates as rules; an error about one of them shows it as it is."""
+        try:
+            return bind_program(self.engine, self.layout, self._model(relations), known=CompiledRules())
+        except (ModelError, UnsupportedError) as error:
+            shown = re.sub(r"\$relation\d+\(\"?([^\",()]+)\"?(?:, )?", r"\1(", str(error))
+            raise type(error)(shown) from error
 
     def _model(self, relations: Sequence[_Relation]) -> Model:
         """Return the candidates as rules over relations."""

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -39,7 +40,23 @@ from sqlrl.logic.grammar_parser import read_grammar
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.logic.terms import And, Atom, Equal, EqualityLiteral, Exist, Formula, Literal, Not, Variable, terms_in
+from sqlrl.logic.subformulas import with_parts
+from sqlrl.logic.terms import (
+    And,
+    Atom,
+    BothSigns,
+    Constant,
+    Equal,
+    EqualityLiteral,
+    Exist,
+    ForAll,
+    Formula,
+    Literal,
+    Not,
+    Term,
+    Variable,
+    terms_in,
+)
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.slips import no_name
@@ -92,8 +109,8 @@ class Resolwe(Configured):
         The most formulations that are kept, the most probable ones; None for all.
     once : bool
         Quantify the variables that only the evidence of a formulation has, so that each tuple of query atoms counts once in its n, as it does
-        where structure is chosen. Without it n counts all groundings of the evidence, as in the paper: hundreds of thousands where evidence
-        is a chain, of which learning rates must be as small.
+        where structure is chosen. By default n counts all groundings of the evidence, as in the paper: how many artists two users share says
+        more than that they share one. Where evidence is a chain these may be hundreds of thousands, of which learning rates must be as small.
     default : {"sparse", "estimated"}
         What the labels are like where nothing selects: mostly false, as the paper assumes; or as they are counted. Then formulations of
         low probability are kept, too, where they differ from that.
@@ -176,13 +193,8 @@ class Resolwe(Configured):
         ] = 0.95,
         top: Annotated[int | None, Whole(1), Option("the most formulations that are kept", panel=STRUCTURE)] = None,
         once: Annotated[
-            bool,
-            Option(
-                "count every grounding of the evidence in n, as the paper does",
-                name="--every-grounding",
-                panel=STRUCTURE,
-            ),
-        ] = True,
+            bool, Option("count a tuple of query atoms once in n, however many groundings select it", panel=STRUCTURE)
+        ] = False,
         default: Annotated[
             Default, Option("labels where nothing selects: mostly false, or as they are counted", panel=STRUCTURE)
         ] = "sparse",
@@ -313,8 +325,8 @@ class Resolwe(Configured):
         order: Ordering = {
             "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
         }  # fmt: skip
-        first, rest = data.divided(examples, order, self._chosen)
         defaults = _defaults(candidates) if criteria.default == "estimated" else []
+        first, rest = data.divided(model, [*candidates, *defaults], examples, order, self._chosen)
         recorded = {**self._recorded(), "templates": str(grammar)}
         saving, inner = checkpoint or resume is not None, None
         with data.selection(model, [*candidates, *defaults], first, order, saving=saving) as session, session.ending():
@@ -337,7 +349,7 @@ class Resolwe(Configured):
         ]
         rows = _rows(kept, candidates, chosen)
         rules = [Rule(formula) for formula, keep in zip(chosen, kept.kept.tolist(), strict=True) if keep]
-        structure = _structured(model, targets, rules)
+        structure = _structured(model, model.query | {x.predicate for each in candidates for x in each.enforcer}, rules)
         with session.ending():
             start = time.perf_counter()
             self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
@@ -434,7 +446,7 @@ class Resolwe(Configured):
 
     def _chosen(self, subgraphs: int | None) -> int:
         """Return how many subgraphs choose, of so many, or of a stream of unknown length."""
-        whole = isinstance(self.select, int | np.integer) or self.select >= 1
+        whole = isinstance(self.select, int | np.integer) or self.select > 1
         if whole and float(self.select) != int(self.select):
             raise InputError(f"select={self.select!r} is neither a share below 1 nor a number of subgraphs")
         if subgraphs is None:
@@ -443,7 +455,8 @@ class Resolwe(Configured):
                     f"select={self.select!r} is a share of a stream whose length nobody knows: give the number of subgraphs that choose, such as select=500"
                 )
             return int(self.select)
-        size = int(self.select) if whole else math.ceil(self.select * subgraphs)
+        # Not one more than 7 of 100 where the share is .07, whose product is a little above 7.
+        size = int(self.select) if whole else math.ceil(round(self.select * subgraphs, 6))
         if not 0 < size < subgraphs:
             raise InputError(
                 f"select={self.select!r} of {counted(subgraphs, 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
@@ -527,7 +540,22 @@ def _formula(candidate: Candidate, implied: int, *, once: bool) -> Formula:
         atom = Atom(literal.predicate, literal.terms)
         positive = i != implied if several else literal.positive
         parts.append(atom if positive else Not(atom))
+    if implied == CONJUNCTION:
+        parts += _apart(candidate)
     return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _apart(candidate: Candidate) -> list[Formula]:
+    """Return what says that query literals are about different atoms; of an implication its signs say so."""
+    found: list[Formula] = []
+    for one, other in combinations(candidate.enforcer, 2):
+        differ = [(a, b) for a, b in zip(one.terms, other.terms, strict=False) if a != b]
+        never = any(isinstance(a, Constant) and isinstance(b, Constant) for a, b in differ)
+        if one.predicate != other.predicate or never:
+            continue
+        equal = tuple(Equal(a, b) for a, b in differ)
+        found.append(Not(equal[0] if len(equal) == 1 else And(equal)))
+    return [x for x in found if x not in map(_part, candidate.selector)]
 
 
 def _quantified(candidate: Candidate) -> list[Formula]:
@@ -570,22 +598,49 @@ def _rows(found: Formulations, candidates: Sequence[Candidate], formulas: Sequen
 
 
 def _structured(model: Model, targets: Iterable[str], rules: Sequence[Rule]) -> Model:
-    """Return the model with a unit clause of each target, unless it has one, and with the rules that were chosen."""
-    known = {rule.formula for rule in model.rules}
-    units = []
-    for name in sorted(targets):
-        unit = Atom(name, tuple(Variable(f"x{i}") for i in range(len(model.predicates[name].types))))
-        if not any(_is_of_all(rule.formula, name) for rule in model.rules):
-            units.append(Rule(unit))
-    return model.with_rules((*model.rules, *units, *(rule for rule in rules if rule.formula not in known)))
+    """Return the model with a unit clause of each target, unless it has one, and with the rules that were chosen; of equal ones the first."""
+    units = [
+        Rule(Atom(x, tuple(Variable(f"x{i}") for i in range(len(model.predicates[x].types))))) for x in sorted(targets)
+    ]
+    known = {_renamed(rule.formula) for rule in model.rules}
+    more = []
+    for rule in (*units, *rules):
+        key = _renamed(rule.formula)
+        if key not in known:
+            known.add(key)
+            more.append(rule)
+    return model.with_rules((*model.rules, *more))
 
 
-def _is_of_all(formula: Formula, name: str) -> bool:
-    """Tell whether a formula is an atom of a predicate without constants, whose variables differ."""
-    if not isinstance(formula, Atom) or formula.predicate != name:
-        return False
-    names = {term.name for term in formula.terms if isinstance(term, Variable)}
-    return len(names) == len(formula.terms)
+def _renamed(formula: Formula) -> Formula:
+    """Return a formula with names of variables by their first occurrence, so that two that differ in names alone are equal."""
+    names: dict[str, str] = {}
+
+    def name(old: str) -> str:
+        """Return the new name of a variable."""
+        return names.setdefault(old, f"x{len(names)}")
+
+    def term(old: Term) -> Term:
+        """Return a variable under its new name, or the constant."""
+        return Variable(name(old.name), old.plus) if isinstance(old, Variable) else old
+
+    def renamed(part: Formula) -> Formula:
+        """Return a part with the new names."""
+        match part:
+            case Atom(predicate, terms):
+                return Atom(predicate, tuple(map(term, terms)))
+            case BothSigns(atom):
+                return BothSigns(Atom(atom.predicate, tuple(map(term, atom.terms))))
+            case Equal(left, right):
+                return Equal(term(left), term(right))
+            case Exist(variables, body):
+                return Exist(tuple(map(name, variables)), renamed(body))
+            case ForAll(variables, body):
+                return ForAll(tuple(map(name, variables)), renamed(body))
+            case _:
+                return with_parts(part, renamed)
+
+    return renamed(formula)
 
 
 def _check_signs(candidates: Sequence[Candidate]) -> None:

@@ -97,7 +97,14 @@ class SelectionData(Protocol):
         """Return the predicates of a model that are to be predicted."""
         ...
 
-    def divided(self, examples: object, order: Ordering, choose: Callable[[int | None], int]) -> tuple[object, object]:
+    def divided(
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: object,
+        order: Ordering,
+        choose: Callable[[int | None], int],
+    ) -> tuple[object, object]:
         """Return the examples that choose structure, and those that are left for weights, in the order of the stream.
 
         `choose` returns how many choose of so many, None if nobody knows how many there are.

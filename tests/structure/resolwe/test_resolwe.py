@@ -277,16 +277,63 @@ def test_it_says_nothing_before_fit() -> None:
     assert "Resolwe(" in repr(sqlrl.Resolwe(GRAMMAR, threshold=0.7))
 
 
-def test_a_formulation_counts_in_a_world_what_it_was_chosen_by(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
-    first = [f"s{s:03d}" for s in range(20)]
-    counted = db.count(fitted.model_, examples=first).to_arrow().to_pylist()
-    n = {row["text"]: row["n"] for row in counted}
-    rows = [row for row in fitted.formulations_.to_arrow().to_pylist() if row["kept"]]
-    assert sum(row["implied"] is not None for row in rows) > 1
+def test_a_formulation_counts_in_a_world_what_it_was_chosen_by() -> None:
+    # Users that talk with themselves, and chains that come back: a pair of query literals is about two atoms.
+    tables = planted(subgraphs=20)
+    loops = [(f"s{s:03d}", f"u{i}", f"u{i}") for s in range(20) for i in range(0, 8, 2)]
+    columns = [pa.array([row[i] for row in loops], pa.string()) for i in range(3)]
+    tables["Talks"] = pa.concat_tables([tables["Talks"], pa.table(columns, names=tables["Talks"].column_names)])
+    db = load(tables)
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, once=True, threshold=0, min_support=0, select=19).fit(db, MODEL)
+    first = [f"s{s:03d}" for s in range(19)]
+    n = {row["text"]: row["n"] for row in db.count(fit.model_, examples=first).to_arrow().to_pylist()}
+    rows = [row for row in fit.formulations_.to_arrow().to_pylist() if row["kept"]]
+    assert len(rows) == 24
     for row in rows:
-        # An implication is the conjunction that contradicts it; of a pair both ways of naming its users are tuples.
+        # An implication is the conjunction that contradicts it.
         agrees = row["matched"] if row["implied"] is None else row["support"] - row["matched"]
-        assert n[row["formula"]] == agrees
+        assert n[row["formula"]] == agrees, row["formula"]
+
+
+def test_a_formula_that_the_model_has_is_not_there_twice(db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(f"{DECLARED}\nOld(person) ^ Good(person)")
+    prior = sqlrl.parse_grammar("Old(u) ^ Good(u)\nGood(u)")
+    fit = sqlrl.Resolwe(prior, weights=FAST, threshold=0).fit(db, model)
+    assert [row["clause"] for row in sorted(fit.clauses().to_arrow().to_pylist(), key=lambda row: row["id"])] == [
+        "Old(person) ^ Good(person)",
+        "Good(x0)",
+    ]
+
+
+def test_subgraphs_are_those_that_were_named_though_others_went() -> None:
+    names, found = [f"s{s:03d}" for s in range(6, 18)], []
+    for gone in (True, False):
+        db = load(planted(subgraphs=18))
+        if gone:
+            first = ", ".join(f"'s{s:03d}'" for s in range(6))
+            for name in ("Talks", "Links", "Old", "Swims", "Good"):
+                columns = "example, user" if name == "Good" else "*"
+                db.remove(name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"))
+        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=5).fit(db, MODEL, names)
+        found.append((fit.formulations_.to_arrow().to_pylist(), str(fit.model_)))
+    assert found[0] == found[1]
+
+
+def test_a_share_of_one_leaves_nothing_for_weights(db: sqlrl.Database) -> None:
+    with pytest.raises(InputError, match=r"select=1\.0 of 60 subgraphs leaves none to learn weights from"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=1.0).fit(db, MODEL)
+
+
+def test_what_binding_refuses_is_said_of_the_candidate(db: sqlrl.Database) -> None:
+    tied = sqlrl.parse_grammar("Word(d, w) ^ Word(e, w) ^ Tech(d) ^ Tech(e)")
+    docs = sqlrl.connect(progress=False)
+    docs.load("Word", [(f"d{i}", "sql") for i in range(6)], types=["doc", "word"], example="doc")
+    docs.load("Tech", [("d1",)], types=["doc"], target=True)
+    with pytest.raises(
+        ModelError,
+        match=r"^Word\(d, w\) \^ Word\(e, w\) \^ Tech\(d\) \^ Tech\(e\): its open literals belong to several",
+    ):
+        sqlrl.Resolwe(tied, weights=FAST).fit(docs, sqlrl.parse_mln("Word(doc, word)\nTech(doc)"))
 
 
 def test_every_grounding_counts_where_that_is_asked_for(db: sqlrl.Database) -> None:
