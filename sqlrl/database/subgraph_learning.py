@@ -102,7 +102,8 @@ class Pass:
             if found is None:
                 self._pending = self.reader().read(None)
                 if self._pending is None:
-                    raise InputError("the stream of subgraphs has no window: there is nothing to learn from")
+                    gone = "" if self.stream.again else "; an iterator that was read before is gone"
+                    raise InputError(f"the stream of subgraphs has no window: there is nothing to learn from{gone}")
                 found = {name: data.schema for name, data in self._pending.tables.items()}
             self._schemas = dict(found)
         return self._schemas
