@@ -60,12 +60,13 @@ PLACE, NAMES, LEFT_OUT, PASS = "subgraphs", "names", "left_out", "pass"
 class Pass:
     """A stream that is read for one fit: what chooses comes first, what learns weights goes on where that ends.
 
-    `place` counts the subgraphs read. `left_out` counts those without candidates, and those whose candidates are all alike.
+    `place` counts the subgraphs read. `left_out` counts those without candidates, and those whose candidates are all alike, as long as it is
+    `counting`.
     """
 
     def __init__(self, stream: Subgraphs) -> None:
         self.stream = stream
-        self.left_out = [0, 0]
+        self.left_out, self.counting = [0, 0], True
         self.names: list[str] = []
         self._reader: Reader | None = None
         self._pending: SubgraphWindow | None = None
@@ -225,8 +226,9 @@ class Pass:
             places, truth = window.places(name), window.tables[name][TRUTH].to_numpy().astype(np.bool_)
             true += np.bincount(places[truth], minlength=len(true))
             false += np.bincount(places[~truth], minlength=len(true))
-        self.left_out[0] += int(((true + false) == 0).sum())
-        self.left_out[1] += int((((true + false) > 0) & ((true == 0) | (false == 0))).sum())
+        if self.counting:
+            self.left_out[0] += int(((true + false) == 0).sum())
+            self.left_out[1] += int((((true + false) > 0) & ((true == 0) | (false == 0))).sum())
         chosen = np.flatnonzero((true > 0) & (false > 0))
         return window if len(chosen) == len(true) else window.only(chosen)
 
@@ -550,7 +552,8 @@ class StreamTraining:
             for number in range(self._pass, self._passes):
                 if number > self._pass or not self._resumed:
                     reading.seek(begin)
-                self._pass, counting = number, list(reading.left_out)
+                # What is left out is counted in the first pass.
+                self._pass, reading.counting = number, number == 0
                 task.advance(reading.place - begin if number == 0 else 0)
                 for window in reading.windows(None):
                     before = len(window.names)
@@ -559,8 +562,6 @@ class StreamTraining:
                     self._window.close()
                     task.advance(before if number == 0 else 0)
                     del window
-                if number:
-                    reading.left_out = counting  # they were counted in the first pass
         if not self._drawn:
             raise InputError(
                 f"nothing of the stream is left to learn weights from: it has {counted(reading.place, 'subgraph')}, {begin:,} of which choose structure "
