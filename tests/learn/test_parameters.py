@@ -53,7 +53,7 @@ LEARNERS = [
 ]
 WORDS: dict[str, type] = {each.word: each for each in LEARNERS}
 every = pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.word)
-REQUIRED_VALUES = {"modes": "modes.txt", "learner": sqlrl.CDA(0.5, passes=2)}
+REQUIRED_VALUES = {"modes": "modes.txt", "templates": "templates.grammar", "learner": sqlrl.CDA(0.5, passes=2)}
 
 
 def made(kind: type, **given: Any) -> Any:
@@ -76,7 +76,8 @@ def other_values(declared: Declaration) -> list[Any]:
         return [0.25, [0.1, 2.5], [3.0]]
     if declared.kind is float:
         return [0.375, 1e-300, *([None] if declared.optional and declared.default is not None else [])]
-    return {"bias": ["my modes/toxic.pl"], "m": ["likelihood", 0.5]}[declared.name]
+    others = {"bias": ["my modes/toxic.pl"], "m": ["likelihood", 0.5], "weights": [sqlrl.MIRA(passes=3)]}
+    return others[declared.name]
 
 
 def test_learners_are_found() -> None:
