@@ -6,6 +6,7 @@ import gc
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,15 @@ def test_what_is_left_out_is_counted() -> None:
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(new(), MODEL, sqlrl.SubgraphTables([more]))
 
 
+RESUMED: dict[str, Any] = {"weights": LEARNERS[1], "select": CHOOSE, "random_state": 3}
+
+
+@cache
+def never_stopped() -> sqlrl.Resolwe:
+    """Return what is learned without a stop; it is the same of all kinds of streams."""
+    return sqlrl.Resolwe(GRAMMAR, **RESUMED).fit(new(), MODEL, STREAMS["list"]())
+
+
 @pytest.mark.parametrize(
     ("kind", "stage", "after"),
     [
@@ -163,8 +173,7 @@ def test_what_is_left_out_is_counted() -> None:
     ],
 )
 def test_a_resumed_run_ends_as_one_that_never_stopped(kind: str, stage: str, after: int, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"weights": LEARNERS[1], "select": CHOOSE, "random_state": 3}
-    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(new(), MODEL, STREAMS[kind]())
+    options, whole = RESUMED, never_stopped()
     calls = 0
 
     def stop(progress: Any) -> None:
