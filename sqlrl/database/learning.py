@@ -12,7 +12,7 @@ import numpy as np
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.induction import InductionSession, induction, induction_bias
-from sqlrl.database.selection import CandidateStream, known_model, selection, targets, targets_of
+from sqlrl.database.selection import CandidateStream, known_model, selection, targets
 from sqlrl.database.session import Query, Session
 from sqlrl.database.subgraph_learning import (
     Part,
@@ -29,7 +29,7 @@ from sqlrl.ground.counts import check_counts
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Extent
 from sqlrl.learn.protocols import Ordering
-from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
 from sqlrl.plan.sources import OBSERVED
 

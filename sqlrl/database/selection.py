@@ -21,7 +21,7 @@ from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import FIRST, ExampleWindow, Windows, ungrounded
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, Ordering
-from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
@@ -188,11 +188,6 @@ def targets(session: Session, model: Model) -> frozenset[str]:
     check_model(model)
     labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
     return model.query | (labelled & set(model.predicates))
-
-
-def targets_of(candidates: Sequence[Candidate]) -> frozenset[str]:
-    """Return the predicates that the literals of enforcers have."""
-    return frozenset(x.predicate for each in candidates for x in each.enforcer)
 
 
 def known_model(model: Model, candidates: Sequence[Candidate]) -> Model:

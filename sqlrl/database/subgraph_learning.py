@@ -19,7 +19,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.provenance import TABLE
 from sqlrl.database.runs import History, LearnedModel, Run, RunKey
-from sqlrl.database.selection import CandidateRun, known_model, targets_of
+from sqlrl.database.selection import CandidateRun, known_model
 from sqlrl.database.session import Session
 from sqlrl.database.statistics import statistics_table
 from sqlrl.database.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
@@ -42,7 +42,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, grounded
 from sqlrl.learn.protocols import Checkpoint, Ordering, TrainingRecord
-from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of

@@ -25,7 +25,7 @@ from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.counts import run_counts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, ShapeUse
-from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.shapes import Instance, ShapeLiteral
@@ -251,12 +251,12 @@ class CandidateProgram:
     def _model(self, relations: Sequence[_Relation]) -> Model:
         """Return the candidates as rules over relations."""
         predicates = {r.name: Predicate(r.name, tuple(map(Argument, (NAME, *r.types)))) for r in relations}
-        targets = {x.predicate for each in self.candidates for x in each.enforcer}
+        targets = targets_of(self.candidates)
         for name in sorted(targets):
             info = self.layout.predicates[name]
             predicates[name] = Predicate(name, tuple(map(Argument, info.types)))
         rules = tuple(Rule(self._formula(each), weight=0.0) for each in self.candidates)
-        return Model(predicates, rules=rules, query=frozenset(targets))
+        return Model(predicates, rules=rules, query=targets)
 
     def _formula(self, candidate: Candidate) -> Formula:
         """Return the conjunction with all query literals positive: what is counted are the labels of their atoms."""
@@ -374,7 +374,7 @@ def _check(layout: Layout, candidates: Sequence[Candidate], evidence: Sequence[s
             raise ModelError(
                 f"{name} is to be predicted, so it cannot select: leave it out of the expansions, or load its facts as evidence"
             )
-    for name in sorted({x.predicate for each in candidates for x in each.enforcer}):
+    for name in sorted(targets_of(candidates)):
         if name not in layout.predicates or not layout.predicates[name].open:
             raise ModelError(
                 f"{name} is a target of the templates, but nothing is to be predicted of it: name it in query="

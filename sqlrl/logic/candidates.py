@@ -86,7 +86,7 @@ class Candidate:
     @property
     def formula(self) -> Formula:
         """The conjunction: the literals of the selector, then those of the enforcer."""
-        parts = tuple(map(_formula, (*self.selector, *self.enforcer)))
+        parts = tuple(map(literal_formula, (*self.selector, *self.enforcer)))
         return parts[0] if len(parts) == 1 else And(parts)
 
     def __str__(self) -> str:
@@ -99,7 +99,13 @@ def _unordered(literal: Evidence) -> object:
     return literal if isinstance(literal, Literal) else (literal.positive, frozenset((literal.left, literal.right)))
 
 
-def _formula(literal: Evidence) -> Formula:
+def targets_of(candidates: Iterable[Candidate]) -> frozenset[str]:
+    """Return the predicates that the literals of enforcers have."""
+    return frozenset(x.predicate for each in candidates for x in each.enforcer)
+
+
+def literal_formula(literal: Evidence) -> Formula:
+    """Return a literal as a formula."""
     atom: Formula
     if isinstance(literal, EqualityLiteral):
         atom = Equal(literal.left, literal.right)

@@ -34,7 +34,7 @@ from sqlrl.learn.parameters import (
 from sqlrl.learn.protocols import Ordering
 from sqlrl.learn.protocols import Progress as WindowProgress
 from sqlrl.learn.settings import RUN, InOrder, Seed
-from sqlrl.logic.candidates import Candidate
+from sqlrl.logic.candidates import Candidate, literal_formula, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.grammar_parser import read_grammar
 from sqlrl.logic.limits import MOST_CANDIDATES
@@ -47,11 +47,9 @@ from sqlrl.logic.terms import (
     BothSigns,
     Constant,
     Equal,
-    EqualityLiteral,
     Exist,
     ForAll,
     Formula,
-    Literal,
     Not,
     Term,
     Variable,
@@ -349,7 +347,7 @@ class Resolwe(Configured):
         ]
         rows = _rows(kept, candidates, chosen)
         rules = [Rule(formula) for formula, keep in zip(chosen, kept.kept.tolist(), strict=True) if keep]
-        structure = _structured(model, model.query | {x.predicate for each in candidates for x in each.enforcer}, rules)
+        structure = _structured(model, model.query | targets_of(candidates), rules)
         with session.ending():
             start = time.perf_counter()
             self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
@@ -534,7 +532,7 @@ def _formula(candidate: Candidate, implied: int, *, once: bool) -> Formula:
 
     With `once` the variables that only the evidence has are quantified: a tuple of query atoms counts once, as where structure is chosen.
     """
-    parts = _quantified(candidate) if once else [_part(x) for x in candidate.selector]
+    parts = _quantified(candidate) if once else [literal_formula(x) for x in candidate.selector]
     several = len(candidate.enforcer) > 1
     for i, literal in enumerate(candidate.enforcer):
         atom = Atom(literal.predicate, literal.terms)
@@ -555,7 +553,7 @@ def _apart(candidate: Candidate) -> list[Formula]:
             continue
         equal = tuple(Equal(a, b) for a, b in differ)
         found.append(Not(equal[0] if len(equal) == 1 else And(equal)))
-    return [x for x in found if x not in map(_part, candidate.selector)]
+    return [x for x in found if x not in map(literal_formula, candidate.selector)]
 
 
 def _quantified(candidate: Candidate) -> list[Formula]:
@@ -569,20 +567,11 @@ def _quantified(candidate: Candidate) -> list[Formula]:
         groups = [group for group in groups if group not in tied] + [merged]
     parts: list[Formula] = []
     for names, places in sorted(groups, key=lambda group: group[1]):
-        inside = [_part(candidate.selector[i]) for i in places]
+        inside = [literal_formula(candidate.selector[i]) for i in places]
         body = inside[0] if len(inside) == 1 else And(tuple(inside))
         ordered = tuple(name for name, _ in candidate.variables if name in names)
         parts.append(Exist(ordered, body) if ordered else body)
     return parts
-
-
-def _part(literal: Literal | EqualityLiteral) -> Formula:
-    found: Formula = (
-        Equal(literal.left, literal.right)
-        if isinstance(literal, EqualityLiteral)
-        else Atom(literal.predicate, literal.terms)
-    )
-    return found if literal.positive else Not(found)
 
 
 def _rows(found: Formulations, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> pa.Table:
