@@ -27,7 +27,6 @@ from sqlrl.ground.saturation import Saturated, saturate
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model
-from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.plan.sources import table
@@ -155,9 +154,7 @@ class InductionSession:
         """Keep what was found, all or nothing, and end the run; return the model with the rules added."""
         model = self._model.with_rules((*self._model.rules, *rules))
         rows = {"candidate": candidates, "coverage": coverage}
-        self.run.finish(
-            LearnedModel(model, _clause_rows(model), _NO_SHAPES), rows, origin="ILP", seconds=seconds, status=status
-        )
+        self.run.finish(LearnedModel.of_rules(model), rows, origin="ILP", seconds=seconds, status=status)
         return model
 
 
@@ -252,24 +249,6 @@ def _declared(session: Session, target: Model | str, bias: Bias) -> Model:
     types = session.catalog.types()
     cut = {name: types[name].bins for name in sorted(kinds & types.keys()) if types[name].bins}
     return replace(model, bins={**model.bins, **cut})
-
-
-_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
-"""Shapes are known once a model is ground."""
-
-
-def _clause_rows(model: Model) -> pa.Table:
-    """Return the rules of a model as rows of `sqlrl.clause`: a clause for each."""
-    places = range(len(model.rules))
-    return pa.table(
-        {
-            "clause": pa.array(places, pa.int64()),
-            "text": pa.array([format_rule(replace(rule, weight=None)) for rule in model.rules], pa.string()),
-            "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
-            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
-            "rule": pa.array(places, pa.int32()),
-        }
-    )
 
 
 def _atoms(program: Program, target: str, examples: TableName | None) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from sqlrl.catalog.records import Kept, Records
 from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint
 from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_rule
 from sqlrl.logic.saving import model_to_json
 from sqlrl.wording import counted
 
@@ -25,6 +26,8 @@ STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
 NUMBERED = "numbered"
 """From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
 
+_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
+
 
 @dataclass(frozen=True)
 class LearnedModel:
@@ -33,6 +36,21 @@ class LearnedModel:
     model: Model
     clauses: pa.Table
     shapes: pa.Table
+
+    @classmethod
+    def of_rules(cls, model: Model) -> LearnedModel:
+        """Return a model with a clause for each rule; shapes are not known before it is ground."""
+        places = range(len(model.rules))
+        clauses = pa.table(
+            {
+                "clause": pa.array(places, pa.int64()),
+                "text": pa.array([format_rule(replace(rule, weight=None)) for rule in model.rules], pa.string()),
+                "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
+                "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+                "rule": pa.array(places, pa.int32()),
+            }
+        )
+        return cls(model, clauses, _NO_SHAPES)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, Ordering
 from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
-from sqlrl.logic.printer import format_rule
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Atom, Literal, Variable
 
@@ -81,8 +80,7 @@ class CandidateRun(ABC):
 
     def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
         """Keep the model with what was found of formulations, and end the run."""
-        learned = LearnedModel(model, _clause_rows(model), _NO_SHAPES)
-        self.run.finish(learned, {"formulation": formulations}, origin="Resolwe", seconds=seconds)
+        self.run.finish(LearnedModel.of_rules(model), {"formulation": formulations}, origin="Resolwe", seconds=seconds)
 
     def ending(self) -> AbstractContextManager[None]:
         """Record that an error or Ctrl-C has ended the run."""
@@ -208,23 +206,5 @@ def _count_rows(counts: JointCounts) -> pa.Table:
             "pattern": pattern.astype(np.int32),
             "n": counts.n[candidate, pattern],
             "groundings": counts.groundings[candidate, pattern],
-        }
-    )
-
-
-_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
-"""Shapes are kept by the run that learns the weights."""
-
-
-def _clause_rows(model: Model) -> pa.Table:
-    """Return the rules of a model as rows of `sqlrl.clause`."""
-    places = range(len(model.rules))
-    return pa.table(
-        {
-            "clause": pa.array(places, pa.int64()),
-            "text": pa.array([format_rule(rule) for rule in model.rules], pa.string()),
-            "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
-            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
-            "rule": pa.array(places, pa.int32()),
         }
     )

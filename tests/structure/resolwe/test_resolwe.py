@@ -355,3 +355,16 @@ def test_candidates_are_listed_with_their_queries_and_how_much_these_join(db: sq
     assert len({row["sql"] for row in rows}) == 4
     with pytest.raises(InputError, match="templates='x': give what"):
         db.candidates("x", MODEL)  # type: ignore[arg-type]
+
+
+def test_clauses_are_told_without_their_weights() -> None:
+    with sqlrl.connect() as db:
+        pages = [(f"d{i}", word) for i in range(40) for word in (("sql", "join") if i % 2 else ("cat", "dog"))]
+        db.load("Word", pages, types=["doc", "word"], example="doc")
+        db.load("Tech", [(f"d{i}",) for i in range(40) if i % 2], types=["doc"], target=True)
+        fit = sqlrl.Resolwe(sqlrl.parse_grammar('Word(d, "sql") ^ Tech(d)'), min_support=5).fit(
+            db, sqlrl.parse_mln("Word(doc, word)\nTech(doc)")
+        )
+        found = db.sql("SELECT text, weight FROM sqlrl.clause WHERE origin = 'Resolwe' ORDER BY clause").fetchall()
+    texts = ["Tech(x0)", 'Word(d, "sql") ^ Tech(d)']
+    assert found == [(text, rule.weight) for text, rule in zip(texts, fit.model_.rules, strict=True)]
