@@ -406,7 +406,8 @@ CREATE TABLE "joint_count" (
     "candidate" BIGINT NOT NULL,
     "pattern" INTEGER NOT NULL,
     "n" BIGINT NOT NULL,
-    "groundings" BIGINT NOT NULL
+    "groundings" BIGINT NOT NULL,
+    "recent" DOUBLE
 );
 COMMENT ON TABLE "joint_count" IS 'What a run of resolwe has counted so far: how often the query literals of a candidate have which labels where its evidence holds.';
 COMMENT ON COLUMN "joint_count"."run" IS 'Run.';
@@ -414,6 +415,7 @@ COMMENT ON COLUMN "joint_count"."candidate" IS 'Number of the candidate within t
 COMMENT ON COLUMN "joint_count"."pattern" IS 'The labels: bit i is 1 where the atom of query literal i is true, whatever the sign of the literal.';
 COMMENT ON COLUMN "joint_count"."n" IS 'Distinct tuples of query atoms with these labels that the evidence selects.';
 COMMENT ON COLUMN "joint_count"."groundings" IS 'Groundings of the evidence that select them.';
+COMMENT ON COLUMN "joint_count"."recent" IS 'What is left of n where counts decay; NULL otherwise.';
 
 CREATE TABLE "formulation" (
     "run" INTEGER NOT NULL,
@@ -428,7 +430,8 @@ CREATE TABLE "formulation" (
     "g2" DOUBLE,
     "p_value" DOUBLE,
     "kept" BOOLEAN NOT NULL,
-    "reason" VARCHAR NOT NULL
+    "reason" VARCHAR NOT NULL,
+    "recent" DOUBLE
 );
 COMMENT ON TABLE "formulation" IS 'The formulations of candidates that a run of resolwe looked at, and why it kept or dropped them.';
 COMMENT ON COLUMN "formulation"."run" IS 'Run.';
@@ -444,6 +447,33 @@ COMMENT ON COLUMN "formulation"."g2" IS 'Likelihood ratio against the default di
 COMMENT ON COLUMN "formulation"."p_value" IS 'How likely so much of it is by chance.';
 COMMENT ON COLUMN "formulation"."kept" IS 'True if it is in the model.';
 COMMENT ON COLUMN "formulation"."reason" IS 'Why it is not; empty if it is.';
+COMMENT ON COLUMN "formulation"."recent" IS 'What is left of the support where counts decay: what its probability is a share of; NULL otherwise.';
+
+CREATE TABLE "rule_log" (
+    "run" INTEGER NOT NULL,
+    "step" BIGINT NOT NULL,
+    "subgraphs" BIGINT NOT NULL,
+    "event" VARCHAR NOT NULL,
+    "candidate" BIGINT NOT NULL,
+    "formula" VARCHAR NOT NULL,
+    "implied" INTEGER,
+    "recent" DOUBLE NOT NULL,
+    "probability" DOUBLE NOT NULL,
+    "bound" DOUBLE NOT NULL,
+    "reason" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "rule_log" IS 'Which rules came into the model and went again while a run of resolwe followed a stream that drifts.';
+COMMENT ON COLUMN "rule_log"."run" IS 'Run.';
+COMMENT ON COLUMN "rule_log"."step" IS 'Window of the stream after which it happened, from 1.';
+COMMENT ON COLUMN "rule_log"."subgraphs" IS 'Subgraphs that had been counted then.';
+COMMENT ON COLUMN "rule_log"."event" IS 'Either came or went.';
+COMMENT ON COLUMN "rule_log"."candidate" IS 'Number of the candidate within the run, from 0.';
+COMMENT ON COLUMN "rule_log"."formula" IS 'The conjunction as a model has it.';
+COMMENT ON COLUMN "rule_log"."implied" IS 'Which query literal the others imply, from 0; NULL for the conjunction of all.';
+COMMENT ON COLUMN "rule_log"."recent" IS 'What was left of its support.';
+COMMENT ON COLUMN "rule_log"."probability" IS 'The share of that which agreed with it.';
+COMMENT ON COLUMN "rule_log"."bound" IS 'The bound of the probability that was compared with the threshold.';
+COMMENT ON COLUMN "rule_log"."reason" IS 'Why it went; empty if it came.';
 
 CREATE TABLE "prediction" (
     "run" INTEGER NOT NULL,

@@ -60,7 +60,8 @@ def inspect(engine: DuckDBEngine) -> None:
     # What is there says more than what is missing.
     faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
     tables = {item.name for item in found if item.kind == "table"}
-    for item in others:
+    # What stands in place of a table comes before the views that it breaks.
+    for item in sorted(others, key=lambda each: each.kind == "view"):
         if item.kind == "table":
             if item.sql not in copied:
                 faults.append(f"the table {_SCHEMA}.{item.name} has more than plain columns")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.choices import Choices
+from sqlrl.database.drift import FOLLOWED, Drifting, drifting_training
 from sqlrl.database.induction import InductionSession, induction, induction_bias
-from sqlrl.database.selection import CandidateStream, known_model, selection, targets
+from sqlrl.database.selection import CandidateRun, CandidateStream, known_model, selection, targets
 from sqlrl.database.session import Query, Session
 from sqlrl.database.subgraph_learning import (
     Part,
@@ -23,15 +23,13 @@ from sqlrl.database.subgraph_learning import (
     stream_training,
 )
 from sqlrl.database.subgraphs import Subgraphs
-from sqlrl.database.training import TrainingStream
+from sqlrl.database.training import TrainingStream, check_training
 from sqlrl.errors import UnsupportedError
-from sqlrl.ground.counts import check_counts
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.ground.program import Extent
 from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
-from sqlrl.plan.sources import OBSERVED
+from sqlrl.structure.resolwe.protocols import DriftingStructure
 
 if TYPE_CHECKING:
     from sqlrl.logic.bias import Bias
@@ -48,6 +46,8 @@ class Learning:
         self, model: Model, *, examples: Any = None, **order: Any
     ) -> AbstractContextManager[TrainingStream | StreamTraining]:
         """Show the training examples, or what is left of a stream, as grounded windows while the context is open."""
+        if isinstance(examples, Drifting):
+            return drifting_training(self.session, model, examples, order=cast(Ordering, order))
         if isinstance(examples, Part):
             return stream_training(self.session, model, examples, order=cast(Ordering, order))
         if isinstance(examples, Subgraphs):
@@ -91,10 +91,7 @@ class Learning:
         ):
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:
-                # At the end of a run all clauses are counted: what cannot be is refused before the first step.
-                check_counts(Extent(program, chosen, limit), [OBSERVED])
-                warn_empty(program.engine, program.public_layout, chosen)
-                warn_alike(program.engine, program.public_layout, chosen)
+                check_training(program, chosen, limit)
             random = np.random.default_rng(seed)
             orders = [random.permutation(ids) if order == "shuffle" else ids for _ in range(passes)]
             if modes is None:
@@ -135,12 +132,25 @@ class Learning:
         return ids[:size], self.session.example_names(ids[size:])
 
     def selection(
-        self, model: Model, candidates: Sequence[Candidate], examples: Any, order: Ordering, *, saving: bool = False
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: Any,
+        order: Ordering,
+        *,
+        saving: bool = False,
+        decaying: bool = False,
     ) -> AbstractContextManager[CandidateStream | StreamSelection]:
         """Hold candidates against data while the context is open."""
         if isinstance(examples, Part):
             return stream_selection(self.session, model, candidates, examples, order, saving=saving)
+        if decaying and order["size"] is None:
+            order = {**order, "size": FOLLOWED}
         return selection(self.session, model, candidates, examples, order)
+
+    def drifting(self, examples: Any, drift: DriftingStructure, session: CandidateRun, size: int | None) -> Drifting:
+        """Return what is left for a learner of weights whose model follows it."""
+        return Drifting(examples, drift, session, size)
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
         """Return the bias for a target: the given one, checked against the data, or one from types and keys."""

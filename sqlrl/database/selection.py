@@ -26,9 +26,10 @@ from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Atom, Literal, Variable
+from sqlrl.structure.resolwe.counts import StreamCounts
 
-WEIGHTS = "weights"
-"""What the state of a run calls the run that learns its weights."""
+WEIGHTS, WINDOWS = "weights", "windows"
+"""What the state of a run calls the run that learns its weights, and how many windows were counted."""
 
 
 class CandidateRun(ABC):
@@ -62,25 +63,39 @@ class CandidateRun(ABC):
         """Go on with a run that was saved."""
         checkpoint, stream = self.run.resume(run, self.key(learner, parameters))
         self.go_on(stream)
-        return {**checkpoint.arrays, "windows": np.array(checkpoint.windows)}
+        return {**checkpoint.arrays, WINDOWS: np.array(checkpoint.windows)}
 
-    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
-        """Keep the counts after a window."""
+    def save(self, counts: StreamCounts, seconds: Mapping[str, float]) -> None:
+        """Save the run after a window, with its counts."""
         none = STEP_SCHEMA.empty_table()
-        arrays = {"n": counts.n, "groundings": counts.groundings}
+        arrays = {name: array for name, array in counts.arrays().items() if name != WINDOWS}
         with self.records.together():
-            self.run.save(Checkpoint(windows, arrays, none, none.slice(0, 0), seconds), self.stream_state())
-            self.records.clear("joint_count", self.run.begun())
-            self.records.append("joint_count", self.run.begun(), _count_rows(counts))
+            self.run.save(Checkpoint(counts.windows, arrays, none, none.slice(0, 0), seconds), self.stream_state())
+            self._replace("joint_count", _count_rows(counts))
             self.keep_examples()
+
+    def follow(self, counts: StreamCounts, log: pa.Table) -> None:
+        """Keep the counts of a stream that is followed, and what came and went."""
+        with self.records.together():
+            self._replace("joint_count", _count_rows(counts))
+            self._replace("rule_log", log)
 
     def learning(self, run: int) -> None:
         """Keep which run learns the weights."""
         self.records.save_state(self.run.begun(), {WEIGHTS: np.array(run, dtype=np.int64)})
 
-    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
+    def finish(self, model: Model, formulations: pa.Table, log: pa.Table, seconds: Mapping[str, float]) -> None:
         """Keep the model with what was found of formulations, and end the run."""
-        self.run.finish(LearnedModel.of_rules(model), {"formulation": formulations}, origin="Resolwe", seconds=seconds)
+        with self.records.together():
+            self._replace("rule_log", log)
+            self.run.finish(
+                LearnedModel.of_rules(model), {"formulation": formulations}, origin="Resolwe", seconds=seconds
+            )
+
+    def _replace(self, table: str, rows: pa.Table) -> None:
+        """Put rows of the run in place of those before."""
+        self.records.clear(table, self.run.begun())
+        self.records.append(table, self.run.begun(), rows)
 
     def ending(self) -> AbstractContextManager[None]:
         """Record that an error or Ctrl-C has ended the run."""
@@ -197,8 +212,9 @@ def known_model(model: Model, candidates: Sequence[Candidate]) -> Model:
     return model.with_rules(tuple(Rule(atom, 0.0) for atom in atoms))
 
 
-def _count_rows(counts: JointCounts) -> pa.Table:
+def _count_rows(found: StreamCounts) -> pa.Table:
     """Return counts as rows of `sqlrl.joint_count`; patterns that nothing has are left out."""
+    counts, recent = found.total, found.recent
     candidate, pattern = np.nonzero(counts.n)
     return pa.table(
         {
@@ -206,5 +222,6 @@ def _count_rows(counts: JointCounts) -> pa.Table:
             "pattern": pattern.astype(np.int32),
             "n": counts.n[candidate, pattern],
             "groundings": counts.groundings[candidate, pattern],
+            "recent": pa.nulls(len(candidate), pa.float64()) if recent is None else recent[candidate, pattern],
         }
     )

@@ -389,14 +389,25 @@ class _Windows:
     @contextmanager
     def program(self, window: SubgraphWindow) -> Iterator[tuple[Session, Program]]:
         """Hold the model against a window while the context is open."""
+        with self.session(window) as session, self.held(session, self._model) as program:
+            yield session, program
+
+    @contextmanager
+    def session(self, window: SubgraphWindow) -> Iterator[Session]:
+        """Show a window as a database of its own while the context is open."""
         schemas = self._reading.schemas()
         with opened(window, schemas, self._model, self._targets, self._threads) as session, session.verb():
-            layout = session.layout(self._model, training=True, choices=Choices(query=sorted(self._targets)))
-            program = bind_program(session.engine, layout, self._model, known=self._compiled)
-            try:
-                yield session, program
-            finally:
-                program.close()
+            yield session
+
+    @contextmanager
+    def held(self, session: Session, model: Model) -> Iterator[Program]:
+        """Hold a model with the same declarations against a window while the context is open."""
+        layout = session.layout(model, training=True, choices=Choices(query=sorted(self._targets)))
+        program = bind_program(session.engine, layout, model, known=self._compiled)
+        try:
+            yield program
+        finally:
+            program.close()
 
     def nothing(self) -> SubgraphWindow:
         """Return a window without rows."""
@@ -530,8 +541,8 @@ class StreamTraining:
         self._kept = _Provenance(session.records, part.reading, part.reading.targets(model))
         self.run = Run(session.records)
         self.drawing, self._window = ExitStack(), ExitStack()
-        self._frame = self.drawing.enter_context(self._windows.program(self._windows.nothing()))[1]
-        self._program = self._frame
+        self._framing = self.drawing.enter_context(ExitStack())
+        self._hold(model)
         self._drawn = self._pass = 0
         self._resumed = False
         self._clauses: pa.Table | None = None
@@ -540,6 +551,13 @@ class StreamTraining:
         """Close what is open."""
         self._window.close()
         self.drawing.close()
+
+    def _hold(self, model: Model) -> None:
+        """Hold a model against no data: its clauses are those that it has in every window."""
+        self._framing.close()
+        session = self._framing.enter_context(self._windows.session(self._windows.nothing()))
+        self._frame: Program = self._framing.enter_context(self._windows.held(session, model))
+        self._program = self._frame
 
     def __len__(self) -> int:
         """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
@@ -569,9 +587,13 @@ class StreamTraining:
             )
 
     def _grounded(self, found: SubgraphWindow) -> Window:
-        """Ground a window; its examples are the places of its subgraphs in the stream."""
-        examples = self._part.reading.ordinals(found)
+        """Ground a window."""
         session, program = self._window.enter_context(self._windows.program(found))
+        return self._network(found, session, program)
+
+    def _network(self, found: SubgraphWindow, session: Session, program: Program) -> Window:
+        """Ground a window with a program; its examples are the places of its subgraphs in the stream."""
+        examples = self._part.reading.ordinals(found)
         if program.clause_count != self._frame.clause_count:
             raise UnsupportedError(
                 "a rule has clauses for constants of the data, which come with each window: write it without them"
@@ -640,15 +662,23 @@ class StreamTraining:
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved."""
         checkpoint, stream = self.run.resume(run, self._part.key(learner, parameters, self._model))
+        self.go_on(checkpoint, stream)
+        return checkpoint
+
+    def state(self) -> dict[str, Any]:
+        """Return what is saved of how far the stream is."""
+        return self._part.state(self._pass)
+
+    def go_on(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
+        """Be where the run was when it was saved."""
         self._part.go_on(stream)
         self._drawn, self._pass, self._resumed = checkpoint.windows, stream[PASS], True
-        return checkpoint
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window."""
         with self._records.together():
             steps = self._named(checkpoint.steps)
-            self.run.save(replace(checkpoint, steps=steps), self._part.state(self._pass))
+            self.run.save(replace(checkpoint, steps=steps), self.state())
             self._kept.write(self.run.begun())
 
     def history(self) -> History:

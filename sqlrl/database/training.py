@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl.catalog.bins import piece_name
+from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.dictionary import numeric_name
-from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
@@ -31,6 +32,7 @@ from sqlrl.ground.clauses import (
     learned_model,
     shape_table,
 )
+from sqlrl.ground.counts import check_counts
 from sqlrl.ground.fixed import with_fixed
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
@@ -39,7 +41,7 @@ from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.plan.sources import table
+from sqlrl.plan.sources import OBSERVED, table
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -127,6 +129,14 @@ def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
 
 
 # ---- streams of examples -----------------------------------------------------------------------------
+
+
+def check_training(program: Program, chosen: TableName, limit: int | None) -> None:
+    """Refuse what could not be counted at the end of a run, and warn of examples that say nothing."""
+    # At the end of a run all clauses are counted: what cannot be is refused before the first step.
+    check_counts(Extent(program, chosen, limit), [OBSERVED])
+    warn_empty(program.engine, program.public_layout, chosen)
+    warn_alike(program.engine, program.public_layout, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,14 +252,22 @@ class TrainingStream:
         if not self._records.predicates_of(TABLE, run):
             # An earlier version of sqlrl began it.
             keep_learned_from(self._records, self._program, self.examples, run)
+        self.go_on(checkpoint, stream)
+        return checkpoint
+
+    def go_on(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
+        """Be where the run was when it was saved."""
         self._open, self._done = np.array(stream["open"], dtype=object), checkpoint.windows
         self._windows.first, self._windows.later = stream["first"], stream["window"]
-        return checkpoint
+
+    def state(self) -> dict[str, Any]:
+        """Return what is saved of how far the stream is."""
+        opened = [int(n) for n in self._open]
+        return {"open": opened, "first": self._windows.first, "window": self._windows.later}
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window."""
-        opened = [int(n) for n in self._open]
-        self.run.save(checkpoint, {"open": opened, "first": self._windows.first, "window": self._windows.later})
+        self.run.save(checkpoint, self.state())
 
     def history(self) -> History:
         """Open the place where changes are stored."""

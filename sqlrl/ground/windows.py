@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -37,12 +37,14 @@ class Window:
     `examples` are in the order in which they are to be learned from. `network` is over the atoms of these examples and all
     clauses known so far; clause ids never change from window to window, and the number of clauses only grows. `truth`, shape
     (n,), are the labels; `labelled` (n,) marks atoms that have a label; helper atoms have the truth that the labels give them.
+    `changed` says that the model has other clauses than in the window before: means of weights begin anew.
     """
 
     examples: IntArray
     network: Network
     truth: BoolArray
     labelled: BoolArray
+    changed: bool = field(default=False, kw_only=True)
 
     @property
     def entries(self) -> int:

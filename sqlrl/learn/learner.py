@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 StartWeights = Callable[[int, int], FloatArray]
 """Returns the weights before the first step of the clauses from one id to another, which is not among them."""
 
+_MEAN = ("mean_steps", "mean_total")
 _INFEASIBLE = ("infeasible_clause", "infeasible_example", "infeasible_count")
 
 
@@ -92,12 +93,19 @@ def change_table(learned: Learned, ids: IntArray) -> pa.Table:
     )
 
 
+class _Mean(NamedTuple):
+    # Where the mean of weights begins: after so many steps, with the sums of the weights after each of these, by clause id.
+    steps: int
+    total: FloatArray
+
+
 class _Kept(NamedTuple):
     # All that a learner remembers between windows.
     state: State
     tally: Tally
     random: Stream
     infeasible: InfeasibleTruth
+    mean: _Mean
 
 
 class OnlineLearner:
@@ -136,7 +144,9 @@ class OnlineLearner:
         self.parameters, self.start = parameters, start
         self.names = names or Names()
         random = streams(parameters.seed, 1)[0]
-        self._kept = _Kept(new_state(parameters.rates), new_tally(0), random, no_infeasible_truth())
+        self._kept = _Kept(
+            new_state(parameters.rates), new_tally(0), random, no_infeasible_truth(), _Mean(0, np.zeros(0))
+        )
 
     @property
     def infeasible(self) -> InfeasibleTruth:
@@ -159,8 +169,13 @@ class OnlineLearner:
         return read(self._kept.state, self.parameters.rates)[0]
 
     def averaged_weights(self) -> FloatArray:
-        """The mean of the weights after each step, by clause id; see `sqlrl.learn.rules.read`."""
-        return read(self._kept.state, self.parameters.rates)[1]
+        """The mean of the weights after each step since clauses last changed, by clause id; see `sqlrl.learn.rules.read`."""
+        last, mean = read(self._kept.state, self.parameters.rates)
+        begin = self._kept.mean
+        steps = self.steps - begin.steps
+        if begin.steps == 0:
+            return mean
+        return (mean * self.steps - begin.total) / steps if steps else last
 
     def support(self) -> pa.Table:
         """How often each clause mattered.
@@ -185,13 +200,15 @@ class OnlineLearner:
         -------
         dict of str to array
             `steps`; the arrays of the update rule's state and of `Tally`, with one place for each clause; `random`, the
-            state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`. What was
-            reported before is not in it.
+            state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`; where clauses have
+            changed on the way also `mean_steps` and `mean_total`. What was reported before is not in it.
         """
-        state, tally, random, infeasible = self._kept
+        state, tally, random, infeasible, mean = self._kept
         arrays = {**arrays_of(state), **tally._asdict(), "random": random}
         found = (infeasible.clause, infeasible.example, infeasible.count)
         arrays |= dict(zip(_INFEASIBLE, found, strict=True))
+        if mean.steps:
+            arrays |= dict(zip(_MEAN, (np.array(mean.steps, dtype=np.int64), mean.total), strict=True))
         return {"steps": np.array(state.steps, dtype=np.int64), **{name: x.copy() for name, x in arrays.items()}}
 
     @classmethod
@@ -237,6 +254,9 @@ class OnlineLearner:
             Tally(*(taken[name] for name in counters._fields)),
             taken["random"],
             InfeasibleTruth(*(taken[name] for name in _INFEASIBLE)),
+            _Mean(int(state["mean_steps"]), np.array(state["mean_total"], np.float64))
+            if _MEAN[0] in state
+            else learner._kept.mean,
         )
         return learner
 
@@ -267,7 +287,8 @@ class OnlineLearner:
         ----------
         window : Window
             Examples with their network and labels. Clauses that are new get a weight of 0 in all steps before. An example
-            without query atoms is a step in which no count differs.
+            without query atoms is a step in which no count differs. Where `changed` is set, means of weights are over the
+            steps from this window on.
 
         Returns
         -------
@@ -290,6 +311,14 @@ class OnlineLearner:
         state, tally = grown(kept.state, size), Tally(*(longer(x, size) for x in kept.tally))
         if self.start is not None and size > self.clauses:
             state = started(state, parameters.rates, self.clauses, self.start(self.clauses, size))
+        mean = kept.mean
+        if mean.steps or window.changed:
+            # The sums of clauses that are new are those of steps before they were there.
+            total = read(state, parameters.rates)[1] * state.steps
+            begin = 0 if window.changed else len(mean.total)
+            mean = _Mean(
+                state.steps if window.changed else mean.steps, np.concatenate([mean.total[:begin], total[begin:]])
+            )
         local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
         random = kept.random.copy()
         learned = learn_examples(cut(network, examples), truth, local, counters, parameters, self.names, random)
@@ -308,7 +337,7 @@ class OnlineLearner:
         )
         done = with_steps(state, state.steps + len(examples))
         # One assignment, so that Ctrl-C cannot leave half a window behind.
-        self._kept = _Kept(done, tally, random, self.infeasible.joined(broken))
+        self._kept = _Kept(done, tally, random, self.infeasible.joined(broken), mean)
         return report
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
-import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
-from sqlrl.ground.candidates import JointCounts
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
 from sqlrl.learn.fitted import Configured, call
@@ -34,32 +31,19 @@ from sqlrl.learn.parameters import (
 from sqlrl.learn.protocols import Ordering
 from sqlrl.learn.protocols import Progress as WindowProgress
 from sqlrl.learn.settings import RUN, InOrder, Seed
-from sqlrl.logic.candidates import Candidate, literal_formula, targets_of
+from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.grammar_parser import read_grammar
 from sqlrl.logic.limits import MOST_CANDIDATES
-from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.logic.subformulas import with_parts
-from sqlrl.logic.terms import (
-    And,
-    Atom,
-    BothSigns,
-    Constant,
-    Equal,
-    Exist,
-    ForAll,
-    Formula,
-    Not,
-    Term,
-    Variable,
-    terms_in,
-)
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.slips import no_name
-from sqlrl.structure.resolwe.protocols import FORMULATION_SCHEMA, SelectionDatabase, SelectionSession
-from sqlrl.structure.resolwe.selection import CONJUNCTION, Criteria, Default, Formulations, formulations
+from sqlrl.structure.resolwe.counts import StreamCounts
+from sqlrl.structure.resolwe.drift import Drift
+from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
+from sqlrl.structure.resolwe.protocols import RULE_LOG_SCHEMA, SelectionData, SelectionDatabase, SelectionSession
+from sqlrl.structure.resolwe.selection import Criteria, Default
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -118,10 +102,14 @@ class Resolwe(Configured):
         How many subgraphs choose: a share of them, or a number. The rest learn weights.
     weights : estimator, optional
         An online learner of weights; contrastive divergence by default, as in the paper.
+    half_life : float, optional
+        Follow a stream that drifts: counts halve whenever so many subgraphs have come, and after the first ones (`select`) each window
+        chooses structure anew before weights are learned from it. Rules that stay keep their weights. By default nothing decays,
+        and what the first subgraphs choose stays.
     max_candidates : int
         The most candidates that the templates may have.
     window : int, optional
-        Subgraphs that are counted together; 512 by default.
+        Subgraphs that are counted together; 512 by default, 100 with a half-life. A stream has windows of its own.
     order : {"file", "shuffle"}
         Order of the stream.
     random_state : int, optional
@@ -132,7 +120,10 @@ class Resolwe(Configured):
     model_ : Model
         The rules of the model that was given, a unit clause of each target, and the formulations that were kept, with weights.
     formulations_ : Table
-        All formulations with support, probability and, where they were dropped, the reason; `sqlrl.formulation` has them too.
+        All formulations with support, probability and, where they were dropped, the reason; `sqlrl.formulation` has them too. With a half-life
+        `recent` is what is left of the support, of which the probability is a share.
+    rule_log_ : Table
+        With a half-life: which rules came and went, after which window and how many subgraphs, and why; `sqlrl.rule_log` has it too.
     candidates_ : tuple of Candidate
     weights_ : estimator
         The fitted learner of weights.
@@ -146,7 +137,8 @@ class Resolwe(Configured):
     Notes
     -----
     Source: "Structure Selection from Streaming Relational Data" (resolwe), section 3 and Algorithm 1. What it leaves open, and how formulations
-    are judged, is in `sqlrl.structure.resolwe.selection`. The paper's step 1 needs no data here, since templates make the candidates.
+    are judged, is in `sqlrl.structure.resolwe.selection`, and how structure follows a stream in `sqlrl.structure.resolwe.drift`. The paper's step 1
+    needs no data here, since templates make the candidates.
 
     Examples
     --------
@@ -163,6 +155,7 @@ class Resolwe(Configured):
 
     model_: Model
     formulations_: Table
+    rule_log_: Table
     candidates_: tuple[Candidate, ...]
     weights_: Any
     n_statements_: int
@@ -208,6 +201,11 @@ class Resolwe(Configured):
             OnlineEstimator | None,
             Option("the learner of weights, as cd(learning_rate=0.05)", panel=STRUCTURE, value="LEARNER", default="cd"),
         ] = None,
+        half_life: Annotated[
+            float | None,
+            Above(0.0, "counts would be gone at once"),
+            Option("follow a stream that drifts: counts halve whenever so many subgraphs have come", panel=STRUCTURE),
+        ] = None,
         max_candidates: Annotated[
             int, Whole(1), Option("the most candidates of the templates", panel=STRUCTURE)
         ] = MOST_CANDIDATES,
@@ -222,7 +220,7 @@ class Resolwe(Configured):
             confidence,
         )
         self.top, self.once, self.default, self.significance, self.select = top, once, default, significance, select
-        self.weights, self.max_candidates, self.window = weights, max_candidates, window
+        self.weights, self.half_life, self.max_candidates, self.window = weights, half_life, max_candidates, window
         self.order, self.random_state = order, random_state
 
     def criteria(self) -> Criteria:
@@ -305,6 +303,56 @@ class Resolwe(Configured):
         start = time.perf_counter()
         grammar, data = self._grammar(), db.learning
         examples = data.drawn(examples)
+        choice = self._alternatives(grammar, data, model, examples, criteria)
+        seconds = {"expanding": time.perf_counter() - start}
+        order: Ordering = {
+            "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
+        }  # fmt: skip
+        first, rest = data.divided(model, choice.counted, examples, order, self._chosen)
+        recorded = {**self._recorded(), "templates": str(grammar)}
+        saving, inner = checkpoint or resume is not None, None
+        decaying = self.half_life is not None
+        with (
+            data.selection(model, choice.counted, first, order, saving=saving, decaying=decaying) as session,
+            session.ending(),
+        ):
+            if resume is None:
+                run, state = session.begin(type(self).__name__, recorded, order["seed"]), None
+            else:
+                run, state = resume, session.resume(resume, type(self).__name__, recorded)
+                inner = int(state["weights"]) if "weights" in state else None
+            counts = self._counted(session, choice.counted, state, seconds, run, on_window)
+        targets, statements = model.query | targets_of(choice.candidates), session.statements
+        with session.ending():
+            start = time.perf_counter()
+            if self.half_life is None:
+                found = choice.judged(counts.n)
+                formulas = choice.formulas(found)
+                rules = [Rule(formula) for formula, keep in zip(formulas, found.kept.tolist(), strict=True) if keep]
+                structure = structured(model, targets, rules)
+                self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
+                rows, log = choice.rows(found, counts.total.n, formulas), RULE_LOG_SCHEMA.empty_table()
+            else:
+                structure = structured(model, targets, [])
+                drift = Drift(choice, structure, counts, self.half_life)
+                rest = data.drifting(rest, drift, session, self.window)
+                self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
+                rows, log, statements = drift.rows(), drift.log(), statements + drift.statements
+            seconds["weights"] = time.perf_counter() - start
+            session.finish(learner.model_, rows, log, seconds)
+        self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), choice.candidates
+        self.weights_, self.rule_log_, self.seconds_, self.run_ = learner, Table(log), seconds, run
+        self.n_statements_ = statements
+        if not any(rows["kept"].to_pylist()):
+            warn(_nothing(rows["reason"].to_pylist()), NothingFoundWarning)
+        return self
+
+    # ---- its parts -----------------------------------------------------------------------------------------
+
+    def _alternatives(
+        self, grammar: Grammar, data: SelectionData, model: Model, examples: object, criteria: Criteria
+    ) -> Alternatives:
+        """Return what is to be chosen from."""
         targets = data.targets(model, examples)
         if model.semantics != "exact":
             raise UnsupportedError(
@@ -316,50 +364,10 @@ class Resolwe(Configured):
                 "read_mln(path, query=[...])"
             )
         candidates = grammar.expand(model, targets, limit=self.max_candidates)
-        _check_signs(candidates)
+        check_signs(candidates)
         if not candidates:
             raise InputError("the templates have no candidate: there is nothing to choose from")
-        seconds = {"expanding": time.perf_counter() - start}
-        order: Ordering = {
-            "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
-        }  # fmt: skip
-        defaults = _defaults(candidates) if criteria.default == "estimated" else []
-        first, rest = data.divided(model, [*candidates, *defaults], examples, order, self._chosen)
-        recorded = {**self._recorded(), "templates": str(grammar)}
-        saving, inner = checkpoint or resume is not None, None
-        with data.selection(model, [*candidates, *defaults], first, order, saving=saving) as session, session.ending():
-            if resume is None:
-                run, state = session.begin(type(self).__name__, recorded, order["seed"]), None
-            else:
-                run, state = resume, session.resume(resume, type(self).__name__, recorded)
-                inner = int(state["weights"]) if "weights" in state else None
-            counts = self._counted(session, [*candidates, *defaults], state, seconds, run, on_window)
-            statements = session.statements
-        kept = formulations(
-            counts.n[: len(candidates)],
-            [[x.positive for x in each.enforcer] for each in candidates],
-            criteria,
-            counts.n[len(candidates) :][_default_of(candidates)] if defaults else None,
-        )
-        chosen = [
-            _formula(candidates[c], i, once=self.once)
-            for c, i in zip(kept.candidate.tolist(), kept.literal.tolist(), strict=True)
-        ]
-        rows = _rows(kept, candidates, chosen)
-        rules = [Rule(formula) for formula, keep in zip(chosen, kept.kept.tolist(), strict=True) if keep]
-        structure = _structured(model, model.query | targets_of(candidates), rules)
-        with session.ending():
-            start = time.perf_counter()
-            self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
-            seconds["weights"] = time.perf_counter() - start
-            session.finish(learner.model_, rows, seconds)
-        self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), tuple(candidates)
-        self.weights_, self.n_statements_, self.seconds_, self.run_ = learner, statements, seconds, run
-        if not rules:
-            warn(_nothing(kept), NothingFoundWarning)
-        return self
-
-    # ---- its parts -----------------------------------------------------------------------------------------
+        return Alternatives(tuple(candidates), criteria, self.once)
 
     def _counted(
         self,
@@ -369,24 +377,24 @@ class Resolwe(Configured):
         seconds: dict[str, float],
         run: int,
         on_window: OnWindow | None,
-    ) -> JointCounts:
+    ) -> StreamCounts:
         """Count the labels that all candidates select, window by window."""
-        start, done = time.perf_counter(), 0 if state is None else int(state["windows"])
-        counts = JointCounts.none(candidates) if state is None else JointCounts(state["n"], state["groundings"])
+        start, decaying = time.perf_counter(), self.half_life is not None
+        counts = StreamCounts.none(candidates, decaying=decaying) if state is None else StreamCounts.of_arrays(state)
         with Stage("counting labels of candidates", len(session) or None, even=True) as stage:
-            stage.advance(done)
+            stage.advance(counts.windows)
             subgraphs = 0
-            for window in session.windows(done):
-                counts = counts + session.count(window)
-                done, subgraphs = done + 1, subgraphs + len(window)
+            for window in session.windows(counts.windows):
+                counts = counts.after(session.count(window), len(window), half_life=self.half_life)
+                subgraphs += len(window)
                 seconds["selecting"] = time.perf_counter() - start
-                session.save(done, counts, seconds)
+                session.save(counts, seconds)
                 stage.advance(
                     1,
                     note=f"{counted(len(candidates), 'candidate')}, {counted(session.statements, 'query', 'queries')}",
                 )
                 if on_window is not None:
-                    on_window(Counted(done, len(session), subgraphs, session.statements, run))
+                    on_window(Counted(counts.windows, len(session), subgraphs, session.statements, run))
         seconds.setdefault("selecting", 0.0)
         return counts
 
@@ -440,6 +448,8 @@ class Resolwe(Configured):
             raise InputError(
                 "weights must be a learner of weights, and OSL looks for clauses, too: give sqlrl.AdaGrad(), whose updates it has"
             )
+        if self.half_life is not None:
+            _check_drifting(given)
         return type(given)(**given.get_params(deep=False))
 
     def _chosen(self, subgraphs: int | None) -> int:
@@ -524,153 +534,22 @@ class Resolwe(Configured):
         raise no_name(type(self).__name__, name, "estimator", [*dir(Resolwe), *Resolwe.__annotations__])
 
 
-# ---- from candidates to rules ------------------------------------------------------------------------
+def _check_drifting(learner: OnlineEstimator) -> None:
+    """Refuse a learner of weights whose parameters need clauses that stay, or a stream that comes again."""
+    if learner.passes > 1:
+        raise InputError(
+            f"passes={learner.passes} of the learner of weights goes back to where the stream began, which half_life= leaves behind: leave it out"
+        )
+    if learner.record_history:
+        raise UnsupportedError(
+            "record_history=True of the learner of weights needs clauses that stay, and with half_life= they come and go: leave it out"
+        )
 
 
-def _formula(candidate: Candidate, implied: int, *, once: bool) -> Formula:
-    """Return a formulation as a conjunction; that of an implication negates what is implied.
-
-    With `once` the variables that only the evidence has are quantified: a tuple of query atoms counts once, as where structure is chosen.
-    """
-    parts = _quantified(candidate) if once else [literal_formula(x) for x in candidate.selector]
-    several = len(candidate.enforcer) > 1
-    for i, literal in enumerate(candidate.enforcer):
-        atom = Atom(literal.predicate, literal.terms)
-        positive = i != implied if several else literal.positive
-        parts.append(atom if positive else Not(atom))
-    if implied == CONJUNCTION:
-        parts += _apart(candidate)
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-
-def _apart(candidate: Candidate) -> list[Formula]:
-    """Return what says that query literals are about different atoms; of an implication its signs say so."""
-    found: list[Formula] = []
-    for one, other in combinations(candidate.enforcer, 2):
-        differ = [(a, b) for a, b in zip(one.terms, other.terms, strict=False) if a != b]
-        never = any(isinstance(a, Constant) and isinstance(b, Constant) for a, b in differ)
-        if one.predicate != other.predicate or never:
-            continue
-        equal = tuple(Equal(a, b) for a, b in differ)
-        found.append(Not(equal[0] if len(equal) == 1 else And(equal)))
-    return [x for x in found if x not in map(literal_formula, candidate.selector)]
-
-
-def _quantified(candidate: Candidate) -> list[Formula]:
-    """Return the evidence with a quantifier around what shares variables that no query literal has."""
-    outside = {t.name for x in candidate.enforcer for t in x.terms if isinstance(t, Variable)}
-    groups: list[tuple[set[str], list[int]]] = []
-    for i, literal in enumerate(candidate.selector):
-        names = {t.name for t in terms_in(literal) if isinstance(t, Variable)} - outside
-        tied = [group for group in groups if group[0] & names]
-        merged = (names.union(*(g[0] for g in tied)), sorted([i, *(k for g in tied for k in g[1])]))
-        groups = [group for group in groups if group not in tied] + [merged]
-    parts: list[Formula] = []
-    for names, places in sorted(groups, key=lambda group: group[1]):
-        inside = [literal_formula(candidate.selector[i]) for i in places]
-        body = inside[0] if len(inside) == 1 else And(tuple(inside))
-        ordered = tuple(name for name, _ in candidate.variables if name in names)
-        parts.append(Exist(ordered, body) if ordered else body)
-    return parts
-
-
-def _rows(found: Formulations, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> pa.Table:
-    """Return formulations as rows of `FORMULATION_SCHEMA`."""
-    columns: list[Any] = [
-        found.candidate, [candidates[c].template for c in found.candidate.tolist()], list(map(format_formula, formulas)),
-        [None if i == CONJUNCTION else i for i in found.literal.tolist()], found.support, found.matched,
-        *([None if math.isnan(x) else x for x in values.tolist()] for values in (found.probability, found.bound, found.g2, found.p_value)),
-        found.kept, found.reason,
-    ]  # fmt: skip
-    arrays = [pa.array(x, field.type) for x, field in zip(columns, FORMULATION_SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=FORMULATION_SCHEMA)
-
-
-def _structured(model: Model, targets: Iterable[str], rules: Sequence[Rule]) -> Model:
-    """Return the model with a unit clause of each target, unless it has one, and with the rules that were chosen; of equal ones the first."""
-    units = [
-        Rule(Atom(x, tuple(Variable(f"x{i}") for i in range(len(model.predicates[x].types))))) for x in sorted(targets)
-    ]
-    known = {_renamed(rule.formula) for rule in model.rules}
-    more = []
-    for rule in (*units, *rules):
-        key = _renamed(rule.formula)
-        if key not in known:
-            known.add(key)
-            more.append(rule)
-    return model.with_rules((*model.rules, *more))
-
-
-def _renamed(formula: Formula) -> Formula:
-    """Return a formula with names of variables by their first occurrence, so that two that differ in names alone are equal."""
-    names: dict[str, str] = {}
-
-    def name(old: str) -> str:
-        """Return the new name of a variable."""
-        return names.setdefault(old, f"x{len(names)}")
-
-    def term(old: Term) -> Term:
-        """Return a variable under its new name, or the constant."""
-        return Variable(name(old.name), old.plus) if isinstance(old, Variable) else old
-
-    def renamed(part: Formula) -> Formula:
-        """Return a part with the new names."""
-        match part:
-            case Atom(predicate, terms):
-                return Atom(predicate, tuple(map(term, terms)))
-            case BothSigns(atom):
-                return BothSigns(Atom(atom.predicate, tuple(map(term, atom.terms))))
-            case Equal(left, right):
-                return Equal(term(left), term(right))
-            case Exist(variables, body):
-                return Exist(tuple(map(name, variables)), renamed(body))
-            case ForAll(variables, body):
-                return ForAll(tuple(map(name, variables)), renamed(body))
-            case _:
-                return with_parts(part, renamed)
-
-    return renamed(formula)
-
-
-def _check_signs(candidates: Sequence[Candidate]) -> None:
-    """Refuse signs where they say nothing."""
-    for each in candidates:
-        if len(each.enforcer) > 1 and not all(x.positive for x in each.enforcer):
-            raise UnsupportedError(
-                f"{each.template}: of several literals of targets the signs are found from the data: write them without !"
-            )
-
-
-def _defaults(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return a candidate without a selector for each kind of query literals, in order of first appearance."""
-    return list({_kind(each): _alone(each) for each in candidates}.values())
-
-
-def _default_of(candidates: Sequence[Candidate]) -> list[int]:
-    """Return the place of each candidate's kind among `_defaults`."""
-    places = {kind: i for i, kind in enumerate(dict.fromkeys(map(_kind, candidates)))}
-    return [places[_kind(each)] for each in candidates]
-
-
-def _kind(candidate: Candidate) -> tuple[object, ...]:
-    """Return what two candidates have in common whose query literals are the same but for names of variables."""
-    names: dict[object, int] = {}
-    return tuple(
-        (x.predicate, tuple(names.setdefault(t, len(names)) if isinstance(t, Variable) else t for t in x.terms))
-        for x in candidate.enforcer
-    )
-
-
-def _alone(candidate: Candidate) -> Candidate:
-    used = {t.name for x in candidate.enforcer for t in x.terms if isinstance(t, Variable)}
-    variables = tuple(v for v in candidate.variables if v[0] in used)
-    return Candidate(variables, (), candidate.enforcer, candidate.template)
-
-
-def _nothing(found: Formulations) -> str:
+def _nothing(reasons: Sequence[str]) -> str:
     """Say what stopped most formulations where none is kept."""
     kinds: dict[str, int] = {}
-    for reason in found.reason:
+    for reason in reasons:
         kind = reason.split()[0]
         kinds[kind] = kinds.get(kind, 0) + 1
     word = max(kinds, key=lambda kind: kinds[kind])
@@ -680,8 +559,8 @@ def _nothing(found: Formulations) -> str:
         "probability": "lower threshold",
         "no": "raise significance",
     }.get(word, "change the templates")
-    first = next(reason for reason in found.reason if reason.split()[0] == word)
+    first = next(reason for reason in reasons if reason.split()[0] == word)
     return (
-        f"none of {counted(len(found.reason), 'formulation')} is kept: {kinds[word]:,} for a reason such as {first!r}; {remedy}. The model has the unit "
+        f"none of {counted(len(reasons), 'formulation')} is kept: {kinds[word]:,} for a reason such as {first!r}; {remedy}. The model has the unit "
         "clauses of its targets alone"
     )

@@ -13,9 +13,11 @@ from sqlrl.ground.candidates import JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.learn.protocols import Ordering, TrainingDatabase
 from sqlrl.logic.candidates import Candidate
+from sqlrl.structure.resolwe.counts import StreamCounts
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+    from sqlrl.logic.rules import Rule
 
 FORMULATION_SCHEMA = pa.schema(
     [
@@ -25,6 +27,7 @@ FORMULATION_SCHEMA = pa.schema(
         ("implied", pa.int32()),
         ("support", pa.int64()),
         ("matched", pa.int64()),
+        ("recent", pa.float64()),
         ("probability", pa.float64()),
         ("bound", pa.float64()),
         ("g2", pa.float64()),
@@ -34,6 +37,22 @@ FORMULATION_SCHEMA = pa.schema(
     ]
 )
 """Formulations as `sqlrl.formulation` keeps them, but for the run."""
+
+RULE_LOG_SCHEMA = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("subgraphs", pa.int64()),
+        ("event", pa.string()),
+        ("candidate", pa.int64()),
+        ("formula", pa.string()),
+        ("implied", pa.int32()),
+        ("recent", pa.float64()),
+        ("probability", pa.float64()),
+        ("bound", pa.float64()),
+        ("reason", pa.string()),
+    ]
+)
+"""What came and went as `sqlrl.rule_log` keeps it, but for the run."""
 
 
 class SelectionSession(Protocol):
@@ -66,23 +85,65 @@ class SelectionSession(Protocol):
         ...
 
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
-        """Go on with a run that was saved; return what it saved: `windows`, counts, and the run that learns weights if there is one."""
+        """Go on with a run that was saved; return what it saved: the arrays of `StreamCounts`, and the run that learns weights if there is one."""
         ...
 
-    def save(self, windows: int, counts: JointCounts, seconds: Mapping[str, float]) -> None:
-        """Keep the counts after a window, where SQL can read them, in place of those before."""
+    def save(self, counts: StreamCounts, seconds: Mapping[str, float]) -> None:
+        """Save the run after a window, with the counts where SQL can read them, in place of those before."""
+        ...
+
+    def follow(self, counts: StreamCounts, log: pa.Table) -> None:
+        """Keep the counts, and what came and went (`RULE_LOG_SCHEMA`), where SQL can read them, in place of those before."""
         ...
 
     def learning(self, run: int) -> None:
         """Keep which run learns the weights."""
         ...
 
-    def finish(self, model: Model, formulations: pa.Table, seconds: Mapping[str, float]) -> None:
-        """Keep the model with what was found of formulations (`FORMULATION_SCHEMA`), and end the run, all or nothing."""
+    def finish(self, model: Model, formulations: pa.Table, log: pa.Table, seconds: Mapping[str, float]) -> None:
+        """Keep the model with what was found of formulations (`FORMULATION_SCHEMA`) and what came and went, and end the run, all or nothing."""
         ...
 
     def ending(self) -> AbstractContextManager[None]:
         """Record that an error or Ctrl-C has ended the run; say how to go on, if it is saved."""
+        ...
+
+
+class DriftingStructure(Protocol):
+    """Structure that follows a stream; `sqlrl.structure.resolwe.drift.Drift` says what each part is."""
+
+    counts: StreamCounts
+    rules: list[Rule]
+    statements: int
+
+    @property
+    def counted(self) -> Sequence[Candidate]:
+        """Whose labels are to be counted."""
+        ...
+
+    @property
+    def active(self) -> IntArray:
+        """The places in `rules` of those in the model."""
+        ...
+
+    def add(self, counts: JointCounts, subgraphs: int) -> bool:
+        """Take the counts of a window; tell whether the model has changed."""
+        ...
+
+    def log(self) -> pa.Table:
+        """Return what came and went."""
+        ...
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what is needed to go on, as arrays whose names are no learner's."""
+        ...
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return the log as JSON values."""
+        ...
+
+    def go_on(self, arrays: Mapping[str, npt.NDArray[Any]], events: Sequence[Mapping[str, Any]]) -> None:
+        """Be what `arrays` and `events` had."""
         ...
 
 
@@ -112,11 +173,27 @@ class SelectionData(Protocol):
         ...
 
     def selection(
-        self, model: Model, candidates: Sequence[Candidate], examples: object, order: Ordering, *, saving: bool
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: object,
+        order: Ordering,
+        *,
+        saving: bool,
+        decaying: bool,
     ) -> AbstractContextManager[SelectionSession]:
         """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too.
 
-        With `saving` the run shall be one that can be resumed.
+        With `saving` the run shall be one that can be resumed; `decaying` counts want smaller windows, if nobody says how large.
+        """
+        ...
+
+    def drifting(
+        self, examples: object, drift: DriftingStructure, session: SelectionSession, size: int | None
+    ) -> object:
+        """Return the examples that are left as those of a learner of weights whose model follows them; `session` keeps what it counts.
+
+        `size` is how many loaded examples choose together, None if nobody says.
         """
         ...
 

@@ -16,6 +16,9 @@ What the source leaves open:
   a formulation is kept where the distribution of the selected ones differs from it significantly by the likelihood ratio G² (Dunning 1993), and its
   probability is high, or as low as high ones are high: then its weight may be negative.
 - Literals of an enforcer of several are taken as positive, whatever their sign.
+- Where structure follows a stream (`sqlrl.structure.resolwe.drift`), a formulation that is in the model is judged by the other end of the interval:
+  it stays until even that end is beyond the threshold, whatever its support, and under an estimated default until its distribution differs so little
+  that half of all samples would differ more. So one whose probability is near the threshold does not come and go with every window.
 """
 
 from __future__ import annotations
@@ -33,6 +36,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 Default = Literal["sparse", "estimated"]
 CONJUNCTION = -1
 """The formulation that is no implication."""
+
+_NO_DIFFERENCE = 0.5
+"""How likely a difference from the default is by chance that says nothing any more."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ class Formulations:
         Place of the candidate.
     literal : int64 array
         The query literal that the others imply, -1 for the conjunction.
-    support, matched : int64 array
-        Selected groundings that count, and those of them that agree.
+    support, matched : int64 or float array
+        Selected groundings that count, and those of them that agree; floats where counts decay.
     bound : float array
         The bound of the probability that the threshold is compared with; NaN where nothing is selected.
     g2, p_value : float array
@@ -75,8 +81,8 @@ class Formulations:
 
     candidate: IntArray
     literal: IntArray
-    support: IntArray
-    matched: IntArray
+    support: IntArray | FloatArray
+    matched: IntArray | FloatArray
     bound: FloatArray
     g2: FloatArray
     p_value: FloatArray
@@ -90,22 +96,25 @@ class Formulations:
 
 
 def formulations(
-    n: IntArray,
+    n: IntArray | FloatArray,
     positive: Sequence[Sequence[bool]],
     criteria: Criteria,
-    defaults: IntArray | None = None,
+    defaults: IntArray | FloatArray | None = None,
+    before: BoolArray | None = None,
 ) -> Formulations:
     """Choose among the formulations of candidates.
 
     Parameters
     ----------
-    n : int64 array, shape (m, 2 to the power of the most literals)
-        Counts of patterns, as `sqlrl.ground.candidates.JointCounts` has them.
+    n : int64 or float array, shape (m, 2 to the power of the most literals)
+        Counts of patterns, as `sqlrl.ground.candidates.JointCounts` has them, or what is left of them where they decay.
     positive : sequence of sequences of bool
         The signs of each candidate's query literals.
     criteria : Criteria
-    defaults : int64 array, optional
+    defaults : int64 or float array, optional
         The same for the query literals of each candidate without a selector; needed where the default is estimated.
+    before : bool array, shape (k,), optional
+        Which formulations are in the model, and are judged by what speaks for them; none by default.
 
     Returns
     -------
@@ -119,12 +128,15 @@ def formulations(
     >>> found.reason
     ['', 'bound of the probability 0.156 < 0.5']
     """
-    rows = [row for i, signs in enumerate(positive) for row in _of_candidate(i, n[i], signs)]
-    candidate, literal, support, matched = (np.array([row[j] for row in rows], dtype=np.int64) for j in range(4))
+    candidate, literal, support, matched = tallies(n, positive)
+    size = len(candidate)
+    stays = np.zeros(size, dtype=np.bool_) if before is None else before
     shares = _shares(matched, support)
     low, high = wilson(matched, support, criteria.confidence)
-    g2, p_value = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    bound, reaches, below = low, low >= criteria.threshold, np.zeros(len(rows), dtype=np.bool_)
+    g2, p_value = np.full(size, np.nan), np.full(size, np.nan)
+    bound, below = np.where(stays, high, low), np.zeros(size, dtype=np.bool_)
+    reaches, enough = bound >= criteria.threshold, stays | (support >= criteria.min_support)
+    different = np.ones(size, dtype=np.bool_)
     if criteria.default == "estimated":
         assert defaults is not None, "they were counted"
         tests = [
@@ -133,49 +145,74 @@ def formulations(
         ]
         g2, p_value = (np.array([tests[i][j] for i in candidate], dtype=np.float64) for j in range(2))
         below = shares < 0.5
-        bound = np.where(below, high, low)
-        reaches = reaches | (below & (high <= 1 - criteria.threshold))
-    enough, different = support >= criteria.min_support, np.ones(len(rows), dtype=np.bool_)
-    if criteria.default == "estimated":
-        different = p_value < criteria.significance
+        bound = np.where(below ^ stays, high, low)
+        reaches = np.where(below, bound <= 1 - criteria.threshold, bound >= criteria.threshold)
+        different = p_value < np.where(stays, _NO_DIFFERENCE, criteria.significance)
     kept = enough & reaches & different
-    beyond = np.zeros(len(rows), dtype=np.bool_)
+    beyond = np.zeros(size, dtype=np.bool_)
     if criteria.top is not None:
-        strength = np.abs(bound - 0.5) if criteria.default == "estimated" else bound
-        order = np.lexsort((np.arange(len(rows)), -support, -np.where(kept, strength, -np.inf)))
+        strength = np.where(below, 1 - bound, bound)
+        order = np.lexsort((np.arange(size), -support, -np.where(kept, strength, -np.inf)))
         beyond[order[criteria.top :]] = True
         beyond &= kept
         kept &= ~beyond
     reason = [
-        _reason(criteria, int(s), float(b), float(p), low=bool(lo), kept=bool(k), beyond=bool(x))
-        for s, b, p, lo, k, x in zip(support, bound, p_value, below, kept, beyond, strict=True)
+        _reason(criteria, s, b, p, low=lo, enough=e, kept=k, beyond=x)
+        for s, b, p, lo, e, k, x in zip(
+            *(x.tolist() for x in (support, bound, p_value, below, enough, kept, beyond)), strict=True
+        )
     ]
     return Formulations(candidate, literal, support, matched, bound, g2, p_value, kept, reason)
 
 
-def _of_candidate(place: int, n: IntArray, positive: Sequence[bool]) -> Iterator[tuple[int, int, int, int]]:
+def tallies(
+    n: IntArray | FloatArray, positive: Sequence[Sequence[bool]]
+) -> tuple[IntArray, IntArray, IntArray | FloatArray, IntArray | FloatArray]:
+    """Return the formulations of candidates: places, implied literals, how many groundings count, how many agree; as `Formulations` has them."""
+    rows = [row for i, signs in enumerate(positive) for row in _of_candidate(i, n[i], signs)]
+    candidate, literal = (np.array([row[j] for row in rows], dtype=np.int64) for j in range(2))
+    support, matched = (_numbers(n, [row[j] for row in rows]) for j in (2, 3))
+    return candidate, literal, support, matched
+
+
+def _numbers(like: IntArray | FloatArray, values: Sequence[float]) -> IntArray | FloatArray:
+    return np.array(values, np.float64) if like.dtype.kind == "f" else np.array(values, np.int64)
+
+
+def _of_candidate(
+    place: int, n: IntArray | FloatArray, positive: Sequence[bool]
+) -> Iterator[tuple[int, int, float, float]]:
     """Yield the formulations of a candidate: its place, the implied literal, how many groundings count, how many agree."""
     size = len(positive)
-    total = int(n[: 1 << size].sum())
+    total = n[: 1 << size].sum()
     if size == 1:
-        yield place, CONJUNCTION, total, int(n[1] if positive[0] else n[0])
+        yield place, CONJUNCTION, total, n[1] if positive[0] else n[0]
         return
     every = (1 << size) - 1
-    yield place, CONJUNCTION, total, int(n[every])
+    yield place, CONJUNCTION, total, n[every]
     for i in range(size):
-        yield place, i, int(n[every] + n[every ^ (1 << i)]), int(n[every])
+        yield place, i, n[every] + n[every ^ (1 << i)], n[every]
 
 
 def _reason(
-    criteria: Criteria, support: int, bound: float, p_value: float, *, low: bool, kept: bool, beyond: bool
+    criteria: Criteria,
+    support: float,
+    bound: float,
+    p_value: float,
+    *,
+    low: bool,
+    enough: bool,
+    kept: bool,
+    beyond: bool,
 ) -> str:
     """Say why a formulation is not kept: the first criterion that it does not meet; of a `low` probability the upper bound counts."""
     if kept:
         return ""
     if beyond:
         return f"beyond the top {criteria.top:,}"
-    if support < criteria.min_support:
-        return f"support {support:,} < {criteria.min_support:,}"
+    if not enough:
+        few = f"{support:,}" if isinstance(support, int) else f"{support:,.1f}"
+        return f"support {few} < {criteria.min_support:,}"
     if not support:
         return "nothing is selected"
     if criteria.default == "estimated" and not p_value < criteria.significance:
@@ -189,7 +226,9 @@ def _reason(
 # ---- statistics --------------------------------------------------------------------------------------
 
 
-def wilson(matched: IntArray, support: IntArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+def wilson(
+    matched: IntArray | FloatArray, support: IntArray | FloatArray, confidence: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the one-sided lower and upper bound of shares at a confidence; at one half both are the shares. NaN of nothing.
 
     Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
@@ -211,7 +250,7 @@ def wilson(matched: IntArray, support: IntArray, confidence: float) -> tuple[Flo
         return np.clip((middle - spread) / whole, 0, 1), np.clip((middle + spread) / whole, 0, 1)
 
 
-def likelihood_ratio(observed: IntArray, default: IntArray) -> tuple[float, float]:
+def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatArray) -> tuple[float, float]:
     """Return G² of counts against a default distribution, and how likely so much is by chance; NaN where nothing was observed.
 
     Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993): twice the log of the likelihood ratio, which is
@@ -223,7 +262,7 @@ def likelihood_ratio(observed: IntArray, default: IntArray) -> tuple[float, floa
     >>> round(g2, 4), round(p, 5)
     (5.2325, 0.02217)
     """
-    total, possible = int(observed.sum()), default > 0
+    total, possible = observed.sum(), default > 0
     if not total:
         return np.nan, np.nan
     expected = default[possible] / default.sum() * total
@@ -234,6 +273,6 @@ def likelihood_ratio(observed: IntArray, default: IntArray) -> tuple[float, floa
     return g2, float(stats.chi2.sf(g2, degrees)) if degrees else 1.0
 
 
-def _shares(matched: IntArray, support: IntArray) -> FloatArray:
+def _shares(matched: IntArray | FloatArray, support: IntArray | FloatArray) -> FloatArray:
     found: npt.NDArray[np.float64] = np.full(len(support), np.nan)
     return np.divide(matched, support, out=found, where=support > 0)
