@@ -72,6 +72,10 @@ def show_structure(run: Session, fit: Resolwe, out: str | None) -> None:
         shown = ["formula", "support", "probability", "kept", "reason"]
         best = found.sort_by([("kept", "descending"), ("bound", "descending"), ("candidate", "ascending")])
         run.show(best.select(shown), title="formulations")
+        if fit.half_life is not None:
+            print()
+            shown = ["step", "subgraphs", "event", "formula", "probability", "reason"]
+            run.show(fit.rule_log_.to_arrow().select(shown), title="rules that came and went")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     kept = sum(found.column("kept").to_pylist())
     run.message(

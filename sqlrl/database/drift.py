@@ -15,7 +15,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.database.runs import RunKey
 from sqlrl.database.selection import CandidateRun, known_model
 from sqlrl.database.session import Session
-from sqlrl.database.subgraph_learning import Part, StreamTraining
+from sqlrl.database.subgraph_learning import Part, StreamTraining, check_templates
 from sqlrl.database.subgraphs import SubgraphWindow
 from sqlrl.database.training import CountedModel, TrainingStream, check_training, network_with_fixed, owners_of
 from sqlrl.engine.base import QueryEngine
@@ -81,6 +81,7 @@ class DriftingClauses:
     """
 
     def __init__(self, base: Program, drift: DriftingStructure) -> None:
+        check_templates(base.model, "which come with each window: with half_life= write the constants")
         self._drift, self._owners = drift, owners_of(base)
         self._rules = len(base.model.rules)
         if (self._owners < 0).any():
@@ -96,7 +97,7 @@ class DriftingClauses:
         wanted = np.concatenate([self._owners, self._rules + np.arange(len(active))])
         if not np.array_equal(owners_of(program), wanted):
             raise UnsupportedError(
-                "a rule of the model has a clause for each constant, which come with each window: with half_life= write the constants"
+                "a rule of the model has clauses for constants of the data, which come with each window: with half_life= write it without them"
             )
         self.ids = np.concatenate([np.arange(size), size + active])
 
@@ -133,8 +134,12 @@ class DriftingTraining(StreamTraining):
         super().__init__(session, model, part, passes=1, limit=limit)
         self._given = given
         self._known = known_model(model, given.drift.counted)
-        self._listed = DriftingClauses(self._frame, given.drift)
         self._structure: Model | None = None
+        try:
+            self._listed = DriftingClauses(self._frame, given.drift)
+        except BaseException:
+            self.close()
+            raise
 
     def _grounded(self, found: SubgraphWindow) -> Window:
         """Count a window, let it choose, and ground it."""

@@ -532,7 +532,7 @@ class StreamTraining:
     """
 
     def __init__(self, session: Session, model: Model, part: Part, *, passes: int, limit: int | None) -> None:
-        _check_templates(model)
+        check_templates(model, "which a stream shows window by window: write the constants, or load the subgraphs")
         used = sorted({a.predicate for rule in model.rules for a in atoms_of(rule.formula)})
         self._part, self._passes, self._limit = part, passes, limit
         self._model, self._records = model, session.records
@@ -717,14 +717,11 @@ class StreamTraining:
         return steps.append_column("example_name", pa.array(names, pa.string()))
 
 
-def _check_templates(model: Model) -> None:
-    """Refuse rules that have a clause for each constant: windows have different ones."""
+def check_templates(model: Model, reason: str) -> None:
+    """Refuse rules that have a clause for each constant, since windows have different ones; `reason` ends the message."""
     for rule in model.rules:
         if any(isinstance(t, Variable) and t.plus for atom in atoms_of(rule.formula) for t in atom.terms):
-            raise UnsupportedError(
-                f"{format_formula(rule.formula)} has a clause for each constant (+), which a stream shows window by window: write the constants, or load "
-                "the subgraphs"
-            )
+            raise UnsupportedError(f"{format_formula(rule.formula)} has a clause for each constant (+), {reason}")
 
 
 @contextmanager

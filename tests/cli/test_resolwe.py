@@ -52,6 +52,15 @@ def test_json_has_every_formulation_with_its_reason(run: Run, project: Path) -> 
     assert all(row["bound"] >= 0.9 for row in rows if row["kept"])
 
 
+def test_with_a_half_life_the_rules_that_came_and_went_are_printed(run: Run, project: Path) -> None:
+    code, out, err = learn(run, project, "--weights", "mira", "--half-life", "20", "--window", "10", "--select", "20")
+    assert code == 0, err
+    log = out.split("\n\n")[2].splitlines()
+    assert log[0] == "rules that came and went"
+    assert log[1].split() == ["step", "subgraphs", "event", "formula", "probability", "reason"]
+    assert any(line.split()[:4] == ["2", "20", "came", "Old(u)"] for line in log)
+
+
 def test_a_part_can_be_held_out(run: Run, project: Path) -> None:
     code, _, err = learn(run, project, "--weights", "adagrad", "--holdout", "0.2")
     assert code == 0, err

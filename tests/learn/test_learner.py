@@ -12,9 +12,11 @@ import pytest
 
 import sqlrl.learn.learner as module
 from sqlrl.errors import InputError, NumericError
+from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
-from sqlrl.learn import AdaGrad, OnlineLearner
+from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, OnlineLearner
 from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
@@ -64,6 +66,38 @@ def test_narrow_components_equal_algorithm_1(augmented: bool) -> None:
             agree(*learned(stream, parameters, 1 + seed % 5, seed), oracle)
             checked += 1
     assert checked > 30
+
+
+@pytest.mark.parametrize(
+    "rule", [AdaGrad(regularization=0.01), CDA(), MIRA(), ContrastiveDivergence("mpe", regularization=0.1)], ids=str
+)
+def test_where_clauses_change_means_begin_anew(rule: OnlineEstimator) -> None:
+    for seed in range(6):
+        windows = list(random_stream(seed, count=12).windows(4, seed))
+        learner, plain = (OnlineLearner(rule.parameters()) for _ in range(2))
+        since: list[FloatArray] = []
+        for i, window in enumerate(windows):
+            # What is new in a later window has weight 0 in the steps before.
+            changed = replace(window, changed=i == 1)
+            for example in window.examples.tolist():
+                plain.learn_one(window, example)
+                since += [plain.weights] if i >= 1 else []
+            learner.learn_many(changed)
+            if i == 1:
+                learner = OnlineLearner.from_state(rule.parameters(), learner.state())
+        size = learner.clauses
+        wanted = np.mean([np.pad(weights, (0, size - len(weights))) for weights in since], axis=0)
+        assert learner.averaged_weights() == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        assert learner.weights.tobytes() == plain.weights.tobytes()
+
+
+def test_the_mean_of_no_steps_is_the_last_weights() -> None:
+    (window,) = random_stream(3, count=12).windows(12, 3)
+    learner = OnlineLearner(AdaGrad().parameters())
+    learner.learn_many(window)
+    learner.learn_many(replace(window, examples=window.examples[:0], changed=True))
+    assert np.count_nonzero(learner.weights)
+    assert learner.averaged_weights().tolist() == learner.weights.tolist()
 
 
 def test_the_general_path_equals_algorithm_1(monkeypatch: pytest.MonkeyPatch) -> None:
