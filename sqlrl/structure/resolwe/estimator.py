@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
@@ -322,21 +323,16 @@ class Resolwe(Configured):
                 run, state = resume, session.resume(resume, type(self).__name__, recorded)
                 inner = int(state["weights"]) if "weights" in state else None
             counts = self._counted(session, choice.counted, state, seconds, run, on_window)
-        targets, statements = model.query | targets_of(choice.candidates), session.statements
+        stage = _Weights(db, learner, session, inner, limit, on_window, saving)
+        base = structured(model, model.query | targets_of(choice.candidates), [])
+        statements = session.statements
         with session.ending():
             start = time.perf_counter()
             if self.half_life is None:
-                found = choice.judged(counts.n)
-                formulas = choice.formulas(found)
-                rules = [Rule(formula) for formula, keep in zip(formulas, found.kept.tolist(), strict=True) if keep]
-                structure = structured(model, targets, rules)
-                self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
-                rows, log = choice.rows(found, counts.total.n, formulas), RULE_LOG_SCHEMA.empty_table()
+                rows, log = _still(stage, choice, base, counts, rest), RULE_LOG_SCHEMA.empty_table()
             else:
-                structure = structured(model, targets, [])
-                drift = Drift(choice, structure, counts, self.half_life)
-                rest = data.drifting(rest, drift, session, self.window)
-                self._learn(db, learner, structure, rest, session, inner, limit, on_window, saving=saving)
+                drift = Drift(choice, base, counts, self.half_life)
+                stage.learn(base, data.drifting(rest, drift, session, self.window))
                 rows, log, statements = drift.rows(), drift.log(), statements + drift.statements
             seconds["weights"] = time.perf_counter() - start
             session.finish(learner.model_, rows, log, seconds)
@@ -397,33 +393,6 @@ class Resolwe(Configured):
                     on_window(Counted(counts.windows, len(session), subgraphs, session.statements, run))
         seconds.setdefault("selecting", 0.0)
         return counts
-
-    def _learn(
-        self,
-        db: SelectionDatabase,
-        learner: OnlineEstimator,
-        structure: Model,
-        examples: object,
-        session: SelectionSession,
-        inner: int | None,
-        limit: int | None,
-        on_window: OnWindow | None,
-        *,
-        saving: bool,
-    ) -> None:
-        """Learn weights on the rest of the stream; a run that is resumed goes on with that of its weights, if it had begun."""
-        known = inner
-
-        def after(progress: WindowProgress) -> None:
-            """Keep which run learns the weights, once it has saved something."""
-            nonlocal known
-            if saving and known != progress.run:
-                session.learning(progress.run)
-                known = progress.run
-            if on_window is not None:
-                on_window(progress)
-
-        learner.fit(db, structure, examples, on_window=after, checkpoint=saving, resume=inner, limit=limit)
 
     def _grammar(self) -> Grammar:
         if isinstance(self.templates, Grammar):
@@ -532,6 +501,48 @@ class Resolwe(Configured):
         if name in Resolwe.__annotations__:
             raise NotFittedError(f"this Resolwe has no {name} yet: call fit(db, model) first")
         raise no_name(type(self).__name__, name, "estimator", [*dir(Resolwe), *Resolwe.__annotations__])
+
+
+@dataclass
+class _Weights:
+    """The stage that learns weights; a run that is resumed goes on with that of its weights (`inner`), if it had begun."""
+
+    db: SelectionDatabase
+    learner: OnlineEstimator
+    session: SelectionSession
+    inner: int | None
+    limit: int | None
+    on_window: OnWindow | None
+    saving: bool
+
+    def learn(self, structure: Model, examples: object) -> None:
+        """Learn the weights of a model on the rest of the stream."""
+        self.learner.fit(
+            self.db,
+            structure,
+            examples,
+            on_window=self._after,
+            checkpoint=self.saving,
+            resume=self.inner,
+            limit=self.limit,
+        )
+
+    def _after(self, progress: WindowProgress) -> None:
+        """Keep which run learns the weights, once it has saved something."""
+        if self.saving and self.inner != progress.run:
+            self.session.learning(progress.run)
+            self.inner = progress.run
+        if self.on_window is not None:
+            self.on_window(progress)
+
+
+def _still(stage: _Weights, choice: Alternatives, base: Model, counts: StreamCounts, rest: object) -> pa.Table:
+    """Learn the weights of what the first subgraphs have chosen; return the formulations as rows of `FORMULATION_SCHEMA`."""
+    found = choice.judged(counts.n)
+    formulas = choice.formulas(found)
+    rules = [Rule(formula) for formula, keep in zip(formulas, found.kept.tolist(), strict=True) if keep]
+    stage.learn(structured(base, [], rules), rest)
+    return choice.rows(found, counts.total.n, formulas)
 
 
 def _check_drifting(learner: OnlineEstimator) -> None:
