@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlrl.catalog.choices import Choices
@@ -60,9 +62,10 @@ class KeptProgram:
         """Let the program go with its tables as they are."""
         self._kept = None
 
-    def __del__(self) -> None:
-        # A cursor that nobody closed: its tables would stay as long as the database that it is of.
-        if self._kept is not None:
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # A cursor that nobody closed: its tables would stay as long as the database that it is of. That ends with the interpreter, whose modules may
+        # be empty by then; so the function that tells is bound here.
+        if not finalizing() and self._kept is not None:
             try:
                 self.close()
             except Exception:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,27 @@ def test_refused_examples_leave_no_table() -> None:
     with pytest.raises(sqlrl.errors.CatalogError, match="do not have: 'd9'"):
         db.predict(MODELS[0], examples=["d9"])
     assert not db.sql("select table_name from duckdb_tables() where table_name like 'chosen%'").fetchall()
+
+
+HELD_TO_THE_END = """
+import os, sys
+import sqlrl
+
+db = sqlrl.connect({path!r}, progress=False)
+db.load("Word", [("Sun", "d1"), ("Rain", "d2")], types=["word", "doc"], example="doc")
+db.predict(sqlrl.parse_mln("Word(word, doc)\\nGood(doc)\\n1 Word(Sun, d) => Good(d)", query=["Good"]))
+kept = db.session.kept
+assert kept._kept is not None
+{held}
+"""
+
+
+# The second outlives the modules that it would need to close.
+@pytest.mark.parametrize("held", ["", "os.held = kept\ndb.engine.connection.close()\ndel db", "sys.held = kept"])
+def test_a_program_that_is_kept_when_the_interpreter_ends_is_no_news(held: str, tmp_path: Path) -> None:
+    script = HELD_TO_THE_END.format(path=str(tmp_path / "words.duckdb"), held=held)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    with sqlrl.connect(tmp_path / "words.duckdb", progress=False) as db:
+        found = db.sql("select count(*) from duckdb_tables() where table_name like 'scratch%'").fetchall()
+    assert found == [(0,)]
