@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
     from sqlrl.database.subgraphs import SubgraphQueries, SubgraphTables
     from sqlrl.errors import SqlrlError
     from sqlrl.evaluate import (
@@ -103,11 +104,13 @@ _HOMES = {
     "parse_grammar": "sqlrl.logic",
     "parse_mln": "sqlrl.logic",
     "parse_modes": "sqlrl.logic",
+    "parse_subgraphs": "sqlrl.database.subgraph_views",
     "read_bias": "sqlrl.logic",
     "read_grammar": "sqlrl.logic",
     "read_mln": "sqlrl.logic",
     "read_model": "sqlrl.logic.files",
     "read_modes": "sqlrl.logic",
+    "read_subgraphs": "sqlrl.database.subgraph_views",
     "save_model": "sqlrl.logic.saving",
     "score_probabilities": "sqlrl.evaluate",
     "score_rankings": "sqlrl.evaluate",
@@ -160,11 +163,13 @@ __all__ = [
     "parse_grammar",
     "parse_mln",
     "parse_modes",
+    "parse_subgraphs",
     "read_bias",
     "read_grammar",
     "read_mln",
     "read_model",
     "read_modes",
+    "read_subgraphs",
     "save_model",
     "score_probabilities",
     "score_rankings",

@@ -47,7 +47,7 @@ _PHRASES = {
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
     **{
         f"if this is the text itself, pass it to sqlrl.parse_{kind}": "if this is the text itself, save it in a file and name that"
-        for kind in ("bias", "modes", "mln", "evidence")
+        for kind in ("bias", "modes", "mln", "evidence", "subgraphs")
     },
     "choose the predicate to learn, as target=": "choose the predicate to learn, as --query ",
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",

@@ -104,6 +104,11 @@ class Inputs:
     atom_limit: AtomLimit = None
     memory_limit: MemoryLimit = None
 
+    @property
+    def named(self) -> Path | None:
+        """The database that the argument, `--db` or SQLRL_DB names."""
+        return self.database or self.db
+
     @contextmanager
     def open(
         self,
@@ -114,17 +119,19 @@ class Inputs:
         read_only: bool = False,
         reads: bool = True,
         rules: bool = True,
+        beside: bool = False,
     ) -> Iterator[Job]:
         """Read the model and open the database, or make one in memory of evidence files.
 
         `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence; `rules`: whether there
-        must be some, since a model without rules has a distribution, too. `reads` is as in `Session.database`.
+        must be some, since a model without rules has a distribution, too. `reads` is as in `Session.database`; `beside`: the data are
+        elsewhere, so that the database may be new, or in memory if none is named.
         typer.BadParameter if no database is named, or one beside evidence files, or if two inputs are standard input;
         InputError if the model has no rules.
         """
         files = split_files(self.evidence)
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
-        path = None if files else named_database(self.database, self.db)
+        path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
         # SQLRL_DB may be set for other commands; a database that was typed is meant for this one.
         typed = self.database or (self.db if self.db != Path(os.environ.get("SQLRL_DB", "")) else None)
         if files and typed is not None:
@@ -144,6 +151,7 @@ class Inputs:
             model = replace(model, strict=self.missing is Missing.error)
             with run.database(
                 path,
+                create=beside,
                 read_only=read_only,
                 reads=reads,
                 trusted=not self.untrusted,

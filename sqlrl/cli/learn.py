@@ -14,11 +14,12 @@ import sqlrl
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
-from sqlrl.cli.inputs import read_model
+from sqlrl.cli.inputs import check_standard_input, read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
 from sqlrl.cli.learning import BATCHES, ONLINE, STREAMED, ByName, Common, Out, Training
 from sqlrl.cli.options import Examples, Summary
 from sqlrl.cli.results import show_batch, show_online, show_structure
+from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
 from sqlrl.learn.settings import RUN
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from sqlrl.cli.inputs import Job
     from sqlrl.database.constrained_training import Mode
+    from sqlrl.database.subgraphs import Subgraphs
     from sqlrl.learn import BatchEstimator, OnlineEstimator
 
 _mode = declarations(sqlrl.ConstrainedTraining)["mode"]
@@ -72,6 +74,8 @@ class Running(Common):
     constraints: Constrained = None
     groups: GroupsBy = None
     holdout_by: HoldoutBy = None
+    stream: StreamFile = None
+    graph: GraphFile = None
 
     def fitting(self) -> dict[str, Any]:
         """Return the options of `fit` that all learners have, as far as they were given."""
@@ -93,6 +97,14 @@ class Running(Common):
             raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
         if self.constraints is not None and word in ("ilp", *STREAMED):
             raise typer.BadParameter(f"--constraints is an option of learners of weights: {word} learns clauses")
+        if self.stream is not None and word not in STREAMED:
+            raise typer.BadParameter(
+                f"--stream is an option of {', '.join(STREAMED)}: {word} learns from examples that are loaded"
+            )
+        if self.stream is not None and self.holdout is not None:
+            raise typer.BadParameter(
+                "--holdout is of examples that are loaded: leave centres of --stream out, and load their subgraphs to score them"
+            )
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
             if given and word not in ONLINE and word not in STREAMED:
                 raise typer.BadParameter(f"{option} is an option of online learners: {word} {why_not_online(word)}")
@@ -116,6 +128,8 @@ def learn(
     check(running.holdout, running.holdout_by)
     words: Sequence[str] = _suiting(given, running) if learner is None else [learner.value]
     own = {word: _parameters(word, given, running) for word in words}
+    windows = own[words[0]].pop("window", None) if running.stream is not None else None
+    stream = streamed(running.stream, running.graph, windows, examples)
     if "ilp" in own:
         induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)
         return
@@ -129,11 +143,26 @@ def learn(
         raise typer.BadParameter(
             "--closed is about evidence files; into a database load an empty table: `sqlrl load --empty allow`"
         )
-    if inputs.evidence and (running.checkpoint or running.resume is not None):
+    check_standard_input(model=[inputs.model], stream=[running.stream or ""])
+    if inputs.evidence and stream is not None:
+        raise typer.BadParameter(
+            "--evidence loads examples, and --stream has subgraphs of its own: leave one of them out"
+        )
+    saving = running.checkpoint or running.resume is not None
+    if inputs.evidence and saving:
         raise typer.BadParameter("--checkpoint and --resume need a database file: load the evidence into one first")
+    if stream is not None and saving and inputs.named is None:
+        raise typer.BadParameter(
+            "--checkpoint and --resume need a DATABASE, which keeps the run: name one, it may be new"
+        )
     # Learners that find clauses begin with declarations alone, if there is no more.
     rules = not {"osl", *STREAMED}.intersection(words)
-    with inputs.open(output, examples=examples, labels=True, reads=False, rules=rules) as job:
+    beside = stream is not None and stream.graph is not None
+    with inputs.open(output, examples=examples, labels=True, reads=False, rules=rules, beside=beside) as job:
+        if stream is not None:
+            with stream.open(job, inputs) as subgraphs:
+                learn_structure(job, sqlrl.Resolwe(**own[words[0]]), running, out, subgraphs)
+            return
         seed = own[words[0]]["random_state"] or 0
         with held_out(job, running.holdout, running.holdout_by, seed) as part:
             training: Any
@@ -208,11 +237,14 @@ def learn_online(
     show_online(job.run, training, out)
 
 
-def learn_structure(job: Job, training: sqlrl.Resolwe, running: Running, out: str | None) -> None:
-    """Choose clauses from a stream, learn their weights, save the model, and show the result."""
+def learn_structure(
+    job: Job, training: sqlrl.Resolwe, running: Running, out: str | None, stream: Subgraphs | None = None
+) -> None:
+    """Choose clauses from examples or a stream of subgraphs, learn their weights, save the model, and show the result."""
     training.fit(
-        job.db, job.model, job.examples, checkpoint=running.checkpoint, resume=running.resume, **running.fitting()
-    )
+        job.db, job.model, job.examples if stream is None else stream,
+        checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
+    )  # fmt: skip
     show_structure(job.run, training, out)
 
 

@@ -196,4 +196,6 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
 
     sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
+
+    sqlrl learn runs.duckdb --model friends.mln --learner resolwe --templates friends.grammar --graph graph.duckdb --stream friends.sql
     """

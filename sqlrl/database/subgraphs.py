@@ -297,7 +297,7 @@ class SubgraphQueries(Subgraphs):
         self._graph = Graph(source)
         _check_queries(window, centres, relations)
         self.window, self.centres, self._relations = int(window), centres, dict(relations)
-        found = self._graph.rows(trimmed(centres), f"the query of {CENTRES}")
+        found = self._graph.rows(trimmed(self._as_run(CENTRES)), self._said(CENTRES))
         if found.num_columns == 0:
             raise InputError("the query of centres has no column")
         column = found.column(0)
@@ -356,6 +356,14 @@ class SubgraphQueries(Subgraphs):
         said = repr([sorted(self._relations.items()), self._names, self.window])
         return f"{type(self).__name__} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
 
+    def _said(self, name: str) -> str:
+        """Return what errors call a query."""
+        return f"the query of {name}"
+
+    def _as_run(self, name: str) -> str:
+        """Return a query as DuckDB is given it, whose errors say lines of it."""
+        return self.centres if name == CENTRES else self._relations[name]
+
     def names(self, begin: int, end: int) -> list[str]:
         """Return the names of some subgraphs by their places."""
         return self._names[begin:end]
@@ -369,9 +377,10 @@ class SubgraphQueries(Subgraphs):
                 f"the graph has a table {other} of its own, and {CENTRES} is what queries call the centres of a window: rename the table"
             )
         with self._graph.shown(self._centres.slice(begin, end - begin)) as name:
-            for predicate, query in self._relations.items():
-                given = f"WITH {CENTRES} AS (FROM {name})\nSELECT * FROM (\n{trimmed(query)}\n)"
-                tables[predicate] = self._graph.rows(given, f"the query of {predicate}")
+            for predicate in self._relations:
+                # What stands before the query is on its first line, so that DuckDB says the lines of the query.
+                given = f"WITH {CENTRES} AS (FROM {name}) FROM ({trimmed(self._as_run(predicate))}\n)"
+                tables[predicate] = self._graph.rows(given, self._said(predicate))
         return window_of(tables, self.names(begin, end))
 
 

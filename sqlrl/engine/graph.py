@@ -50,6 +50,14 @@ class Graph:
         with self._asking(query, what) as found:
             return list(found.columns)
 
+    def statements(self, text: str, what: str) -> list[str]:
+        """Return the statements of a text as they stand there, one after the other; an InputError about `what` if it is no SQL."""
+        with self._turn:
+            try:
+                return [each.query for each in self._connection.extract_statements(text)]
+            except duckdb.Error as error:
+                raise InputError(f"{what} is no SQL: {brief(str(error))}") from error
+
     @contextmanager
     def shown(self, data: pa.Table) -> Iterator[str]:
         """Show a table to queries while the context is open, under a name that nothing else has; nothing is written."""
@@ -81,7 +89,17 @@ class Graph:
                     raise InputError(f"{what} must be one SELECT, which changes nothing: {brief(query, lines=1)}")
                 yield self._connection.sql(query)
         except duckdb.Error as error:
-            raise InputError(f"{what} fails: {brief(str(error))}") from error
+            raise InputError(f"{what} fails: {brief(self._placed(query, error))}") from error
+
+    def _placed(self, query: str, error: duckdb.Error) -> str:
+        """Return DuckDB's reason with the line of the query: a relation has none where it is bound, and passes over empty lines before it."""
+        try:
+            with self._turn:
+                self._connection.execute(f"EXPLAIN {query}").fetchall()
+        except duckdb.Error as again:
+            return str(again)
+        passed = query[: len(query) - len(query.lstrip())].count("\n")
+        return re.sub(r"^LINE (\d+):", lambda found: f"LINE {int(found[1]) + passed}:", str(error), flags=re.MULTILINE)
 
 
 def trimmed(query: str) -> str:

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -58,11 +59,35 @@ def test_records_are_resolved_as_it_stands(tmp_path: Path, monkeypatch: pytest.M
 def test_the_commands_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SQLRL_DB", raising=False)
-    for line in blocks("console")[0].splitlines():
-        name, *arguments = shlex.split(line)
-        assert name == "sqlrl"
-        done = CliRunner().invoke(app, arguments)
-        assert done.exit_code == 0, f"{line}\n{done.output}"
+    _, session = blocks("console")
+    for line in session.splitlines():
+        run(line)
+
+
+def test_the_stream_is_learned_from_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SQLRL_DB", raising=False)
+    with duckdb.connect("graph.duckdb") as graph:
+        # Every third person likes it, and knows four others who do.
+        graph.execute(
+            "create table friends as select i as a, (i + k) % 60 as b from range(60) t(i), (values (1), (3), (6), (9), (12)) u(k)"
+        )
+        graph.execute("create table ratings as select i as person, if(i % 3 = 0, 5, 1) as score from range(60) t(i)")
+    (views,) = blocks("sql")
+    Path("likes.sql").write_text(views, encoding="utf-8")
+    Path("likes.mln").write_text("Likes(person)\nKnows(person, person)", encoding="utf-8")
+    Path("likes.grammar").write_text("Knows(x, y) ^ Likes(x) ^ Likes(y)", encoding="utf-8")
+    stream, _ = blocks("console")
+    run(stream)
+    assert "Knows(x, y) ^ Likes(x) ^ !Likes(y)" in Path("learned.mln").read_text(encoding="utf-8")
+
+
+def run(line: str) -> None:
+    """Run a command of the README, which must succeed."""
+    name, *arguments = shlex.split(line)
+    assert name == "sqlrl"
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
 def test_every_command_is_described() -> None:
