@@ -12,7 +12,15 @@ import numpy as np
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.drift import FOLLOWED, Drifting, drifting_training
 from sqlrl.database.induction import InductionSession, induction, induction_bias
-from sqlrl.database.selection import CandidateRun, CandidateStream, known_model, selection, targets
+from sqlrl.database.selection import (
+    CandidateRun,
+    CandidateStream,
+    known_model,
+    learned_targets,
+    selection,
+    targets,
+    to_learn_from,
+)
 from sqlrl.database.session import Query, Session
 from sqlrl.database.subgraph_learning import (
     Part,
@@ -27,7 +35,7 @@ from sqlrl.database.training import TrainingStream, check_training
 from sqlrl.errors import UnsupportedError
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.protocols import Ordering
-from sqlrl.logic.candidates import Candidate, targets_of
+from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model
 from sqlrl.structure.resolwe.protocols import DriftingStructure
 
@@ -120,16 +128,17 @@ class Learning:
         choose: Callable[[int | None], int],
     ) -> tuple[Any, Any]:
         """Return the examples that choose structure, and those that are left for weights."""
+        learned = learned_targets(model, candidates, self.targets(model, examples))
         if isinstance(examples, Part):
-            return examples.divided(choose)
+            return examples.divided(choose, learned)
         # Examples that nothing has any more go when data are bound, and the others may get other ids.
-        opened = Choices(query=sorted(targets_of(candidates)))
-        self.session.bind(known_model(model, candidates), opened, training=True)
+        known, opened = known_model(model, candidates, learned), Choices(query=sorted(learned))
+        layout = self.session.bind(known, opened, training=True)
         ids = self.session.example_ids(examples)
         if order["order"] == "shuffle":
             ids = np.random.default_rng(order["seed"]).permutation(ids)
-        size = choose(len(ids))
-        return ids[:size], self.session.example_names(ids[size:])
+        first, rest = to_learn_from(self.session, layout, learned, ids, choose(len(ids)))
+        return first, self.session.example_names(rest)
 
     def selection(
         self,

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from sqlglot import exp
 
 from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run, RunKey
 from sqlrl.database.session import Session, check_model, verb
+from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.errors import InputError, LabelWarning, warn
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
@@ -25,8 +30,11 @@ from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Atom, Literal, Variable
+from sqlrl.plan.sources import table
 from sqlrl.structure.resolwe.counts import StreamCounts
+from sqlrl.wording import counted
 
 WEIGHTS, WINDOWS = "weights", "windows"
 """What the state of a run calls the run that learns its weights, and how many windows were counted."""
@@ -170,6 +178,104 @@ def selection(
         yield CandidateStream(program, held, session, model, examples, order["size"])
 
 
+# ---- subgraphs that say nothing ------------------------------------------------------------------------
+
+
+def learned_targets(model: Model, candidates: Sequence[Candidate], opened: Set[str]) -> frozenset[str]:
+    """Return those of the `opened` predicates that something is learned of: queries of the model, and what its rules or candidates name."""
+    named = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)} | targets_of(candidates)
+    return model.query | (named & opened)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How many subgraphs nothing is learned from: those without query atoms, and those of several that are all true or all false.
+
+    One query atom is a decision of its own, as where each document is an example.
+
+    Examples
+    --------
+    >>> true, false = np.array([0, 2, 0, 1, 3]), np.array([0, 0, 4, 0, 1])
+    >>> LeftOut.of(true, false, true + false)
+    (array([3, 4]), LeftOut(without=1, alike=2))
+    """
+
+    without: int = 0
+    alike: int = 0
+
+    @classmethod
+    def of(cls, true: IntArray, false: IntArray, atoms: IntArray) -> tuple[IntArray, LeftOut]:
+        """Return the places of the subgraphs to learn from, by how many of their query atoms are true and false; and how many others there are."""
+        without = atoms == 0
+        alike = (atoms > 1) & ((true == atoms) | (false == atoms))
+        return np.flatnonzero(~without & ~alike), cls(int(without.sum()), int(alike.sum()))
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        """Return how many of both."""
+        return LeftOut(self.without + other.without, self.alike + other.alike)
+
+    def __str__(self) -> str:
+        """Return why they are left out."""
+        return f"{self.without:,} without query atoms, {self.alike:,} of several that are all true or all false"
+
+    @property
+    def total(self) -> int:
+        """How many of either kind."""
+        return self.without + self.alike
+
+    def warn(self, subgraphs: int) -> None:
+        """Warn of them, if there are any."""
+        if self.total:
+            be = "is" if self.total == 1 else "are"
+            warn(f"{self.total:,} of {counted(subgraphs, 'subgraph')} {be} left out: {self}", LabelWarning)
+
+    def all_of(self, first: int, subgraphs: int, *, choosing: bool) -> InputError:
+        """Return the error where none is left to choose structure from, or for weights; the `first` of all subgraphs choose."""
+        if choosing:
+            return InputError(
+                f"nothing is left to choose structure from: all of the first {counted(first, 'subgraph')} (select=) are left out, {self}"
+            )
+        be = "is" if self.total == 1 else "are"
+        return InputError(
+            f"nothing is left to learn weights from: of {counted(subgraphs, 'subgraph')} the first {first:,} choose structure (select=), and {self.total:,} "
+            f"{be} left out, {self}"
+        )
+
+
+def to_learn_from(
+    session: Session, layout: Layout, names: Set[str], examples: IntArray, first: int
+) -> tuple[IntArray, IntArray]:
+    """Return which of the first examples, which choose structure, and which of the rest are learned from; warn of the others.
+
+    An InputError where none is left; `names` are the predicates whose query atoms count.
+    """
+    n, true, false = _label_counts(session, layout, names)
+    parts = [LeftOut.of(true[part], false[part], n[part]) for part in (examples[:first], examples[first:])]
+    left = parts[0][1] + parts[1][1]
+    for (kept, out), choosing in zip(parts, (True, False), strict=True):
+        if not len(kept):
+            raise (out if choosing else left).all_of(first, len(examples), choosing=choosing)
+    left.warn(len(examples))
+    return examples[:first][parts[0][0]], examples[first:][parts[1][0]]
+
+
+def _label_counts(session: Session, layout: Layout, names: Set[str]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return by example id how many query atoms some predicates have, how many are true, and how many false."""
+    found = np.zeros((3, int(session.ids(None).max(initial=-1)) + 1), dtype=np.int64)
+    for name in sorted(names):
+        info = layout.predicates[name]
+        assert info.atoms is not None, "a target is open"
+        true, false = (exp.CountIf(this=x) for x in (column("truth"), exp.Not(this=column("truth"))))
+        sums = [named(x, alias) for x, alias in ((star_count(), "n"), (true, "true"), (false, "false"))]
+        query = exp.select(column("example"), *sums).from_(table(info.atoms)).group_by(column("example"))
+        data = session.engine.fetch(query, step=f"count the labels of {name} by example")
+        example = data.column("example").to_numpy()
+        for row, alias in enumerate(("n", "true", "false")):
+            found[row, example] += data.column(alias).cast(pa.int64()).to_numpy()
+    n, true_, false_ = found
+    return n, true_, false_
+
+
 @verb
 def list_candidates(session: Session, templates: Grammar, model: Model, limit: int) -> pa.Table:
     """Return the candidates of templates with the SQL that counts them; `Database.candidates` explains it."""
@@ -203,11 +309,12 @@ def targets(session: Session, model: Model) -> frozenset[str]:
     return model.query | (labelled & set(model.predicates))
 
 
-def known_model(model: Model, candidates: Sequence[Candidate]) -> Model:
-    """Return the declarations with a rule for each predicate of the candidates, so that the data are bound with all of them."""
+def known_model(model: Model, candidates: Sequence[Candidate], more: Set[str] = frozenset()) -> Model:
+    """Return the declarations with a rule for each predicate of the candidates, and for `more`, so that the data are bound with all of them."""
     names = dict.fromkeys(
         x.predicate for each in candidates for x in (*each.selector, *each.enforcer) if isinstance(x, Literal)
     )
+    names |= dict.fromkeys(sorted(more))
     atoms = [Atom(name, tuple(Variable(f"x{i}") for i in range(len(model.predicates[name].types)))) for name in names]
     return model.with_rules(tuple(Rule(atom, 0.0) for atom in atoms))
 

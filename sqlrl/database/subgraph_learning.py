@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.provenance import TABLE
 from sqlrl.database.runs import History, LearnedModel, Run, RunKey
-from sqlrl.database.selection import CandidateRun, known_model
+from sqlrl.database.selection import CandidateRun, LeftOut, known_model
 from sqlrl.database.session import Session
 from sqlrl.database.statistics import statistics_table
 from sqlrl.database.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
@@ -34,7 +34,7 @@ from sqlrl.database.training import (
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import named
-from sqlrl.errors import InputError, LabelWarning, LoadError, ModelError, UnsupportedError, warn
+from sqlrl.errors import InputError, LoadError, ModelError, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.clauses import atom_texts, clause_table, known_weights, learned_model, shape_table
@@ -60,13 +60,14 @@ PLACE, NAMES, LEFT_OUT, PASS = "subgraphs", "names", "left_out", "pass"
 class Pass:
     """A stream that is read for one fit: what chooses comes first, what learns weights goes on where that ends.
 
-    `place` counts the subgraphs read. `left_out` counts those without candidates, and those whose candidates are all alike, as long as it is
-    `counting`.
+    `place` counts the subgraphs read. `left_out` counts those that are not learned from, by the labels of the predicates that are `learned`, as long
+    as it is `counting`.
     """
 
     def __init__(self, stream: Subgraphs) -> None:
         self.stream = stream
-        self.left_out, self.counting = [0, 0], True
+        self.left_out, self.counting = LeftOut(), True
+        self.learned: frozenset[str] = frozenset()
         self.names: list[str] = []
         self._reader: Reader | None = None
         self._pending: SubgraphWindow | None = None
@@ -171,16 +172,6 @@ class Pass:
                 break
         return found
 
-    def warn_of_left_out(self) -> None:
-        """Warn of subgraphs that say nothing."""
-        none, alike = self.left_out
-        if none + alike:
-            warn(
-                f"{none + alike:,} of {counted(self.place, 'subgraph')} of the stream {'is' if none + alike == 1 else 'are'} left out: {none:,} without "
-                f"query atoms, {alike:,} whose query atoms are all true or all false",
-                LabelWarning,
-            )
-
     def _next(self, most: int | None) -> SubgraphWindow | None:
         if self._pending is None:
             window = self.reader().read(most)
@@ -222,14 +213,13 @@ class Pass:
     def _fit(self, window: SubgraphWindow) -> SubgraphWindow:
         """Return a window without the subgraphs that say nothing, which are counted."""
         true, false = (np.zeros(len(window.names), dtype=np.int64) for _ in range(2))
-        for name in sorted(self._targets):
+        for name in sorted(self.learned):
             places, truth = window.places(name), window.tables[name][TRUTH].to_numpy().astype(np.bool_)
             true += np.bincount(places[truth], minlength=len(true))
             false += np.bincount(places[~truth], minlength=len(true))
+        chosen, left = LeftOut.of(true, false, true + false)
         if self.counting:
-            self.left_out[0] += int(((true + false) == 0).sum())
-            self.left_out[1] += int((((true + false) > 0) & ((true == 0) | (false == 0))).sum())
-        chosen = np.flatnonzero((true > 0) & (false > 0))
+            self.left_out += left
         return window if len(chosen) == len(true) else window.only(chosen)
 
 
@@ -239,8 +229,10 @@ class Part:
     def __init__(self, reading: Pass, begin: int = 0, end: int | None = None) -> None:
         self.reading, self.begin, self.end = reading, begin, end
 
-    def divided(self, choose: Callable[[int | None], int]) -> tuple[Part, Part]:
-        """Return the part that chooses structure, and the rest; `choose` says how many subgraphs of all do."""
+    def divided(self, choose: Callable[[int | None], int], learned: frozenset[str]) -> tuple[Part, Part]:
+        """Return the part that chooses structure, and the rest; `choose` says how many subgraphs of all do, `learned` which labels count."""
+        self.reading.check_needed(sorted(learned), "is to be predicted")
+        self.reading.learned = learned
         size = choose(self.reading.stream.length)
         return Part(self.reading, 0, size), Part(self.reading, size)
 
@@ -262,12 +254,12 @@ class Part:
     def state(self, number: int = 0) -> dict[str, Any]:
         """Return what is saved of how far the stream is."""
         reading = self.reading
-        return {PLACE: reading.place, NAMES: reading.digest, LEFT_OUT: list(reading.left_out), PASS: number}
+        return {PLACE: reading.place, NAMES: reading.digest, LEFT_OUT: list(astuple(reading.left_out)), PASS: number}
 
     def go_on(self, state: Mapping[str, Any]) -> None:
         """Go to the place at which a run was saved."""
         self.reading.seek(state[PLACE], state[NAMES])
-        self.reading.left_out = list(state[LEFT_OUT])
+        self.reading.left_out = LeftOut(*state[LEFT_OUT])
 
     def check(self, order: Ordering) -> None:
         """Refuse what is of loaded examples alone."""
@@ -479,6 +471,8 @@ class StreamSelection(CandidateRun):
             raise InputError(
                 f"the stream ends after {counted(reading.place, 'subgraph')}, and {end:,} are to choose structure (select=): let fewer choose"
             )
+        if not self._drawn:
+            raise reading.left_out.all_of(reading.place, reading.place, choosing=True)
 
     def count(self, window: IntArray) -> JointCounts:
         """Count the labels that candidates select in the window at hand."""
@@ -581,10 +575,7 @@ class StreamTraining:
                     task.advance(before if number == 0 else 0)
                     del window
         if not self._drawn:
-            raise InputError(
-                f"nothing of the stream is left to learn weights from: it has {counted(reading.place, 'subgraph')}, {begin:,} of which choose structure "
-                f"(select=), and {counted(sum(reading.left_out), 'subgraph')} {'is' if sum(reading.left_out) == 1 else 'are'} left out"
-            )
+            raise reading.left_out.all_of(begin, reading.place, choosing=False)
 
     def _grounded(self, found: SubgraphWindow) -> Window:
         """Ground a window."""
@@ -703,7 +694,7 @@ class StreamTraining:
                 parameters=self._part.with_stream(record.parameters), seed=record.seed,
             )  # fmt: skip
         self._clauses = clauses
-        self._part.reading.warn_of_left_out()
+        self._part.reading.left_out.warn(self._part.reading.place)
         return learned.model
 
     def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:

@@ -11,6 +11,8 @@ import sqlrl
 from tests.cli.conftest import Run
 from tests.structure.resolwe.test_resolwe import DECLARED, TEMPLATES, load, planted
 
+pytestmark = pytest.mark.filterwarnings("ignore:3 of 60 subgraphs are left out:sqlrl.errors.LabelWarning")
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:

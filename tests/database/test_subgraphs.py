@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ import pytest
 import sqlrl
 from sqlrl.database import subgraph_learning
 from sqlrl.errors import InputError, LabelWarning, ModelError, SqlrlError, UnsupportedError
-from tests.structure.resolwe.test_resolwe import FAST, GRAMMAR, MODEL, StoppedError, load, planted
+from tests.structure.resolwe.test_resolwe import DECLARED, FAST, GRAMMAR, MODEL, StoppedError, load, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
@@ -91,14 +92,22 @@ def new() -> sqlrl.Database:
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, sqlrl.Resolwe]:
-    """Return what is learned of the subgraphs that say something, loaded at once."""
-    keep = mixed()
-    assert 0 < len(keep) < len(NAMES)
-    first = sum(name in keep for name in NAMES[:CHOOSE])
+    """Return what is learned of the same subgraphs, loaded at once; some of them say nothing in either part."""
+    assert all(0 < sum(name in mixed() for name in part) < len(part) for part in (NAMES[:CHOOSE], NAMES[CHOOSE:]))
     return {
-        type(x).__name__: sqlrl.Resolwe(GRAMMAR, weights=x, select=first).fit(load(PLANTED), MODEL, keep)
-        for x in LEARNERS
+        type(x).__name__: sqlrl.Resolwe(GRAMMAR, weights=x, select=CHOOSE).fit(load(PLANTED), MODEL) for x in LEARNERS
     }
+
+
+def test_subgraphs_that_say_nothing_might_as_well_not_be_there(loaded: dict[str, sqlrl.Resolwe]) -> None:
+    first = sum(name in mixed() for name in NAMES[:CHOOSE])
+    for learner in LEARNERS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=first).fit(load(PLANTED), MODEL, mixed())
+        whole = loaded[type(learner).__name__]
+        assert fit.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
+        assert str(fit.model_) == str(whole.model_)
 
 
 @pytest.mark.parametrize("kind", STREAMS)
@@ -140,16 +149,119 @@ def test_names_of_steps_are_not_those_of_other_data() -> None:
     assert [name for (name,) in steps] == [name for name in NAMES[CHOOSE:] if name in mixed()]
 
 
-def test_what_is_left_out_is_counted() -> None:
-    strange = part(FULL, mixed()[:4])
-    nobody = pa.table({"example": pa.array(["empty"]), "x0": pa.array(["u1"])})
-    alike = pa.table({"example": ["alike"] * 2, "x0": ["u1", "u2"], "truth": [True, True]})
-    more = {**strange, "Old": pa.concat_tables([strange["Old"], nobody])}
-    more["Good"] = pa.concat_tables([strange["Good"], alike])
-    with pytest.warns(
-        LabelWarning, match="2 of 6 subgraphs of the stream are left out: 1 without query atoms, 1 whose"
-    ):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(new(), MODEL, sqlrl.SubgraphTables([more]))
+def strange(kind: str) -> Tables:
+    """Return four subgraphs that say something, and others: without query atoms, all true, all false, or of one query atom."""
+    tables = part(FULL, mixed()[:4])
+    evidence = pa.table({"example": ["a nobody"], "x0": ["u1"]})
+    rows = {
+        "none": [],
+        "true": [("alike", "u1", True), ("alike", "u2", True)],
+        "false": [("alike", "u1", False), ("alike", "u2", False), ("alike", "u3", False)],
+        "one": [("alone", "u1", True)],
+    }[kind]
+    good = pa.table(
+        {
+            c: pa.array([row[i] for row in rows], tables["Good"].schema.field(c).type)
+            for i, c in enumerate(("example", "x0", "truth"))
+        }
+    )
+    return {
+        **tables,
+        "Old": pa.concat_tables([tables["Old"], evidence]),
+        "Good": pa.concat_tables([tables["Good"], good]),
+    }
+
+
+def loading(tables: Tables) -> sqlrl.Database:
+    """Load what a stream has, in the order of the stream."""
+    db = new()
+    for name in ("Good", "Talks", "Links", "Old", "Swims"):
+        more: dict[str, Any] = {"truth": "truth", "target": True} if name == "Good" else {}
+        columns = [c for c in tables[name].column_names if c not in ("example", "truth")]
+        db.load(name, tables[name], columns=columns, types=["user"] * len(columns), example="example", **more)
+    db.scope("Good", tables["Good"].select(["example", "x0"]))
+    return db
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("none", r"^1 of 5 subgraphs is left out: 1 without query atoms, 0 of several that are all true or all false$"),
+        ("true", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
+        ("false", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
+        ("one", "^1 of 6 subgraphs is left out: 1 without query atoms, 0 of several"),
+    ],
+)
+def test_what_is_left_out_is_counted(kind: str, message: str) -> None:
+    tables, found = strange(kind), []
+    for db, examples in ((loading(tables), None), (new(), sqlrl.SubgraphTables([tables]))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples)
+        (said,) = [str(each.message) for each in caught if issubclass(each.category, LabelWarning)]
+        assert re.search(message, said)
+        query = "select distinct run, example_name from sqlrl.learned_from order by all"
+        found.append((said, fit.formulations_.to_arrow(), str(fit.model_), db.sql(query).fetchall()))
+    assert found[0] == found[1]
+    names = [name for _, name in found[0][3]]
+    assert ("alone" in names, "alike" in names, "a nobody" in names) == (kind == "one", False, False)
+
+
+@pytest.mark.parametrize(
+    ("say", "message"),
+    [
+        (["s", "t"], "^nothing is left to learn weights from: of 6 subgraphs the first 2 choose structure .*, and 4 are left out, 0 without"),
+        (["w", "x", "y", "z"], "^nothing is left to choose structure from: all of the first 2 subgraphs .* are left out, 0 without query atoms, 2 of"),
+    ],
+)  # fmt: skip
+def test_where_nothing_is_left_that_is_said(say: list[str], message: str) -> None:
+    names = ["s", "t", "w", "x", "y", "z"]
+    rows = [(name, user, name in say and user == "u1") for name in names for user in ("u1", "u2")]
+    good = pa.table({c: [row[i] for row in rows] for i, c in enumerate(("example", "x0", "truth"))})
+    tables = {
+        **{name: FULL[name].slice(0, 0) for name in ("Talks", "Links", "Swims")},
+        "Old": good.drop_columns(["truth"]),
+        "Good": good,
+    }
+    for name in ("Talks", "Links", "Swims"):
+        pair = {c: ["s"] if c == "example" else ["u1"] for c in tables[name].column_names}
+        tables[name] = pa.table(pair)
+    said = []
+    for db, examples in ((loading(tables), None), (new(), sqlrl.SubgraphTables([tables]))):
+        with pytest.raises(InputError, match=message) as caught:
+            sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("stage", ["counting", "weights"])
+def test_loaded_subgraphs_go_on_as_a_run_that_never_stopped(stage: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "weights": sqlrl.AdaGrad(window=9),
+        "select": CHOOSE,
+        "window": 6,
+        "order": "shuffle",
+        "random_state": 5,
+    }
+    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(load(PLANTED), MODEL)
+    calls = 0
+
+    def stop(progress: Any) -> None:
+        nonlocal calls
+        calls += hasattr(progress, "subgraphs") == (stage == "counting")
+        if calls == 2:
+            raise StoppedError
+
+    with load(PLANTED, tmp_path / "data.duckdb") as db, pytest.raises(StoppedError):
+        sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, on_window=stop, checkpoint=True)
+    with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
+        with pytest.warns(LabelWarning, match=f"^{len(NAMES) - len(mixed())} of 60 subgraphs are left out"):
+            again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, resume=1)
+        assert str(again.model_) == str(whole.model_)
+        assert again.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
+        assert again.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
+        learned = {name for (name,) in db.sql("select example_name from sqlrl.learned_from").fetchall()}
+    assert learned == set(mixed())
 
 
 RESUMED: dict[str, Any] = {"weights": LEARNERS[1], "select": CHOOSE, "random_state": 3}
@@ -188,9 +300,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(kind: str, stage: str, aft
         # What was counted of the windows that were finished is still there.
         assert db.sql("select sum(n) > 0 from sqlrl.joint_count where run = 1").fetchall() == [(True,)]
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
-        with pytest.warns(
-            LabelWarning, match=f"{len(NAMES) - len(mixed())} of 60 subgraphs of the stream are left out"
-        ):
+        with pytest.warns(LabelWarning, match=f"{len(NAMES) - len(mixed())} of 60 subgraphs are left out"):
             again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, STREAMS[kind](), resume=1)
         assert str(again.model_) == str(whole.model_)
         assert again.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
@@ -484,6 +594,38 @@ def test_a_target_that_the_model_names_needs_labels() -> None:
     model = sqlrl.parse_mln("Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)", query=["Old"])
     with pytest.raises(InputError, match="Old is to be predicted, and its table has no column truth"):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+
+
+def test_a_target_that_the_model_names_needs_a_table() -> None:
+    model = sqlrl.parse_mln(f"{DECLARED}\nMeets(user)", query=["Good", "Meets"])
+    with pytest.raises(ModelError, match="the stream has no table of Meets, which is to be predicted"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+
+
+def other_labels(tables: Tables) -> Tables:
+    """Add a predicate with labels of two classes in each subgraph."""
+    meets = tables["Good"].select(["example", "x0"])
+    truth = [x == "u1" for x in meets["x0"].to_pylist()]
+    return {**tables, "Meets": meets.append_column("truth", pa.array(truth))}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_only_labels_of_what_is_learned_count(named: bool) -> None:
+    # Meets, of two classes everywhere, says nothing as long as no template or rule is about it.
+    rule = "\nMeets(u) ^ Old(u) => Good(u)" if named else ""
+    model, tables = sqlrl.parse_mln(f"{DECLARED}\nMeets(user){rule}"), other_labels(FULL)
+    db = load(PLANTED)
+    db.load("Meets", tables["Meets"], columns=["x0"], types=["user"], example="example", truth="truth", target=True)
+    db.scope("Meets", tables["Meets"].select(["example", "x0"]))
+    found = []
+    for where, examples in ((db, None), (new(), sqlrl.SubgraphTables([tables]))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(where, model, examples)
+        said = [str(each.message) for each in caught if "left out" in str(each.message)]
+        found.append((said, fit.formulations_.to_arrow(), str(fit.model_)))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == (not named)
 
 
 def test_rules_with_a_clause_for_each_constant_are_refused() -> None:

@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning", "ignore:5 of 90 subgraphs:sqlrl.errors.LabelWarning")
 def test_the_python_examples_run_and_print_what_stands_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -267,7 +267,8 @@ class Resolwe(Configured):
             Its declarations; its rules stay, and learn weights with what is chosen.
         examples : query, list of names, or stream, optional
             The subgraphs, in the order of the stream; all that are loaded by default. `SubgraphQueries`, `EgoNetworks` and `SubgraphTables`
-            are streams of which no more than a window is ever in memory; their names count as they come, those that are left out too.
+            are streams of which no more than a window is ever in memory. A subgraph without query atoms, or with several that are all true or
+            all false, is left out; `select` counts it where it comes.
         on_window : callable, optional
             Called after each window: with a `Counted` while structure is chosen, with the learner's `Progress` then.
         checkpoint : bool
@@ -291,7 +292,7 @@ class Resolwe(Configured):
         Warns
         -----
         LabelWarning
-            Subgraphs of a stream are left out, since they have no query atoms or only true or only false ones.
+            Subgraphs are left out; says how many have no query atoms, and how many only true or only false ones.
         NothingFoundWarning
             No formulation is kept; says what stopped most of them. The model has the unit clauses then.
         """

@@ -168,7 +168,8 @@ class SelectionData(Protocol):
     ) -> tuple[object, object]:
         """Return the examples that choose structure, and those that are left for weights, in the order of the stream.
 
-        `choose` returns how many choose of so many, None if nobody knows how many there are.
+        `choose` returns how many choose of so many, None if nobody knows how many there are. Those without query atoms, and with several that are
+        all true or all false, count there, and are left out.
         """
         ...
 
