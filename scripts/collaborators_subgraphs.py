@@ -102,15 +102,27 @@ _MEMBERS = (
     SELECT o.example, o.article, k.editor, c.editor IS NOT NULL AS label
     FROM own AS o JOIN kept AS k USING (example) LEFT JOIN contributes AS c USING (article, editor)
     """,
+    # Articles that something relates to one of the centre's.
+    """
+    CREATE TEMP TABLE related AS
+    SELECT example, target AS article FROM own JOIN hyperLink ON source = own.article
+    UNION SELECT example, source FROM own JOIN hyperLink ON target = own.article
+    UNION SELECT example, other FROM own JOIN "similar" AS s ON s.article = own.article
+    UNION SELECT example, other FROM own JOIN verySimilar AS s ON s.article = own.article
+    UNION SELECT example, k.article FROM own JOIN category AS o USING (article) JOIN category AS k USING (category)
+    """,
     # Articles of a subgraph: those of the centre, and the others of its editors.
     """
     CREATE TEMP TABLE included AS
-    FROM own UNION SELECT k.example, c.article FROM kept AS k JOIN contributes AS c USING (editor)
+    FROM own UNION
+    SELECT k.example, c.article FROM kept AS k JOIN contributes AS c USING (editor)
+    WHERE NOT $related OR (k.example, c.article) IN (FROM related)
     """,
 )
 
 _CONTRIBUTION = """
     SELECT k.example, c.article, k.editor FROM kept AS k JOIN {} AS c USING (editor)
+    JOIN included AS i ON i.example = k.example AND i.article = c.article
     ANTI JOIN own AS o ON o.example = k.example AND o.article = c.article ORDER BY ALL
 """
 _RELATION = """
@@ -150,6 +162,7 @@ def window(
     editors: int | None = None,
     negatives: float | None = None,
     whole: bool = False,
+    related: bool = False,
     seed: int = 0,
 ) -> Facts:
     """Return the facts of the subgraphs of some centres by predicate, each with the column `example`, which is the centre.
@@ -167,6 +180,9 @@ def window(
     whole : bool
         Links and similar pairs of any two articles of a subgraph; by default one of the two is the centre's, as in all rules that say
         something of a pair to predict without a detour over a third article.
+    related : bool
+        Contributions to, and categories of, those other articles alone that a link, similarity or a shared category relates to one of the
+        centre's. By default all, most of which say nothing of a pair to predict, for the same reason.
     seed : int
         Of what is drawn. The hash is DuckDB's: another version of it may draw others.
 
@@ -178,7 +194,13 @@ def window(
     """
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"centre {next(c for c in chosen if chosen.count(c) > 1)} is given more than once")
-    given = {"editors": 2**62 if editors is None else editors, "negatives": negatives, "whole": whole, "seed": seed}
+    given = {
+        "editors": 2**62 if editors is None else editors,
+        "negatives": negatives,
+        "whole": whole,
+        "related": related,
+        "seed": seed,
+    }
     with _temporary(con, pa.table({"example": pa.array(chosen, pa.int32())})):
         for statement in _MEMBERS:
             con.execute(statement, _used(statement, given))
@@ -202,7 +224,7 @@ def _temporary(con: duckdb.DuckDBPyConnection, found: pa.Table) -> Iterator[None
     try:
         yield
     finally:
-        for name in ("own", "kept", "label", "included"):
+        for name in ("own", "kept", "label", "related", "included"):
             con.execute(f"DROP TABLE IF EXISTS temp.{name}")
         con.unregister("window_centre")
 

@@ -168,19 +168,26 @@ def test_the_paper_s_filter_leaves_some_out(tiny: Graph, con: duckdb.DuckDBPyCon
     assert set(centres(con)) < alone
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("whole", "related"), [(False, False), (True, False), (False, True)])
 def test_a_window_has_the_facts_of_each_subgraph_and_none_of_its_target(
-    tiny: Graph, con: duckdb.DuckDBPyConnection, whole: bool
+    tiny: Graph, con: duckdb.DuckDBPyConnection, whole: bool, related: bool
 ) -> None:
     found, chosen = Sets(tiny), centres(con, 6, seed=2)
     facts = {
         name: set(zip(*table.to_pydict().values(), strict=True))
-        for name, table in window(con, chosen, whole=whole).items()
+        for name, table in window(con, chosen, whole=whole, related=related).items()
     }
+    topic = dict(found.category)
+    left_out = 0
     wanted: dict[str, set[tuple[Any, ...]]] = {name: set() for name in facts}
     for c in chosen:
         own, editors = found.subgraph(c)
         others = {(a, u) for u in editors for a in found.articles[u] - own}
+        tied = {b for pair in found.link | found.near | found.twin if set(pair) & own for b in pair}
+        tied |= {b for b in topic if topic[b] in {topic[a] for a in own}}
+        kept = {(a, u) for a, u in others if not related or a in tied}
+        left_out += len(others - kept)
+        others = kept
         included, members = own | {a for a, _ in others}, editors | {c}
 
         def near(relation: Pairs) -> Pairs:
@@ -197,6 +204,7 @@ def test_a_window_has_the_facts_of_each_subgraph_and_none_of_its_target(
         wanted["category"] |= {(c, a, k) for a, k in found.category if a in included}
     assert facts == wanted
     assert all(facts.values())
+    assert (left_out > 0) == related
     assert con.sql("SHOW TABLES").fetchall() == duckdb.connect().sql("SHOW TABLES").fetchall() + sorted(
         (name,) for name in [*COLUMNS, "contributes"]
     )
