@@ -46,6 +46,9 @@ TYPES: Mapping[str, tuple[str, ...]] = {
 }
 """The predicates with the types of their arguments."""
 
+SUPPORT = 10
+"""The least number of groundings that a probability is a share of."""
+
 MODEL = "\n".join(f"{name}({', '.join(types)})" for name, types in TYPES.items())
 
 GRAMMAR = """
@@ -215,8 +218,8 @@ def on_top(ranked: Sequence[Ranked], n: int | None = None) -> float:
 def precision_and_recall(ranked: Sequence[Ranked], threshold: float) -> tuple[float, float]:
     """Return how many of the statements whose bound reaches a threshold are planted, narrower ones left out, and how many planted ones reach it.
 
-    Where none reaches it the precision is 1: nothing wrong is said.
+    As for resolwe the share must be of `SUPPORT` groundings. Where none is left the precision is 1: nothing wrong is said.
     """
-    chosen = [x for x in ranked if x.kind != "narrower" and x.bound >= threshold]
+    chosen = [x for x in ranked if x.kind != "narrower" and x.bound >= threshold and x.support >= SUPPORT]
     planted = sum(x.kind == "planted" for x in chosen)
     return planted / len(chosen) if chosen else 1.0, planted / len(PLANTED)

@@ -187,11 +187,13 @@ def test_shares_on_top_leave_narrower_statements_out() -> None:
         ("narrower", 1, 0.95), ("planted", 1, 0.9), ("other", 2, 0.85), ("narrower", 2, 0.84), ("planted", 2, 0.8),
         ("other", 1, 0.7), ("planted", 1, 0.6), ("planted", 2, 0.4), ("other", 1, 0.3),
     )  # fmt: skip
+    few = [replace(ranked[0], kind="other", support=9), *ranked]
     # Of the four highest two are planted; with one literal the first of two; with two the second of two.
     assert (on_top(ranked), on_top(ranked, 1), on_top(ranked, 2)) == (0.5, 0.5, 0.5)
     assert precision_and_recall(ranked, 0.75) == (pytest.approx(2 / 3), 2 / 5)
     assert precision_and_recall(ranked, 0.6) == (pytest.approx(3 / 5), 3 / 5)
-    assert precision_and_recall(ranked, 0.99) == (1.0, 0.0)
+    assert precision_and_recall(ranked, 0.99) == precision_and_recall(few, 0.99) == (1.0, 0.0)
+    assert precision_and_recall([replace(few[0], support=10), *ranked], 0.9) == (0.5, 1 / 5)
 
 
 def outcome(ranked: list[Ranked], seconds: float) -> Measured[Outcome]:
