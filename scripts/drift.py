@@ -43,8 +43,8 @@ class Sizes(TypedDict):
 
 
 FULL: Sizes = {"posts": 1200, "select": 200, "held_out": 150}
-QUICK: Sizes = {"posts": 480, "select": 80, "held_out": 60}
-"""A tenth of a stream as short as this is a single window and less than two half-lives: it shows that all runs, not that all is found in time."""
+QUICK: Sizes = {"posts": 320, "select": 80, "held_out": 60}
+"""A tenth of a stream as short as this is less than a window, and hardly a half-life: it shows that all runs, not that all is found in time."""
 
 WINDOW = 40
 """What is counted together; a tenth of the stream has three, so that a delay is known to a third of what is allowed. Each costs about as much as
