@@ -106,7 +106,8 @@ class Resolwe(Configured):
     half_life : float, optional
         Follow a stream that drifts: counts halve whenever so many subgraphs have come, and after the first ones (`select`) each window
         chooses structure anew before weights are learned from it. Rules that stay keep their weights. By default nothing decays,
-        and what the first subgraphs choose stays.
+        and what the first subgraphs choose stays. A rule that is there goes when the upper bound of its probability is below the threshold, so that
+        one near it does not come and go with every window; at `confidence=0.5` both bounds are the probability, and it does.
     max_candidates : int
         The most candidates that the templates may have.
     window : int, optional
