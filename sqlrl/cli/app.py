@@ -11,6 +11,7 @@ from sqlrl.cli.bias import bias
 from sqlrl.cli.count import count
 from sqlrl.cli.define import define
 from sqlrl.cli.demo import demo
+from sqlrl.cli.ego import ego
 from sqlrl.cli.evaluate import evaluate
 from sqlrl.cli.explain import explain
 from sqlrl.cli.export import export
@@ -69,6 +70,7 @@ for command in (
     remove,
     define,
     bias,
+    ego,
     ground,
     count,
     learn,

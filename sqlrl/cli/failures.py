@@ -109,6 +109,7 @@ _OPTIONS = {
                 "missing",
             ),
             *("into", "checkpoint", "resume", "groups"),
+            *("hops", "negatives", "cap", "seed"),
         )
     },
 }

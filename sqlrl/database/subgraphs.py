@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.errors import InputError
@@ -328,6 +329,54 @@ class SubgraphQueries(Subgraphs):
             To read, or to change and give to `SubgraphQueries`.
         """
         return dict(self._relations)
+
+    def views(self) -> dict[str, str]:
+        """Return the views that say the stream: `centres`, with the column `example`, and one for each predicate.
+
+        Returns
+        -------
+        dict of str to str
+            By name, the query of each.
+        """
+        columns = self._graph.columns(trimmed(self.centres), self._said(CENTRES))
+        centres = trimmed(self.centres)
+        if columns != [EXAMPLE]:
+            names = [EXAMPLE, *(f"c{i}" for i in range(1, len(columns)))]
+            first = exp.select(exp.column(EXAMPLE, quoted=True)).sql(dialect="duckdb")
+            centres = f"{first} FROM (\n{centres}\n) AS found({', '.join(names)})"
+        return {CENTRES: centres} | {name: trimmed(query) for name, query in self.queries().items()}
+
+    def sql(self) -> str:
+        r"""Return the stream as the text of a file of SQL, which may be edited.
+
+        Returns
+        -------
+        str
+            For `parse_subgraphs`, or in a file for `read_subgraphs` and `sqlrl learn --stream`.
+
+        Examples
+        --------
+        >>> import duckdb
+        >>> import sqlrl
+        >>> graph = duckdb.connect().execute("create table likes as from (values (1, 2)) t(a, b)")
+        >>> facts = {"Likes": "select example, b, b > 1 as truth from centres join likes on a = example"}
+        >>> print(sqlrl.SubgraphQueries(graph, "select a from likes", facts).sql())
+        CREATE VIEW centres AS
+        SELECT "example" FROM (
+        select a from likes
+        ) AS found(example);
+        <BLANKLINE>
+        CREATE VIEW "Likes" AS
+        select example, b, b > 1 as truth from centres join likes on a = example;
+        <BLANKLINE>
+        """
+        found = []
+        for name, query in self.views().items():
+            shown = name if name == CENTRES else exp.to_identifier(name, quoted=True).sql(dialect="duckdb")
+            # A comment in the last line would hide what ends the statement.
+            end = "\n;" if "--" in query.rsplit("\n", 1)[-1] else ";"
+            found.append(f"CREATE VIEW {shown} AS\n{query}{end}\n")
+        return "\n".join(found)
 
     @property
     def length(self) -> int | None:

@@ -20,6 +20,7 @@ COMMANDS = {
     "remove": ["remove", "{db}", "P", "select 'a'"],
     "define": ["define", "{db}", "q(x) :- Token(x, y, z)."],
     "bias": ["bias", "{db}", "InField"],
+    "ego": ["ego", "{db}", "Token", "--target", "P"],
     "ground": ["ground", "{db}", "--model", "{model}"],
     "count": ["count", "{db}", "--model", "{model}"],
     "learn": ["learn", "{db}", "--model", "{model}"],

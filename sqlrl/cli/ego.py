@@ -1,0 +1,125 @@
+"""`sqlrl ego`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
+from sqlrl.cli.session import print_json, session
+from sqlrl.cli.streams import write_file
+
+if TYPE_CHECKING:
+    from sqlrl.database.ego_networks import Negatives, Relation
+
+Second = Annotated[
+    str | None,
+    typer.Argument(metavar="EDGES", help="A table or query of two columns, both entities.", show_default=False),
+]
+Target = Annotated[
+    str,
+    typer.Option("--target", metavar="NAME", help="The predicate to predict, of an entity: a neighbour of the centre?"),
+]
+Relations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--relation",
+        metavar="NAME=TABLE",
+        help="A predicate of candidates, repeated: a table or query all of whose columns are entities, or TABLE(COLUMN,...) with those that are.",
+        show_default=False,
+    ),
+]
+Centres = Annotated[
+    str | None,
+    typer.Option(
+        "--centres",
+        metavar="QUERY",
+        help="The centres, in the order of the stream.",
+        show_default="all entities that have an edge",
+    ),
+]
+Hops = Annotated[int, typer.Option("--hops", metavar="N", help="How far candidates are away at most.")]
+False_ = Annotated[
+    str,
+    typer.Option(
+        "--negatives", metavar="equal|all|X", help="False candidates for each true one: as many, all, or so many."
+    ),
+]
+Cap = Annotated[
+    int | None,
+    typer.Option(
+        "--cap", metavar="N", help="The most true candidates of a centre, and the most false ones.", show_default=False
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of what is drawn.")]
+
+
+@grouped
+def ego(
+    output: Messages,
+    target: Target,
+    first: DatabaseFirst = None,
+    second: Second = None,
+    db: Db = None,
+    untrusted: Untrusted = False,
+    relations: Relations = None,
+    centres: Centres = None,
+    hops: Hops = 2,
+    negatives: False_ = "equal",
+    cap: Cap = None,
+    seed: Seed = 0,
+) -> None:
+    """Print the SQL that cuts ego networks out of a graph, the neighbours of each centre and others near it, as views to be edited and given
+    to `learn --stream`.
+
+    sqlrl ego graph.duckdb friends --target Friend --relation Knows=friends > friends.sql
+    """
+    path, (edges,) = with_database((first, second), db, "EDGES")
+    given = _relations(relations or [])
+    with session(output) as run, run.database(path, read_only=True, trusted=not untrusted) as source:
+        from sqlrl.database.ego_networks import EgoNetworks
+
+        found = EgoNetworks(
+            source, edges, target=target, relations=given, centres=centres, hops=hops, negatives=_negatives(negatives),
+            cap=cap, seed=seed,
+        )  # fmt: skip
+        if output.as_json:
+            print_json({"view": name, "query": query} for name, query in found.views().items())
+        else:
+            write_file(found.sql())
+
+
+def _relations(given: Sequence[str]) -> dict[str, Relation]:
+    """Return relations as `EgoNetworks` takes them.
+
+    Examples
+    --------
+    >>> _relations(["Knows=friends", "Likes=likes(person, other)", "Old=select a from x where f(a)"])
+    {'Knows': 'friends', 'Likes': ('likes', ['person', 'other']), 'Old': 'select a from x where f(a)'}
+    """
+    found: dict[str, Relation] = {}
+    for each in given:
+        name, equal, table = (part.strip() for part in each.partition("="))
+        if not (name and equal and table):
+            raise typer.BadParameter(f"--relation {each}: give a predicate and its table, NAME=TABLE")
+        if name in found:
+            raise typer.BadParameter(f"--relation {each}: {name} is given twice")
+        some = re.fullmatch(r"([\w.]+)\(([^()]*)\)", table)
+        found[name] = (some[1], [x.strip() for x in some[2].split(",") if x.strip()]) if some else table
+    return found
+
+
+def _negatives(text: str) -> Negatives:
+    """Return what the option says of false candidates; `EgoNetworks` refuses numbers that are none."""
+    if text == "equal":
+        return "equal"
+    if text == "all":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"--negatives {text}: give equal, all, or a number for each true candidate") from None
