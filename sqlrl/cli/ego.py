@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
+from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import write_file
 
@@ -29,7 +29,7 @@ Relations = Annotated[
     typer.Option(
         "--relation",
         metavar="NAME=TABLE",
-        help="A predicate of candidates, repeated: a table or query all of whose columns are entities, or TABLE(COLUMN,...) with those that are.",
+        help="A predicate of candidates, and its table or query, whose columns are entities; NAME(COLUMN,...)=TABLE if only these are. Repeated.",
         show_default=False,
     ),
 ]
@@ -98,18 +98,20 @@ def _relations(given: Sequence[str]) -> dict[str, Relation]:
 
     Examples
     --------
-    >>> _relations(["Knows=friends", "Likes=likes(person, other)", "Old=select a from x where f(a)"])
-    {'Knows': 'friends', 'Likes': ('likes', ['person', 'other']), 'Old': 'select a from x where f(a)'}
+    >>> _relations(["Knows=friends", "Likes(person)=select person, game from likes where score = 5"])
+    {'Knows': 'friends', 'Likes': ('select person, game from likes where score = 5', ['person'])}
     """
     found: dict[str, Relation] = {}
     for each in given:
-        name, equal, table = (part.strip() for part in each.partition("="))
-        if not (name and equal and table):
-            raise typer.BadParameter(f"--relation {each}: give a predicate and its table, NAME=TABLE")
+        parts = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\)\s*)?=\s*(.*\S)\s*", each, flags=re.DOTALL)
+        if parts is None:
+            raise typer.BadParameter(
+                f"--relation {each}: give a predicate and its table, NAME=TABLE or NAME(COLUMN,...)=TABLE"
+            )
+        name, entities, table = parts.groups()
         if name in found:
             raise typer.BadParameter(f"--relation {each}: {name} is given twice")
-        some = re.fullmatch(r"([\w.]+)\(([^()]*)\)", table)
-        found[name] = (some[1], [x.strip() for x in some[2].split(",") if x.strip()]) if some else table
+        found[name] = table if entities is None else (table, list(split_names([entities])))
     return found
 
 

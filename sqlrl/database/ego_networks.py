@@ -127,7 +127,8 @@ class EgoNetworks(SubgraphQueries):
         for name, relation in (relations or {}).items():
             found[name] = _written(steps, _restricted(graph, name, relation))
         if centres is None:
-            everyone = exp.select(column("a")).distinct().from_(edge.subquery("edge")).order_by(column("a"))
+            everyone = exp.select(named(column("a"), EXAMPLE)).distinct().from_(edge.subquery("edge"))
+            everyone = everyone.order_by(column(EXAMPLE))
             centres = everyone.sql(dialect="duckdb", pretty=True)
         super().__init__(source, centres, found, window=window)
 

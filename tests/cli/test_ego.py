@@ -37,7 +37,7 @@ OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"centres": "select \"from\", count(*) from friends group by 1 having count(*) > 2 order by md5(\"from\") -- few"},
     ),
 }  # fmt: skip
-RELATIONS = ["--relation", "Knows=select \"from\", \"to\" from friends", "--relation", "Likes=likes(person)"]  # fmt: skip
+RELATIONS = ["--relation", "Knows=select \"from\", \"to\" from friends", "--relation", "Likes(person)=likes"]  # fmt: skip
 GIVEN: dict[str, Any] = {"Knows": 'select "from", "to" from friends', "Likes": ("likes", ["person"])}
 
 
@@ -90,9 +90,10 @@ def test_json_has_the_views_as_rows(run: Run, graph: Path) -> None:
     ("more", "code", "message"),
     [
         (["--relation", "Knows"], 2, "--relation Knows: give a predicate and its table, NAME=TABLE"),
+        (["--relation", "Likes()=likes"], 1, "Likes names no column of entities"),
         (["--relation", "K=friends", "--relation", "K=likes"], 2, "--relation K=likes: K is given twice"),
         (["--relation", "Knows=nowhere"], 1, "nowhere"),
-        (["--relation", "Likes=likes(player)"], 1, "Likes has no column 'player' of entities (columns: person, game)"),
+        (["--relation", "Likes(player)=likes"], 1, "Likes has no column 'player' of entities (columns: person, game)"),
         (["--negatives", "few"], 2, "--negatives few: give equal, all, or a number"),
         (["--negatives", "-1"], 1, "--negatives -1"),
         (["--hops", "1"], 1, "--hops 1 reaches the neighbours alone"),
