@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ def read_subgraphs(
     [{'formula': 'Old(x) ^ Likes(x)', 'support': 20, 'kept': True}]
     >>> folder.cleanup()
     """
-    text = read_text(path, parse="sqlrl.parse_subgraphs").removeprefix("\ufeff")
+    text = read_text(path, parse="sqlrl.parse_subgraphs")
     return parse_subgraphs(text, source, model, path=str(path), window=window)
 
 
@@ -141,7 +142,8 @@ def parse_subgraphs(
     check_text(text, "a stream of subgraphs", "read a file with sqlrl.read_subgraphs")
     check_model(model)
     graph = Graph(source)
-    views = _views(graph, text, path)
+    # Some editors begin a file with a mark of its encoding.
+    views = _views(graph, text.removeprefix("\ufeff"), path)
     names = list(views)
     own = next((name for name in names if name.lower() == CENTRES), None)
     if own is None:
@@ -213,41 +215,40 @@ class _View:
 
 def _views(graph: Graph, text: str, path: str) -> dict[str, _View]:
     """Return the views of a file by their names, in order."""
+    graph.check_statements(text, path)
+    try:
+        tokens = list(DuckDB().tokenize(text))
+    except TokenError as error:
+        raise InputError(f"{path} has a statement that is not understood: {brief(str(error), lines=1)}") from error
     found: dict[str, _View] = {}
-    place = 0
-    for statement in graph.statements(text, path):
-        place = text.index(statement, place)
-        tokens = _tokens(statement, path)
-        line = 1 + text.count("\n", 0, place + (tokens[0].start if tokens else 0))
-        name, view = _view(statement, tokens, text[:place].count("\n"), f"{path}:{line}")
+    for ends, statement in groupby(tokens, key=lambda token: token.token_type is TokenType.SEMICOLON):
+        if ends:
+            continue
+        parts = list(statement)
+        where = f"{path}:{_line(text, parts[0].start)}"
+        name, view = _view(text, parts, where)
         same = [other for other in found if other.lower() == name.lower()]
         if same:
-            raise InputError(f"{path}:{line}: there is a view {same[0]} before: give each a name of its own")
+            raise InputError(f"{where}: there is a view {same[0]} before: give each a name of its own")
         found[name] = view
-        place += len(statement)
     return found
 
 
-def _tokens(statement: str, path: str) -> list[Token]:
-    """Return the tokens of a statement, without what ends it."""
-    try:
-        tokens = list(DuckDB().tokenize(statement))
-    except TokenError as error:
-        raise InputError(f"{path} has a statement that is not understood: {brief(str(error), lines=1)}") from error
-    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-        tokens.pop()
-    return tokens
+def _line(text: str, place: int) -> int:
+    """Return the line of a place, counted from 1."""
+    return 1 + text.count("\n", 0, place)
 
 
-def _view(statement: str, tokens: Sequence[Token], before: int, where: str) -> tuple[str, _View]:
-    """Take a statement apart, before which the file has so many ends of lines; DuckDB has parsed it, so that its head is whole."""
+def _view(text: str, tokens: Sequence[Token], where: str) -> tuple[str, _View]:
+    """Take the tokens of a statement apart; DuckDB has parsed it, so that its head is whole."""
+    end = tokens[-1].end + 1
     i = 0
     while i < len(tokens) and tokens[i].token_type in _BEFORE_VIEW:
         i += 1
     if not 0 < i < len(tokens) or tokens[i].token_type is not TokenType.VIEW:
-        shown = statement[tokens[0].start :] if tokens else statement
         raise InputError(
-            f"{where}: {brief(shown, lines=1, width=60)!r} makes no view: the file consists of {FORM}, for {CENTRES} and each predicate"
+            f"{where}: {brief(text[tokens[0].start : end], lines=1, width=60)!r} makes no view: the file consists of {FORM}, for {CENTRES} and each "
+            "predicate"
         )
     i += 1
     if tokens[i].text.upper() == "IF" and tokens[i + 1].token_type is TokenType.NOT:
@@ -264,9 +265,8 @@ def _view(statement: str, tokens: Sequence[Token], before: int, where: str) -> t
     if tokens[i].token_type is not TokenType.ALIAS:
         raise InputError(f"{where}: the name of a view is one word, without the name of a schema: {FORM}")
     begin = tokens[i].end + 1
-    query, rest = statement[begin : tokens[-1].end + 1], tokens[i + 1 :]
-    words = frozenset(t.text.lower() for t in rest if t.token_type is not TokenType.STRING)
-    return name, _View(query, 1 + before + statement.count("\n", 0, begin), tuple(columns), words)
+    words = frozenset(t.text.lower() for t in tokens[i + 1 :] if t.token_type is not TokenType.STRING)
+    return name, _View(text[begin:end], _line(text, begin), tuple(columns), words)
 
 
 def _written(name: str, views: Mapping[str, _View], shown: Collection[str], *, placed: bool = False) -> str:

@@ -50,11 +50,11 @@ class Graph:
         with self._asking(query, what) as found:
             return list(found.columns)
 
-    def statements(self, text: str, what: str) -> list[str]:
-        """Return the statements of a text as they stand there, one after the other; an InputError about `what` if it is no SQL."""
+    def check_statements(self, text: str, what: str) -> None:
+        """Refuse a text that is no SQL, with an InputError about `what`."""
         with self._turn:
             try:
-                return [each.query for each in self._connection.extract_statements(text)]
+                self._connection.extract_statements(text)
             except duckdb.Error as error:
                 raise InputError(f"{what} is no SQL: {brief(str(error))}") from error
 

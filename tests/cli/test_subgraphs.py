@@ -208,8 +208,8 @@ def change(old: str, new: str) -> Callable[[], str]:
         ),
         (change("VIEW Old", "VIEW links"), r"users\.sql:10: there is a view Links before"),
         (change("talking", "g_old"), r"users\.sql:5: the graph has a table graph\.main\.g_old, too"),
-        (lambda: VIEWS + "SELECT 1;", r"users\.sql:\d+: 'SELECT 1;' makes no view"),
-        (lambda: VIEWS + "DROP TABLE g_old;", "'DROP TABLE g_old;' makes no view"),
+        (lambda: VIEWS + "SELECT 1;", r"users\.sql:\d+: 'SELECT 1' makes no view"),
+        (lambda: VIEWS + "DROP TABLE g_old;", "'DROP TABLE g_old' makes no view"),
         (lambda: VIEWS + "CREATE TABLE t AS SELECT 1", "'CREATE TABLE t AS SELECT 1' makes no view"),
         (change("VIEW Old", "VIEW main.Old"), r"users\.sql:10: the name of a view is one word"),
         (
@@ -302,3 +302,27 @@ def test_centres_keep_their_order_behind_steps() -> None:
     stream = sqlrl.parse_subgraphs(text, con, sqlrl.parse_mln("P(x)"))
     wanted = con.sql("select a::text from n where a % 2 = 0 order by md5(a::text)").fetchall()
     assert stream.names(0, len(stream)) == [name for (name,) in wanted]
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        (lambda text: "\ufeff" + text, 0),
+        (lambda text: text.replace("\n", "\r\n"), 0),
+        (lambda text: text.replace("order by a;", "order by a; ;;"), 0),
+        (lambda text: text.replace("FROM ", "FROM\u00a0"), 0),
+        (lambda text: f"{text} -- ünd; so", 0),
+        (lambda text: "\n\n/* ;\n */" + text, 3),
+    ],
+)
+def test_how_a_file_is_written_changes_nothing(change: Callable[[str], str], lines: int) -> None:
+    con = duckdb.connect().execute("create table n as select i as a from range(9) t(i)")
+    text = """create view centres as select a as example from n order by a;
+create view P as
+select example, example || ';é' as x, example > 3 as truth FROM centres"""
+    model = sqlrl.parse_mln("P(x)")
+    plain, other = (sqlrl.parse_subgraphs(each, con, model) for each in (text, change(text)))
+    assert other.cut(0, 9).tables == plain.cut(0, 9).tables
+    assert sqlrl.parse_subgraphs(other.sql(), con, model).cut(0, 9).tables == plain.cut(0, 9).tables
+    with pytest.raises(sqlrl.SqlrlError, match=rf"the view P fails: [^$]*LINE {3 + lines}:"):
+        sqlrl.parse_subgraphs(change(text.replace("example > 3", "nope > 3")), con, model).cut(0, 9)
