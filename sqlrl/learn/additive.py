@@ -18,7 +18,8 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
-from sqlrl.learn.rules import Rule, margin_terms, register
+from sqlrl.learn.rules import Rates, Rule, margin_terms, register
+from sqlrl.learn.scaled import ScaledRates
 from sqlrl.learn.settings import LabelLoss, Update
 
 
@@ -284,6 +285,7 @@ class Perceptron(OnlineEstimator):
 
 
 Counts = Literal["gibbs", "mpe"]
+Steps = Literal["scaled", "constant"]
 
 
 class ContrastiveDivergence(OnlineEstimator):
@@ -296,8 +298,12 @@ class ContrastiveDivergence(OnlineEstimator):
         Sampling draws blocks as one; where hard clauses are left that are no blocks, it takes steps of MC-SAT. The predicted world
         then serves progressive validation alone: what only a long search could prove is the linear relaxation's world, rounded and
         improved by local search.
+    steps : {"scaled", "constant"}
+        Divide each clause's learning rate by its largest difference of counts and by the root of their summed squares, so that clauses of one
+        grounding and of a hundred thousand learn at the same pace; or take it as it is.
     learning_rate : float
-        The factor of each difference of counts.
+        The factor of each difference of counts; with scaled steps, of their size: the first step makes a world that differs by as much
+        more or less probable by this factor (log-odds).
     sweeps : int
         Sweeps of sampling in each step.
     regularization : float
@@ -312,6 +318,10 @@ class ContrastiveDivergence(OnlineEstimator):
     lambda / 2 * sum(w^2), which is taken once for each example. So T examples are penalised as in `Likelihood("l2", strength=T *
     lambda)`; a clause whose delta n has the mean d comes to rest near d / lambda. Where `fit` is given a `start`, the penalty pulls to
     its weights in place of 0, as the regulariser of `CDA` and `Subgradient` does.
+
+    With scaled steps eta is another one for each clause and step, eta / (max |delta n| * sqrt(sum of squared delta n)), over the steps so far
+    (`sqlrl.learn.scaled`). Constant steps fit models whose clauses have similar counts alone: what suits a clause of few groundings
+    takes the weight of one of many from one extreme to the other, and what suits that one leaves the first at 0.
 
     Source: Mihalkova and Moustafa, "Structure Selection from Streaming Relational Data" (resolwe), section 4, which adapts contrastive divergence to a
     stream "and used a Gaussian penalty on the weights". It leaves open how strong the penalty is, whether it is taken at each step or
@@ -329,6 +339,7 @@ class ContrastiveDivergence(OnlineEstimator):
         self,
         counts: Annotated[Counts, Option("of a sampled or the most probable world")] = "gibbs",
         *,
+        steps: Annotated[Steps, Option("of a clause: scaled by its differences of counts, or not")] = "scaled",
         learning_rate: Annotated[
             float,
             Above(0.0, "each step moves weights by learning_rate * delta n"),
@@ -341,7 +352,7 @@ class ContrastiveDivergence(OnlineEstimator):
         **common: Unpack[Common],
     ) -> None:
         super().__init__(**common)
-        self.counts, self.learning_rate, self.sweeps = counts, learning_rate, sweeps
+        self.counts, self.steps, self.learning_rate, self.sweeps = counts, steps, learning_rate, sweeps
         self.regularization = regularization
 
     def _update(self) -> Update:
@@ -352,5 +363,9 @@ class ContrastiveDivergence(OnlineEstimator):
                 f"value from each weight in each step, which must be less than the whole: use regularization= below "
                 f"{1 / rate:g}, or learning_rate= below {1 / penalty:g}"
             )
-        rates = PenalisedRates(rate, penalty) if penalty > 0.0 else AdditiveRates(rate, False, False)
+        rates: Rates
+        if self.steps == "scaled":
+            rates = ScaledRates(rate, penalty)
+        else:
+            rates = PenalisedRates(rate, penalty) if penalty > 0.0 else AdditiveRates(rate, False, False)
         return Update(rates=rates, remedy="lower learning_rate", sweeps=self.sweeps if self.counts == "gibbs" else 0)

@@ -420,7 +420,7 @@ class OnlineEstimator(Fitted):
             Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. Steps are
             counted from 1 all the same, and what else a learner remembers is as at first: AdaGrad's step sizes, and averages, which
             are those of the new steps. The regulariser of CDA, Subgradient and ContrastiveDivergence pulls to these weights in place of
-            0. So Perceptron, MIRA and ContrastiveDivergence without a penalty in two parts, of which the first has `average=False`,
+            0. So Perceptron, MIRA and ContrastiveDivergence with constant steps and no penalty in two parts, of which the first has `average=False`,
             reach the weights of one; a run that is to go on as if it had never stopped is saved with `checkpoint` and resumed.
 
         Returns

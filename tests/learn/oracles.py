@@ -12,6 +12,7 @@ from sqlrl.learn.adagrad import AdaGradRates
 from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates
 from sqlrl.learn.online import OnlineEstimator
+from sqlrl.learn.scaled import ScaledRates
 from sqlrl.learn.settings import TIE, Parameters
 from tests.learn.streams import Stream
 from tests.solve.networks import Problem, World, worlds
@@ -172,6 +173,22 @@ def penalised(rate: float, penalty: float) -> Callable[[list[float], Told], list
     return update
 
 
+def scaled(rate: float, penalty: float, clauses: int) -> Callable[[list[float], Told], list[float]]:
+    """A rate for each clause: divided by the largest delta n so far and by the norm of all of them."""
+    seen: list[list[int]] = [[] for _ in range(clauses)]
+
+    def update(weights: list[float], told: Told) -> list[float]:
+        after = []
+        for w, d, before in zip(weights, told.delta_n, seen, strict=True):
+            before.append(d)
+            norm = math.hypot(*before)
+            own = rate / (max(map(abs, before)) * norm) if norm else 0.0
+            after.append(w + own * (d - penalty * w))
+        return after
+
+    return update
+
+
 def oracle_of(parameters: Parameters, clauses: int) -> Oracle:
     """The oracle of a learner whose worlds are most probable ones."""
     added = 1.0 if parameters.loss_added else TIE
@@ -188,6 +205,8 @@ def oracle_of(parameters: Parameters, clauses: int) -> Oracle:
             return Oracle(clauses, additive(rate))
         case PenalisedRates(learning_rate=rate, regularization=penalty) if not parameters.sweeps:
             return Oracle(clauses, penalised(rate, penalty))
+        case ScaledRates(learning_rate=rate, regularization=penalty) if not parameters.sweeps:
+            return Oracle(clauses, scaled(rate, penalty, clauses))
     raise AssertionError(parameters)
 
 
@@ -211,13 +230,19 @@ LEARNERS: dict[str, Parameters] = {
     "mira-f1": MIRA(label_loss="f1").parameters(),
     "perceptron": Perceptron().parameters(),
     "cd-mpe": ContrastiveDivergence("mpe").parameters(),
-    "cd-mpe-gaussian": ContrastiveDivergence("mpe", learning_rate=0.3, regularization=0.05).parameters(),
+    "cd-mpe-gaussian": ContrastiveDivergence("mpe", learning_rate=0.9, regularization=0.7).parameters(),
+    "cd-mpe-constant": ContrastiveDivergence("mpe", steps="constant").parameters(),
+    "cd-mpe-constant-gaussian": ContrastiveDivergence(
+        "mpe", steps="constant", learning_rate=0.3, regularization=0.05
+    ).parameters(),
 }
 """Learners whose worlds are most probable ones."""
 
 SAMPLING: dict[str, Parameters] = {
     "cd-gibbs": ContrastiveDivergence(sweeps=2).parameters(),
     "cd-gibbs-gaussian": ContrastiveDivergence(sweeps=2, regularization=0.2).parameters(),
+    "cd-gibbs-constant": ContrastiveDivergence(sweeps=2, steps="constant").parameters(),
+    "cd-gibbs-constant-gaussian": ContrastiveDivergence(sweeps=2, steps="constant", regularization=0.2).parameters(),
 }
 _LISTED = {AdaGrad, CDA, MIRA, Subgradient, Perceptron, ContrastiveDivergence}
 OTHERS: dict[str, Parameters] = {

@@ -1,4 +1,4 @@
-"""A run that is killed: `python -m tests.learn.stopped DATABASE LEARNER[, penalty NUMBER] WHERE`, and what the tests share with it."""
+"""A run that is killed: `python -m tests.learn.stopped DATABASE LEARNER[, constant][, penalty NUMBER] WHERE`, and what the tests share with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ KILLED = 2
 
 def estimator(name: str, **options: object) -> OnlineEstimator:
     kind, _, penalty = name.partition(", penalty ")
+    kind, _, steps = kind.partition(", ")
     more: dict[str, Any] = {"regularization": float(penalty)} if penalty else {}
+    more |= {"steps": steps} if steps else {}
     made: OnlineEstimator = getattr(sqlrl, kind)(**OPTIONS, **more, **options)
     return made
 

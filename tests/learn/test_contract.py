@@ -265,6 +265,10 @@ def test_relaxed_steps_are_exact_where_the_relaxation_is() -> None:
         (lambda: Perceptron(inference="fast").parameters(), r"inference='fast': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
         (lambda: Perceptron(random_state=-1).parameters(), r"random_state=-1: give an integer of at least 0"),
         (lambda: ContrastiveDivergence("pcd").parameters(), r"counts='pcd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
+        (
+            lambda: ContrastiveDivergence(steps="adaptive").parameters(),
+            r"steps='adaptive': choose 'scaled' or 'constant'",
+        ),  # type: ignore[arg-type]
         (lambda: ContrastiveDivergence(learning_rate=0).parameters(), r"learning_rate=0 is not"),
         (lambda: ContrastiveDivergence(sweeps=0).parameters(), r"sweeps=0: give an integer of at least 1"),
         (

@@ -22,8 +22,9 @@ from sqlrl.errors import CheckpointWarning, EngineError, InfeasibleTruthWarning,
 from sqlrl.learn import OnlineEstimator, Progress
 from tests.learn.stopped import KILLED, OPTIONS, estimator, load, model
 
-PENALISED = "ContrastiveDivergence, penalty 0.5"
-LEARNERS = ["AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence", PENALISED]
+PENALISED = "ContrastiveDivergence, constant, penalty 0.5"
+SCALED = "ContrastiveDivergence, penalty 0.5"
+LEARNERS = ["AdaGrad", "CDA", "MIRA", "Subgradient", "Perceptron", "ContrastiveDivergence", PENALISED, SCALED]
 warned = pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 
 

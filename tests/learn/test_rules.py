@@ -17,10 +17,11 @@ from scipy.optimize import minimize_scalar
 
 from sqlrl import CDA, MIRA, Subgradient
 from sqlrl.ground.windows import Window
-from sqlrl.learn import OnlineLearner, additive, decaying
+from sqlrl.learn import OnlineLearner, additive, decaying, scaled
 from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates, harmonic_between
 from sqlrl.learn.rules import grown, read, started
+from sqlrl.learn.scaled import ScaledRates
 from sqlrl.learn.settings import Parameters
 from tests.learn.oracles import LEARNERS, Oracle, Told, cda, mira, oracle_of, run_oracle, subgradient
 from tests.learn.streams import Stream, random_stream
@@ -185,6 +186,57 @@ def test_penalised_weights_are_those_of_a_loop_over_all_steps_and_clauses(
     assert checked == 9
     assert np.count_nonzero(delta.any(axis=0)) > 30
     assert np.count_nonzero(np.abs(total - steps * start) > 1e-6) > 30
+
+
+@pytest.mark.parametrize(
+    ("rate", "penalty"), [(0.1, 0.0), (0.1, 0.01), (0.3, 2.5), (1.0, 1e-9), (0.5, 1.999), (9.0, 0.1)]
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_scaled_weights_are_those_of_a_loop_over_all_steps_and_clauses(
+    rate: float, penalty: float, begun: bool
+) -> None:
+    random = np.random.default_rng([int(1e6 * rate), int(1e6 * penalty), begun, 7])
+    clauses, steps = 40, 3_000
+    often = np.append(np.geomspace(0.9, 1e-3, clauses - 1), 0.0)
+    # Clauses of one grounding, of a hundred thousand, and of ever more of them.
+    sizes = np.geomspace(1, 1e5, clauses).astype(np.int64)
+    delta = random.integers(-4, 5, size=(steps, clauses)) * (random.random((steps, clauses)) < often) * sizes
+    delta[:, 5] *= np.arange(steps)
+    start = random.normal(size=clauses) if begun else np.zeros(clauses)
+    rates = ScaledRates(rate, penalty)
+    state = grown(scaled.new_state(), clauses)
+    if begun:
+        state = started(state, rates, 0, start)
+    weights, total, checked = start.copy(), np.zeros(clauses), 0
+    largest, squares, far = np.zeros(clauses), np.zeros(clauses), np.abs(start)
+    for t, row in enumerate(delta, 1):
+        largest, squares = np.maximum(largest, np.abs(row)), squares + row.astype(float) ** 2
+        own = np.divide(rate, largest * np.sqrt(squares), out=np.zeros(clauses), where=squares > 0)
+        weights = weights + own * (row - penalty * (weights - start))
+        total += weights
+        far = np.maximum(far, np.abs(weights))
+        for i in np.flatnonzero(row).tolist():
+            scaled.update_clause(state, i, int(row[i]), t, rates)
+        if t % 617 == 0 or t == steps:
+            found, mean = read(state._replace(steps=t), rates)
+            for some, wanted in ((found, weights), (mean, total / t)):
+                assert np.all(np.abs(some - wanted) <= 1e-9 * np.abs(wanted) + 1e-12 * far)
+            checked += 1
+    assert checked == 5
+    assert np.count_nonzero(np.abs(total - steps * start) > 1e-9) > 30
+
+
+@given(rows=STEPS, times=st.sampled_from([2, 64, 1024]))
+def test_scaled_steps_give_a_clause_of_more_groundings_as_much_less_weight(rows: list[list[int]], times: int) -> None:
+    found = []
+    for k in (1, times):
+        state, rates = scaled.new_state(3), ScaledRates(0.25)
+        for t, row in enumerate(rows, 1):
+            for i in np.flatnonzero(row).tolist():
+                scaled.update_clause(state, i, k * row[i], t, rates)
+        found.append(read(state._replace(steps=len(rows)), rates))
+    for one, more in zip(*found, strict=True):
+        assert more * times == pytest.approx(one, rel=1e-12, abs=1e-15)
 
 
 def test_a_penalised_weight_comes_to_rest_where_the_penalty_is_the_mean_count() -> None:

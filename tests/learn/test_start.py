@@ -23,8 +23,9 @@ ONLINE: dict[str, Any] = {
     "MIRA": sqlrl.MIRA,
     "Perceptron": sqlrl.Perceptron,
     "ContrastiveDivergence": lambda **kw: sqlrl.ContrastiveDivergence("mpe", **kw),
+    "ContrastiveDivergence, constant": lambda **kw: sqlrl.ContrastiveDivergence("mpe", steps="constant", **kw),
     "ContrastiveDivergence, penalised": lambda **kw: sqlrl.ContrastiveDivergence(
-        "mpe", learning_rate=0.25, regularization=0.5, **kw
+        "mpe", steps="constant", learning_rate=0.25, regularization=0.5, **kw
     ),
 }
 CONVEX: dict[str, Any] = {
@@ -87,7 +88,7 @@ def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Dat
         assert again.iterations_["optimality"][0].as_py() < plain.iterations_["optimality"][0].as_py()
 
 
-@pytest.mark.parametrize("name", ["Perceptron", "MIRA", "ContrastiveDivergence"])
+@pytest.mark.parametrize("name", ["Perceptron", "MIRA", "ContrastiveDivergence, constant"])
 def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
     model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(40)]
     whole = ONLINE[name](average=False).fit(db, model, ids)

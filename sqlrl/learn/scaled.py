@@ -1,0 +1,138 @@
+"""Steps that are scaled for each clause by the counts that it has had, with a Gaussian penalty.
+
+After Ross, Mineiro and Langford, "Normalized Online Learning" (2013), Algorithm 2, without its rescaling of weights: a clause's rate is divided by
+the largest of its delta n and by the root of their summed squares. If a clause had k times as many groundings, its weight would be a k-th, and
+the model the same, so that one learning rate serves clauses of one grounding and of a hundred thousand. Lowd and Domingos, "Efficient weight
+learning for Markov logic networks" (2007), divide the rate by a clause's true groundings for that reason; on a stream nobody knows them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
+from sqlrl.learn.rules import Rule, register
+
+
+class ScaledRates(NamedTuple):
+    """How long a step is and how far weights shrink in it.
+
+    `learning_rate`, eta, is above 0; `regularization`, lambda, 0 or more, is the weight of the Gaussian penalty. Their product is below 1.
+    """
+
+    learning_rate: float = 0.1
+    regularization: float = 0.0
+
+
+class ScaledState(NamedTuple):
+    """What the learner remembers of m clauses; clause i has place i.
+
+    `start`, of shape (m,), has the weights before the first step (log-odds), to which the penalty pulls; `moved` (m,) is the weight right
+    after step `last` less that of the start, `total` (m,) the sum of these differences after each of the steps 1 to `last`, and `last` (m,) the
+    last step, counted from 1, with a delta n other than 0; 0 if there was none. `largest` (m,) is the largest of its delta n, whatever their
+    sign, and `squares` (m,) the sum of their squares.
+    """
+
+    steps: int
+    moved: FloatArray
+    total: FloatArray
+    largest: FloatArray
+    squares: FloatArray
+    last: IntArray
+    start: FloatArray
+
+
+def new_state(clauses: int = 0) -> ScaledState:
+    """The state before the first step: all weights are 0.
+
+    Examples
+    --------
+    >>> new_state(2).moved.tolist()
+    [0.0, 0.0]
+    """
+    moved, total, largest, squares, start = np.zeros((5, clauses))
+    return ScaledState(0, moved, total, largest, squares, np.zeros(clauses, dtype=np.int64), start)
+
+
+@kernel
+def rate(state: ScaledState, i: int, rates: ScaledRates) -> float:
+    """Return the factor of delta n of clause i: eta / (largest * sqrt(squares)), which is at most eta; 0 before its first step."""
+    if state.squares[i] == 0.0:
+        return 0.0
+    found: float = rates.learning_rate / (state.largest[i] * math.sqrt(state.squares[i]))
+    return found
+
+
+@kernel
+def _moved_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> tuple[float, float]:
+    # How far clause i is from its start after `step` steps, and the sum of that over the steps 1 to `step`.
+    moved: float = state.moved[i]
+    total: float = state.total[i]
+    steps = step - state.last[i]
+    if moved == 0.0 or steps == 0:
+        return moved, total
+    share: float = rate(state, i, rates) * rates.regularization
+    if share == 0.0:
+        return moved, total + steps * moved
+    # With q = 1 - share: q^k, and q + q^2 + ... + q^k. Written so that nothing cancels where q is close to 1.
+    exponent = steps * math.log1p(-share)
+    return moved * math.exp(exponent), total + moved * ((1.0 - share) * (-math.expm1(exponent) / share))
+
+
+@kernel
+def weight_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> float:
+    """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
+    weight: float = state.start[i] + _moved_after(state, i, step, rates)[0]
+    return weight
+
+
+@kernel
+def total_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> float:
+    """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
+    total: float = state.start[i] * step + _moved_after(state, i, step, rates)[1]
+    return total
+
+
+@kernel
+def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: ScaledRates) -> None:
+    """w_{t+1} = w_t + r * (delta n - lambda * (w_t - start)) for one clause with a delta n other than 0, in place.
+
+    r is its `rate`, this step included. In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and
+    `state.steps` is not looked at.
+
+    Examples
+    --------
+    >>> state, rates = new_state(2), ScaledRates(0.5)
+    >>> update_clause(state, 0, 1, 1, rates), update_clause(state, 1, -1000, 1, rates)
+    (None, None)
+    >>> weight_after(state, 0, 1, rates), weight_after(state, 1, 3, rates)
+    (0.5, -0.0005)
+    """
+    moved, total = _moved_after(state, i, step - 1, rates)
+    size = float(delta_n)
+    state.squares[i] += size * size
+    state.largest[i] = max(state.largest[i], abs(size))
+    moved += rate(state, i, rates) * (size - rates.regularization * moved)
+    state.moved[i] = moved
+    state.total[i] = total + moved
+    state.last[i] = step
+
+
+# The functions of the rule have all arguments, used or not.
+# ruff: noqa: ARG005, PLW0108
+register(
+    Rule(
+        ScaledState,
+        ScaledRates,
+        new_state,
+        weight_after=lambda state, i, step, rates: weight_after(state, i, step, rates),
+        total_after=lambda state, i, step, rates: total_after(state, i, step, rates),
+        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, rates),
+        step_size=lambda state, rates, window, k, work, count, step: 1.0,
+        start="start",
+    )
+)
