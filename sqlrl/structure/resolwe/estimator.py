@@ -84,8 +84,13 @@ class Resolwe(Configured):
         `sqlrl.parse_grammar`, or a file for `sqlrl.read_grammar`.
     threshold : float
         The least probability of a formulation that is kept.
+    implication_threshold : float, optional
+        The least probability of an implication that is kept; by default the threshold. Where as many labels are true as false, an implication holds in
+        half of the cases by chance, and a conjunction of two in a quarter.
     min_support : int
         The least number of selected groundings that it is a share of.
+    joint_support : int, optional
+        The same for formulations of several query literals, of which there are many more groundings; by default `min_support`.
     confidence : float
         Of the lower bound of the probability (Wilson's), which must reach the threshold; at 0.5 that is the probability itself, as in the paper.
     top : int, optional
@@ -176,9 +181,19 @@ class Resolwe(Configured):
         threshold: Annotated[
             float, AtLeast(0.0, _PROBABILITY), Option("the least probability of what is kept", panel=STRUCTURE)
         ] = 0.5,
+        implication_threshold: Annotated[
+            float | None,
+            AtLeast(0.0, _PROBABILITY),
+            Option("the least probability of implications that are kept; by default the threshold", panel=STRUCTURE),
+        ] = None,
         min_support: Annotated[
             int, Whole(0), Option("the least number of groundings that it is a share of", panel=STRUCTURE)
         ] = 10,
+        joint_support: Annotated[
+            int | None,
+            Whole(0),
+            Option("the same for several query literals; by default that for one", panel=STRUCTURE),
+        ] = None,
         confidence: Annotated[
             float,
             AtLeast(0.5, "0.5 takes the probability itself"),
@@ -221,6 +236,7 @@ class Resolwe(Configured):
             min_support,
             confidence,
         )
+        self.implication_threshold, self.joint_support = implication_threshold, joint_support
         self.top, self.once, self.default, self.significance, self.select = top, once, default, significance, select
         self.weights, self.half_life, self.max_candidates, self.window = weights, half_life, max_candidates, window
         self.order, self.random_state = order, random_state
@@ -234,18 +250,29 @@ class Resolwe(Configured):
             A parameter is out of range; the message says which.
         """
         check_parameters(self)
-        for name in ("threshold", "confidence", "significance"):
+        for name in ("threshold", "implication_threshold", "confidence", "significance"):
             value = getattr(self, name)
-            if value > 1:
+            if value is not None and value > 1:
                 raise InputError(f"{name}={value!r} must be a number from 0 to 1: {_PROBABILITY}")
         if self.confidence == 1:
             raise InputError("confidence=1 would need infinitely many groundings: give a number below 1, such as 0.95")
-        if self.default == "estimated" and self.threshold < 0.5:
-            raise InputError(
-                f"threshold={self.threshold!r} with default='estimated' would keep every probability, since those up to 1 - threshold are kept, too: "
-                "give 0.5 or more"
-            )
-        return Criteria(self.threshold, self.min_support, self.confidence, self.top, self.default, self.significance)
+        for name in ("threshold", "implication_threshold"):
+            value = getattr(self, name)
+            if self.default == "estimated" and value is not None and value < 0.5:
+                raise InputError(
+                    f"{name}={value!r} with default='estimated' would keep every probability, since those up to 1 - {name} are kept, too: "
+                    "give 0.5 or more"
+                )
+        return Criteria(
+            self.threshold,
+            self.min_support,
+            self.confidence,
+            self.top,
+            self.default,
+            self.significance,
+            self.implication_threshold,
+            self.joint_support,
+        )
 
     def fit(
         self,

@@ -10,8 +10,11 @@ are shares.
 
 What the source leaves open:
 
-- "High" is a threshold here. It must be reached by the lower end of Wilson's interval of the share, one-sided, so that a few groundings do not
-  decide (Wilson 1927); and the share must be over a least number of groundings, the *support*.
+- "High" is a threshold here, for implications another one if it is given: by chance n literals hold together with the n-th power of the
+  probability with which one is implied, so that where labels are not sparse, one threshold keeps all implications or no conjunction. It must be
+  reached by the lower end of Wilson's interval of the share, one-sided, so that a few groundings do not decide (Wilson 1927); and the share must be
+  over a least number of groundings, the *support*: another one for several query literals if it is given, since there are many more tuples of
+  atoms than atoms.
 - The paper assumes that the default distribution of Q, over all groundings, is skewed towards false ("sparse"). With "estimated" it is counted, and
   a formulation is kept where the distribution of the selected ones differs from it significantly by the likelihood ratio G² (Dunning 1993), and its
   probability is high, or as low as high ones are high: then its weight may be negative.
@@ -45,9 +48,10 @@ _NO_DIFFERENCE = 0.5
 class Criteria:
     """What a formulation must meet.
 
-    `threshold` is the least probability; `min_support` the least number of groundings that it is a share of; `confidence` that of the bound which
-    must reach the threshold, 0.5 for the share itself; `top` the most formulations, None for all. `default` says what the distribution of query
-    literals is where nothing selects, `significance` how unlikely it may be as that of the selected ones ("estimated" alone).
+    `threshold` is the least probability, of implications `implication_threshold` unless it is None; `min_support` the least number of groundings
+    that it is a share of, of several query literals `joint_support` unless it is None; `confidence` that of the bound which must reach the threshold,
+    0.5 for the share itself; `top` the most formulations, None for all. `default` says what the distribution of query literals is where nothing
+    selects, `significance` how unlikely it may be as that of the selected ones ("estimated" alone).
     """
 
     threshold: float = 0.5
@@ -56,6 +60,18 @@ class Criteria:
     top: int | None = None
     default: Default = "sparse"
     significance: float = 0.01
+    implication_threshold: float | None = None
+    joint_support: int | None = None
+
+    def least(self, literal: IntArray) -> FloatArray:
+        """Return the least probability of formulations, by the literal that is implied."""
+        implied = self.threshold if self.implication_threshold is None else self.implication_threshold
+        return np.where(literal == CONJUNCTION, self.threshold, implied)
+
+    def supported(self, literals: IntArray) -> IntArray:
+        """Return the least support of formulations, by the number of their query literals."""
+        joint = self.min_support if self.joint_support is None else self.joint_support
+        return np.where(literals == 1, self.min_support, joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +145,14 @@ def formulations(
     ['', 'bound of the probability 0.156 < 0.5']
     """
     candidate, literal, support, matched = tallies(n, positive)
-    size = len(candidate)
+    size, literals = len(candidate), np.array(list(map(len, positive)), dtype=np.int64)
     stays = np.zeros(size, dtype=np.bool_) if before is None else before
     shares = _shares(matched, support)
     low, high = wilson(matched, support, criteria.confidence)
     g2, p_value = np.full(size, np.nan), np.full(size, np.nan)
+    least, needed = criteria.least(literal), criteria.supported(literals[candidate])
     bound, below = np.where(stays, high, low), np.zeros(size, dtype=np.bool_)
-    reaches, enough = bound >= criteria.threshold, stays | (support >= criteria.min_support)
+    reaches, enough = bound >= least, stays | (support >= needed)
     different = np.ones(size, dtype=np.bool_)
     if criteria.default == "estimated":
         assert defaults is not None, "they were counted"
@@ -146,7 +163,7 @@ def formulations(
         g2, p_value = (np.array([tests[i][j] for i in candidate], dtype=np.float64) for j in range(2))
         below = shares < 0.5
         bound = np.where(below ^ stays, high, low)
-        reaches = np.where(below, bound <= 1 - criteria.threshold, bound >= criteria.threshold)
+        reaches = np.where(below, bound <= 1 - least, bound >= least)
         different = p_value < np.where(stays, _NO_DIFFERENCE, criteria.significance)
     kept = enough & reaches & different
     beyond = np.zeros(size, dtype=np.bool_)
@@ -157,9 +174,9 @@ def formulations(
         beyond &= kept
         kept &= ~beyond
     reason = [
-        _reason(criteria, s, b, p, low=lo, enough=e, kept=k, beyond=x)
-        for s, b, p, lo, e, k, x in zip(
-            *(x.tolist() for x in (support, bound, p_value, below, enough, kept, beyond)), strict=True
+        _reason(criteria, t, m, s, b, p, low=lo, enough=e, kept=k, beyond=x)
+        for t, m, s, b, p, lo, e, k, x in zip(
+            *(x.tolist() for x in (least, needed, support, bound, p_value, below, enough, kept, beyond)), strict=True
         )
     ]
     return Formulations(candidate, literal, support, matched, bound, g2, p_value, kept, reason)
@@ -196,6 +213,8 @@ def _of_candidate(
 
 def _reason(
     criteria: Criteria,
+    least: float,
+    needed: int,
     support: float,
     bound: float,
     p_value: float,
@@ -212,15 +231,15 @@ def _reason(
         return f"beyond the top {criteria.top:,}"
     if not enough:
         few = f"{support:,}" if isinstance(support, int) else f"{support:,.1f}"
-        return f"support {few} < {criteria.min_support:,}"
+        return f"support {few} < {needed:,}"
     if not support:
         return "nothing is selected"
     if criteria.default == "estimated" and not p_value < criteria.significance:
         return f"no different from the default, p = {p_value:.3g}"
     what = "probability" if criteria.confidence == 0.5 else "bound of the probability"
     if low:
-        return f"{what} {bound:.3g} > {1 - criteria.threshold:.3g}"
-    return f"{what} {bound:.3g} < {criteria.threshold:.3g}"
+        return f"{what} {bound:.3g} > {1 - least:.3g}"
+    return f"{what} {bound:.3g} < {least:.3g}"
 
 
 # ---- statistics --------------------------------------------------------------------------------------

@@ -220,6 +220,12 @@ def with_options(**options: Any) -> Callable[[], sqlrl.Resolwe]:
         (with_options(threshold=1.5), InputError, "threshold=1.5 must be a number from 0 to 1"),
         (with_options(threshold=-0.1), InputError, "threshold=-0.1"),
         (with_options(confidence=1), InputError, "confidence=1 would need infinitely many"),
+        (with_options(implication_threshold=1.5), InputError, "implication_threshold=1.5 must be a number from 0 to 1"),
+        (
+            with_options(default="estimated", implication_threshold=0.3),
+            InputError,
+            "implication_threshold=0.3 .* would keep every",
+        ),
         (with_options(default="estimated", threshold=0.3), InputError, "would keep every probability"),
         (with_options(select=0), InputError, "select=0"),
         (with_options(select=60), InputError, "select=60 of 60 subgraphs leaves none to learn weights from"),

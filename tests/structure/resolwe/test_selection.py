@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sqlrl.structure.resolwe.selection import Criteria, formulations, likelihood_ratio, wilson
+from sqlrl.structure.resolwe.selection import Criteria, Default, formulations, likelihood_ratio, wilson
 
 ANY = Criteria(threshold=0.0, min_support=0, confidence=0.5)
 
@@ -100,3 +101,44 @@ def test_the_top_are_the_best_of_those_that_meet_the_rest(counts: list[tuple[int
     assert best.kept.sum() == min(top, every.kept.sum())
     worst = best.bound[best.kept].min(initial=np.inf)
     assert all(b <= worst for b, k in zip(every.bound[every.kept & ~best.kept], product([True]), strict=False))
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 60), min_size=4, max_size=4), min_size=1, max_size=6),
+    st.sampled_from([0.5, 0.55, 0.7, 0.9]),
+    st.sampled_from([None, 0.5, 0.6, 0.8, 1.0]),
+    st.sampled_from(["sparse", "estimated"]),
+    st.sampled_from([None, 0, 40, 120]),
+)
+def test_implications_have_a_threshold_of_their_own(
+    n: list[list[int]], threshold: float, implied: float | None, default: Default, joint: int | None
+) -> None:
+    criteria = Criteria(threshold, 5, 0.5, None, default, 1.0, implied, joint)
+    enough = 5 if joint is None else joint
+    found = formulations(np.array(n), [[True, True]] * len(n), criteria, np.array([[1, 1, 1, 1]] * len(n)))
+    for i, (none, first, second, both) in enumerate(n):
+        total = none + first + second + both
+        # The first literal is implied by the second, and so on.
+        for j, (of, least) in enumerate([(total, threshold), (second + both, implied), (first + both, implied)]):
+            limit = threshold if least is None else least
+            share = both / of if of else math.nan
+            kept = (
+                of >= enough
+                and of
+                and (share >= limit or (default == "estimated" and share < 0.5 and share <= 1 - limit))
+            )
+            # No selected grounding deviates from the default where all patterns are equally frequent.
+            different = default == "sparse" or len({none, first, second, both}) > 1
+            assert found.kept[3 * i + j] == bool(kept and different)
+            assert bool(found.reason[3 * i + j]) != found.kept[3 * i + j]
+            if default == "sparse" and of >= max(enough, 1) and share < limit:
+                assert found.reason[3 * i + j].endswith(f"< {limit:.3g}")
+
+
+def test_a_joint_support_is_not_asked_of_single_literals() -> None:
+    criteria = Criteria(0.0, 20, 0.5, joint_support=50)
+    found = formulations(
+        np.array([[20, 10, 0, 0], [1, 9, 10, 20], [15, 15, 15, 15]]), [[True], [True] * 2, [False, True]], criteria
+    )
+    assert found.kept.tolist() == [True, False, False, False, True, False, False]
+    assert found.reason[1:4] == ["support 40 < 50", "support 30 < 50", "support 29 < 50"]
