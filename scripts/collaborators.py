@@ -1,10 +1,11 @@
 """resolwe on subgraphs of a generated graph of the form of WikiCollabs: does it find what was planted, how fast, and what does that predict?
 
-    python scripts/collaborators.py [--graph NAME] [--processes N] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/collaborators.py [--graph NAME] [--everything] [--processes N] [--quick] [--seed N] [--db FILE] [--json FILE] [--data DIR]
 
 The experiment of the paper's section 4.1.1, on graphs of `collaborators_graph`, whose rules are known: "full" has the paper's size, "tenth" a
 tenth of it, five times with other seeds, and "tenth-weaker" has lower chances of the planted rules. Subgraphs are those of the paper's filter, with all
-their editors, cut out of the graph's files window by window and gone then. The first ones of the stream choose among the candidates of
+their editors, cut out of the graph's files window by window and gone then; what no candidate selects by is left out, contributions to articles
+that nothing relates to one of the centre's, unless `--everything` is given, which changes no count. The first ones of the stream choose among the candidates of
 `collaborators_grammar` (step 2), on the full graph 1,339, the paper's training split; those after them learn weights by contrastive divergence
 with a Gaussian penalty (step 3), and others, as many as the paper's test split, are predicted.
 
@@ -12,8 +13,8 @@ with a Gaussian penalty (step 3), and others, as many as the paper's test split,
 as are planted, leaving out those that say what a planted one says of fewer pairs: `on_top` is the share of them that is planted, 1 if no
 decoy is before any planted rule, here over all and by the number n of literals of the target. `precision` and `recall` are of the statements whose
 bound reaches a threshold, those left out again. Weights are learned of what reaches 0.75, that is true in three of four cases; at the default of 0.5
-messages in one direction are kept, whose 22,000 groundings in a subgraph make one component of all editors of an article, which takes more
-memory and time than is to be had. `lowest` is the lowest bound of a planted rule and `highest` the highest of another: between them any threshold
+messages in one direction are kept, whose 22,000 groundings in a subgraph make one component of all editors of an article: learning weights took
+4.9 GB by then, and was stopped. `lowest` is the lowest bound of a planted rule and `highest` the highest of another: between them any threshold
 is right.
 
 Rows "rule" tell of each planted statement on the full graph, and of the highest others. Rows "ranking" have MAP and AUC over test subgraphs of what
@@ -66,7 +67,7 @@ THRESHOLDS = (0.75, 0.5)
 """Those at which precision and recall are printed; the first is resolwe's here, the second its default."""
 
 LEARNING_RATE, REGULARIZATION = 0.001, 0.001
-"""Of contrastive divergence, as small as counts of groundings are large; chosen on graphs of seeds that are not reported."""
+"""Of contrastive divergence, as small as counts of groundings are large; a few values were tried on a small graph of another seed, no more."""
 
 TENTH = Sizes(28_000, 700, 120_000, 1_000, 800_000, 9_000)
 WEAKER = Chances(twins=0.8, teams=0.7, followers=0.6)
