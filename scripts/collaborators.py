@@ -110,7 +110,7 @@ JOBS = {
 }
 QUICK = {
     "tenth": Job("tenth", Sizes(), Chances(), 0, 60, 4, 0, 60),
-    "full": Job("full", Sizes(), Chances(), 0, 60, 40, 40, 60),
+    "full": Job("full", Sizes(), Chances(), 0, 60, 20, 20, 60),
 }
 
 
