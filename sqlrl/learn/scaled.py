@@ -1,7 +1,8 @@
 """Steps that are scaled for each clause by the counts that it has had, with a Gaussian penalty.
 
-After Ross, Mineiro and Langford, "Normalized Online Learning" (2013), Algorithm 2, without its rescaling of weights: a clause's rate is divided by
-the largest of its delta n and by the root of their summed squares. If a clause had k times as many groundings, its weight would be a k-th, and
+After Ross, Mineiro and Langford, "Normalized Online Learning" (2013), Algorithm 2: a clause's rate is divided by the largest of its delta n and by
+the root of their summed squares; and when a delta n is larger than all before, the weight is divided by as much, since what it was learned on says
+too little of counts of that size. If a clause had k times as many groundings, its weight would be a k-th, and
 the model the same, so that one learning rate serves clauses of one grounding and of a hundred thousand. Lowd and Domingos, "Efficient weight
 learning for Markov logic networks" (2007), divide the rate by a clause's true groundings for that reason; on a stream nobody knows them.
 """
@@ -101,7 +102,7 @@ def total_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> fl
 def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: ScaledRates) -> None:
     """w_{t+1} = w_t + r * (delta n - lambda * (w_t - start)) for one clause with a delta n other than 0, in place.
 
-    r is its `rate`, this step included. In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and
+    r is its `rate`, this step included. If this delta n is k times as large as the largest before, w_t - start is divided by k first. In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and
     `state.steps` is not looked at.
 
     Examples
@@ -114,8 +115,10 @@ def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: Sc
     """
     moved, total = _moved_after(state, i, step - 1, rates)
     size = float(delta_n)
+    if abs(size) > state.largest[i]:
+        moved *= state.largest[i] / abs(size)
+        state.largest[i] = abs(size)
     state.squares[i] += size * size
-    state.largest[i] = max(state.largest[i], abs(size))
     moved += rate(state, i, rates) * (size - rates.regularization * moved)
     state.moved[i] = moved
     state.total[i] = total + moved

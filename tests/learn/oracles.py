@@ -174,12 +174,14 @@ def penalised(rate: float, penalty: float) -> Callable[[list[float], Told], list
 
 
 def scaled(rate: float, penalty: float, clauses: int) -> Callable[[list[float], Told], list[float]]:
-    """A rate for each clause: divided by the largest delta n so far and by the norm of all of them."""
+    """A rate for each clause: divided by the largest delta n so far and by the norm of all of them; weights shrink as the largest grows."""
     seen: list[list[int]] = [[] for _ in range(clauses)]
 
     def update(weights: list[float], told: Told) -> list[float]:
         after = []
-        for w, d, before in zip(weights, told.delta_n, seen, strict=True):
+        for old, d, before in zip(weights, told.delta_n, seen, strict=True):
+            most = max(map(abs, before), default=0)
+            w = old * most / abs(d) if abs(d) > most else old
             before.append(d)
             norm = math.hypot(*before)
             own = rate / (max(map(abs, before)) * norm) if norm else 0.0

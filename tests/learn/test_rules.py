@@ -210,7 +210,9 @@ def test_scaled_weights_are_those_of_a_loop_over_all_steps_and_clauses(
     weights, total, checked = start.copy(), np.zeros(clauses), 0
     largest, squares, far = np.zeros(clauses), np.zeros(clauses), np.abs(start)
     for t, row in enumerate(delta, 1):
-        largest, squares = np.maximum(largest, np.abs(row)), squares + row.astype(float) ** 2
+        grown_to = np.maximum(largest, np.abs(row))
+        weights = start + (weights - start) * np.divide(largest, grown_to, out=np.ones(clauses), where=grown_to > 0)
+        largest, squares = grown_to, squares + row.astype(float) ** 2
         own = np.divide(rate, largest * np.sqrt(squares), out=np.zeros(clauses), where=squares > 0)
         weights = weights + own * (row - penalty * (weights - start))
         total += weights
