@@ -209,6 +209,7 @@ def connect(folder: str | Path, seed: int = 0) -> duckdb.DuckDBPyConnection:
         With the schema `lastfm`.
     """
     con = duckdb.connect()
+    con.execute("SET enable_progress_bar = false")
     for name in ("friend", "listened", "tagged"):
         con.read_parquet(str(Path(folder) / f"{name}.parquet")).create_view(f"{name}_file")
     for statement in con.extract_statements(BASE):
