@@ -59,7 +59,7 @@ VALIDATED = 1 / 3
 QUICK = 28
 """Centres of a quick run, evenly spaced."""
 
-QUICK_THIN = 4
+QUICK_THIN = 8
 """Of how many settings a quick run tries one."""
 
 THRESHOLDS: dict[Default, tuple[float, ...]] = {"sparse": (0.45, 0.5), "estimated": (0.55,)}
@@ -252,10 +252,8 @@ def kept(found: pa.Table, setting: Setting, default: Default) -> list[str]:
 
 def settings(default: Default, choosing: int) -> list[Setting]:
     """Return all settings but for the learning rate, where so many subgraphs choose."""
-    return [
-        Setting(threshold, implied, *(max(1, round(x * choosing / CHOOSING)) for x in supports), RATES[0])
-        for threshold, implied, *supports in product(THRESHOLDS[default], IMPLICATIONS, SUPPORTS, JOINT_SUPPORTS)
-    ]
+    one, joint = ([max(1, round(x * choosing / CHOOSING)) for x in supports] for supports in (SUPPORTS, JOINT_SUPPORTS))
+    return [Setting(*each, RATES[0]) for each in product(THRESHOLDS[default], IMPLICATIONS, one, joint)]
 
 
 def divided(train: Sequence[int]) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
