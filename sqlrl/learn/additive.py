@@ -319,9 +319,10 @@ class ContrastiveDivergence(OnlineEstimator):
     lambda)`; a clause whose delta n has the mean d comes to rest near d / lambda. Where `fit` is given a `start`, the penalty pulls to
     its weights in place of 0, as the regulariser of `CDA` and `Subgradient` does.
 
-    With scaled steps eta is another one for each clause and step, eta / (max |delta n| * sqrt(sum of squared delta n)), over the steps so far
-    (`sqlrl.learn.scaled`), and a weight is divided by k when a difference is k times as large as all before. Constant steps fit models whose clauses have similar counts alone: what suits a clause of few groundings
-    takes the weight of one of many from one extreme to the other, and what suits that one leaves the first at 0.
+    With scaled steps eta is another one for each clause and step, eta / (max |delta n| * sqrt(sum of squared delta n)), over the steps so
+    far (`sqlrl.learn.scaled`), and a weight is divided by k when a difference is k times as large as all before. Constant steps fit models
+    whose clauses have similar counts alone: what suits a clause of few groundings takes the weight of one of many from one extreme to the
+    other, and what suits that one leaves the first at 0.
 
     Source: Mihalkova and Moustafa, "Structure Selection from Streaming Relational Data" (resolwe), section 4, which adapts contrastive divergence to a
     stream "and used a Gaussian penalty on the weights". It leaves open how strong the penalty is, whether it is taken at each step or

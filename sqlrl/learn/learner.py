@@ -59,7 +59,7 @@ class WindowReport:
         With `record_history` one row for each clause whose count differed in a step: `step`, `clause`, `delta_n`, `weight`
         (after the step). Between its rows a weight of AdaGrad moves towards 0 by lambda * eta / H at each step, one of CDA
         or the subgradient method shrinks by (t - 1) / t, one of penalised contrastive divergence by 1 - eta * lambda, and
-        others rest.
+        others rest; with scaled steps it is the clause's own rate, in place of eta, and a weight is cut where its delta n outgrows all before.
     seconds : float
         Wall time.
     """

@@ -2,8 +2,9 @@
 
 After Ross, Mineiro and Langford, "Normalized Online Learning" (2013), Algorithm 2: a clause's rate is divided by the largest of its delta n and by
 the root of their summed squares; and when a delta n is larger than all before, the weight is divided by as much, since what it was learned on says
-too little of counts of that size. If a clause had k times as many groundings, its weight would be a k-th, and
-the model the same, so that one learning rate serves clauses of one grounding and of a hundred thousand. Lowd and Domingos, "Efficient weight
+too little of counts of that size. If a clause had k times as many groundings, its weight would be a k-th, and without a penalty the model would be
+the same, so that one learning rate serves clauses of one grounding and of a hundred thousand. The penalty is on weights as they are, so that
+it says the less to a clause, the more groundings it has. Lowd and Domingos, "Efficient weight
 learning for Markov logic networks" (2007), divide the rate by a clause's true groundings for that reason; on a stream nobody knows them.
 """
 
@@ -102,8 +103,8 @@ def total_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> fl
 def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: ScaledRates) -> None:
     """w_{t+1} = w_t + r * (delta n - lambda * (w_t - start)) for one clause with a delta n other than 0, in place.
 
-    r is its `rate`, this step included. If this delta n is k times as large as the largest before, w_t - start is divided by k first. In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and
-    `state.steps` is not looked at.
+    r is its `rate`, this step included. If this delta n is k times as large as the largest before, w_t - start is divided by k first. In
+    steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and `state.steps` is not looked at.
 
     Examples
     --------

@@ -109,8 +109,8 @@ class Resolwe(Configured):
     weights : estimator, optional
         An online learner of weights; contrastive divergence by default, as in the paper.
     half_life : float, optional
-        Follow a stream that drifts: counts halve whenever so many subgraphs have come, and after the first ones (`select`) each window
-        chooses structure anew before weights are learned from it. Rules that stay keep their weights. By default nothing decays,
+        Follow a stream that drifts: counts halve whenever so many subgraphs have come, without those that are left out, and after the first ones
+        (`select`) each window chooses structure anew before weights are learned from it. Rules that stay keep their weights. By default nothing decays,
         and what the first subgraphs choose stays. A rule that is there goes when the upper bound of its probability is below the threshold, so that
         one near it does not come and go with every window; at `confidence=0.5` both bounds are the probability, and it does.
     max_candidates : int
@@ -220,7 +220,7 @@ class Resolwe(Configured):
         ] = None,
         half_life: Annotated[
             float | None,
-            Above(0.0, "counts would be gone at once"),
+            Above(0.0, "it is a number of subgraphs"),
             Option("follow a stream that drifts: counts halve whenever so many subgraphs have come", panel=STRUCTURE),
         ] = None,
         max_candidates: Annotated[
@@ -408,10 +408,8 @@ class Resolwe(Configured):
         counts = StreamCounts.none(candidates, decaying=decaying) if state is None else StreamCounts.of_arrays(state)
         with Stage("counting labels of candidates", len(session) or None, even=True) as stage:
             stage.advance(counts.windows)
-            subgraphs = 0
             for window in session.windows(counts.windows):
                 counts = counts.after(session.count(window), len(window), half_life=self.half_life)
-                subgraphs += len(window)
                 seconds["selecting"] = time.perf_counter() - start
                 session.save(counts, seconds)
                 stage.advance(
@@ -419,7 +417,7 @@ class Resolwe(Configured):
                     note=f"{counted(len(candidates), 'candidate')}, {counted(session.statements, 'query', 'queries')}",
                 )
                 if on_window is not None:
-                    on_window(Counted(counts.windows, len(session), subgraphs, session.statements, run))
+                    on_window(Counted(counts.windows, len(session), counts.subgraphs, session.statements, run))
         seconds.setdefault("selecting", 0.0)
         return counts
 
@@ -448,7 +446,10 @@ class Resolwe(Configured):
             )
         if self.half_life is not None:
             _check_drifting(given)
-        return type(given)(**given.get_params(deep=False))
+        made = type(given)(**given.get_params(deep=False))
+        # What is wrong with it is said before structure is chosen.
+        made.parameters()
+        return made
 
     def _chosen(self, subgraphs: int | None) -> int:
         """Return how many subgraphs choose, of so many, or of a stream of unknown length."""
@@ -580,6 +581,12 @@ def _check_drifting(learner: OnlineEstimator) -> None:
         raise InputError(
             f"passes={learner.passes} of the learner of weights goes back to where the stream began, which half_life= leaves behind: leave it out"
         )
+    for name, usual in (("order", "file"), ("window", None)):
+        if getattr(learner, name) != usual:
+            raise InputError(
+                f"{name}={getattr(learner, name)!r} of the learner of weights would be another one than structure is chosen in, and with half_life= "
+                f"each window does both: give Resolwe the {name}="
+            )
     if learner.record_history:
         raise UnsupportedError(
             "record_history=True of the learner of weights needs clauses that stay, and with half_life= they come and go: leave it out"

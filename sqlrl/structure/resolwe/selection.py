@@ -20,8 +20,9 @@ What the source leaves open:
   probability is high, or as low as high ones are high: then its weight may be negative.
 - Literals of an enforcer of several are taken as positive, whatever their sign.
 - Where structure follows a stream (`sqlrl.structure.resolwe.drift`), a formulation that is in the model is judged by the other end of the interval:
-  it stays until even that end is beyond the threshold, whatever its support, and under an estimated default until its distribution differs so little
-  that half of all samples would differ more. So one whose probability is near the threshold does not come and go with every window.
+  it stays until even that end is beyond the threshold, or less than one grounding is left of its support, and under an estimated default until its
+  distribution differs so little that half of all samples would differ more. So one whose probability is near the threshold does not come and go
+  with every window. Among the top it ranks by its probability, one that would come by the bound.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 Default = Literal["sparse", "estimated"]
 CONJUNCTION = -1
 """The formulation that is no implication."""
+
+_GONE = 0.5
+"""A count below is none, of those that decay."""
 
 _NO_DIFFERENCE = 0.5
 """How likely a difference from the default is by chance that says nothing any more."""
@@ -152,7 +156,7 @@ def formulations(
     g2, p_value = np.full(size, np.nan), np.full(size, np.nan)
     least, needed = criteria.least(literal), criteria.supported(literals[candidate])
     bound, below = np.where(stays, high, low), np.zeros(size, dtype=np.bool_)
-    reaches, enough = bound >= least, stays | (support >= needed)
+    reaches, enough = bound >= least, support >= np.where(stays, np.minimum(needed, 1), needed)
     different = np.ones(size, dtype=np.bool_)
     if criteria.default == "estimated":
         assert defaults is not None, "they were counted"
@@ -168,15 +172,19 @@ def formulations(
     kept = enough & reaches & different
     beyond = np.zeros(size, dtype=np.bool_)
     if criteria.top is not None:
-        strength = np.where(below, 1 - bound, bound)
+        # The other end of an interval would say the more for a formulation, the less is left of its support.
+        rank = np.where(stays, shares, bound)
+        strength = np.where(below, 1 - rank, rank)
         order = np.lexsort((np.arange(size), -support, -np.where(kept, strength, -np.inf)))
         beyond[order[criteria.top :]] = True
         beyond &= kept
         kept &= ~beyond
     reason = [
-        _reason(criteria, t, m, s, b, p, low=lo, enough=e, kept=k, beyond=x)
-        for t, m, s, b, p, lo, e, k, x in zip(
-            *(x.tolist() for x in (least, needed, support, bound, p_value, below, enough, kept, beyond)), strict=True
+        _reason(criteria, t, m, s, b, p, low=lo, enough=e, different=d, kept=k, beyond=x)
+        for t, m, s, b, p, lo, e, d, k, x in zip(
+            *(x.tolist() for x in (least, np.where(stays, np.minimum(needed, 1), needed), support, bound, p_value)),
+            *(x.tolist() for x in (below, enough, different, kept, beyond)),
+            strict=True,
         )
     ]
     return Formulations(candidate, literal, support, matched, bound, g2, p_value, kept, reason)
@@ -221,6 +229,7 @@ def _reason(
     *,
     low: bool,
     enough: bool,
+    different: bool,
     kept: bool,
     beyond: bool,
 ) -> str:
@@ -234,7 +243,7 @@ def _reason(
         return f"support {few} < {needed:,}"
     if not support:
         return "nothing is selected"
-    if criteria.default == "estimated" and not p_value < criteria.significance:
+    if not different:
         return f"no different from the default, p = {p_value:.3g}"
     what = "probability" if criteria.confidence == 0.5 else "bound of the probability"
     if low:
@@ -273,7 +282,8 @@ def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatA
     """Return G² of counts against a default distribution, and how likely so much is by chance; NaN where nothing was observed.
 
     Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993): twice the log of the likelihood ratio, which is
-    distributed as chi-squared with one degree of freedom less than there are patterns that occur at all.
+    distributed as chi-squared with one degree of freedom less than there are patterns that occur at all: of counts that decay, those of which half
+    a grounding is left.
 
     Examples
     --------
@@ -281,11 +291,11 @@ def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatA
     >>> round(g2, 4), round(p, 5)
     (5.2325, 0.02217)
     """
-    total, possible = observed.sum(), default > 0
-    if not total:
-        return np.nan, np.nan
-    expected = default[possible] / default.sum() * total
+    possible = default >= _GONE
     counts = observed[possible].astype(np.float64)
+    if not counts.sum():
+        return np.nan, np.nan
+    expected = default[possible] / default[possible].sum() * counts.sum()
     some = counts > 0
     g2 = 2.0 * float(np.sum(counts[some] * np.log(counts[some] / expected[some])))
     degrees = int(possible.sum()) - 1

@@ -21,7 +21,7 @@ from sqlrl.logic.terms import Literal, Variable
 from sqlrl.structure.resolwe.counts import StreamCounts
 from sqlrl.structure.resolwe.drift import Drift
 from sqlrl.structure.resolwe.formulas import Alternatives
-from sqlrl.structure.resolwe.selection import Criteria, formulations
+from sqlrl.structure.resolwe.selection import Criteria, formulations, likelihood_ratio
 from tests.database.test_subgraphs import labelled
 from tests.structure.resolwe.test_resolwe import GRAMMAR, MODEL, StoppedError, load, planted
 
@@ -294,6 +294,8 @@ LOW, HIGH = np.array([[60.0, 40.0]]), np.array([[40.0, 60.0]])
         # Support is asked for where a formulation comes.
         ([[0, 5]], False, False),
         ([[0.0, 5.0]], True, True),
+        ([[0.0, 1.0]], True, True),
+        ([[0.0, 0.9]], True, False),
         ([[0, 0]], True, False),
     ],
 )
@@ -330,6 +332,31 @@ def test_among_the_top_what_is_in_the_model_is_not_displaced_by_its_equal() -> N
     assert found.reason[0] == "beyond the top 1"
 
 
+def test_among_the_top_what_holds_no_more_gives_way() -> None:
+    # What is left of one is little, and all of it agrees; of the others one has much more to say for it.
+    n = np.array([[0.0, 1.5], [100.0, 900.0], [10.0, 990.0]])
+    found = formulations(n, [[True]] * 3, Criteria(top=2), before=np.array([True, True, False]))
+    assert found.kept.tolist() == [True, False, True]
+    n[0] *= 0.5
+    found = formulations(n, [[True]] * 3, Criteria(top=2), before=np.array([True, True, False]))
+    assert found.kept.tolist() == [False, True, True]
+    assert found.reason[0] == "support 0.8 < 1"
+
+
+def test_patterns_that_are_gone_leave_no_degree_of_freedom() -> None:
+    observed = np.array([40.0, 60.0, 1e-90, 5e-324])
+    found = likelihood_ratio(observed, np.array([500.0, 500.0, 1e-90, 5e-324]))
+    assert found == pytest.approx(likelihood_ratio(np.array([40, 60]), np.array([500, 500])))
+
+
+def test_a_rule_that_goes_under_an_estimated_default_goes_for_what_it_is() -> None:
+    criteria = Criteria(threshold=0.7, default="estimated")
+    # It still differs by what is asked of one that is there, p < .5, and its probability is too low.
+    found = formulations(np.array([[45, 55]]), [[True]], criteria, np.array([[350, 650]]), before=np.array([True]))
+    assert 0.01 < found.p_value[0] < 0.5
+    assert found.reason == ["bound of the probability 0.629 < 0.7"]
+
+
 def test_a_rule_that_comes_again_is_another_one() -> None:
     x = Variable("x")
     candidate = Candidate((("x", "user"),), (Literal("Old", (x,)),), (Literal("Good", (x,)),), "")
@@ -357,9 +384,12 @@ def test_a_formulation_that_the_model_has_is_none_of_its_own(db: sqlrl.Database)
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"half_life": 0}, InputError, "half_life=0 is not a finite number above 0: counts would be gone at once"),
+        ({"half_life": 0}, InputError, "half_life=0 is not a finite number above 0: it is a number of subgraphs"),
         ({"half_life": float("nan")}, InputError, "half_life=nan"),
         ({"weights": sqlrl.MIRA(passes=2)}, InputError, "passes=2 of the learner of weights"),
+        ({"weights": sqlrl.MIRA(window=3)}, InputError, "window=3 of the learner of weights"),
+        ({"weights": sqlrl.MIRA(order="shuffle")}, InputError, "order='shuffle' of the learner of weights"),
+        ({"weights": sqlrl.AdaGrad(learning_rate=-1)}, InputError, "learning_rate=-1"),
         ({"weights": sqlrl.MIRA(record_history=True)}, UnsupportedError, "record_history=True"),
     ],
 )
