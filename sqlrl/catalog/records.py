@@ -367,6 +367,26 @@ class Records:
                 self._ended.append(run)
                 self._forget()
 
+    def reopen(self, run: int) -> None:
+        """Take back that a run is done, with the model and the statistics that its end made: it goes on after its last window."""
+        row = self.run(run)
+        if row is None or row["status"] != "done":
+            return
+        with self.together():
+            for table in ("model", "clause", "shape"):
+                made = exp.Where(this=column("model").eq(exp.convert(row["model"])))
+                self._store.engine.execute(
+                    exp.Delete(this=self._store.table(table), where=made), step=f"clear rows of {table}"
+                )
+            self.clear("clause_statistics", run)
+            values = {"status": exp.convert(INTERRUPTED), "model": exp.null()}
+            statement = exp.Update(
+                this=self._store.table("run"),
+                expressions=[exp.EQ(this=column(name), expression=value) for name, value in values.items()],
+                where=exp.Where(this=column("run").eq(exp.convert(run))),
+            )
+            self._store.engine.execute(statement, step="take back the end of a run")
+
     @contextmanager
     def ending(self, run: int) -> Iterator[None]:
         """Record that a run is interrupted or has failed, if Ctrl-C or an error ends the context."""

@@ -71,6 +71,9 @@ class CandidateRun(ABC):
         """Go on with a run that was saved."""
         checkpoint, stream = self.run.resume(run, self.key(learner, parameters))
         self.go_on(stream)
+        if WEIGHTS in checkpoint.arrays:
+            # It stopped after that of its weights had ended: what that kept is kept again.
+            self.records.reopen(int(checkpoint.arrays[WEIGHTS]))
         return {**checkpoint.arrays, WINDOWS: np.array(checkpoint.windows)}
 
     def save(self, counts: StreamCounts, seconds: Mapping[str, float]) -> None:

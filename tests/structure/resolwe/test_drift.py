@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sqlrl
+from sqlrl.database.selection import CandidateRun
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.candidates import JointCounts
 from sqlrl.logic.candidates import Candidate
@@ -244,6 +245,36 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
         assert again.clauses().to_arrow().equals(whole.clauses().to_arrow())
         kept = other.sql("from sqlrl.rule_log where run = 1").to_arrow_table().drop_columns(["run"])
         assert kept.to_pylist() == events(whole)
+
+
+@pytest.mark.parametrize("source", ["loaded", "stream"])
+@pytest.mark.parametrize("half_life", [None, HALF_LIFE])
+def test_a_run_that_stops_when_its_weights_are_learned_goes_on(
+    source: str, half_life: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = source == "loaded"
+    options = {"weights": EXACT, "window": SIZE if loaded else None, "half_life": half_life, "select": 90}
+    data = mixed() if loaded else stream()
+
+    def stop(*arguments: object) -> None:
+        raise StoppedError
+
+    tables = ("model", "clause", "shape", "clause_statistics", "step", "learned_from", "joint_count", "formulation")
+    counts = "select " + ", ".join(f"(select count(*) from sqlrl.{table})" for table in tables)
+    with load(drifting(), tmp_path / "whole.duckdb") as other:
+        whole = follow(**options).fit(other, MODEL, data, checkpoint=True)
+        kept = other.sql(counts).fetchall()
+    with load(drifting(), tmp_path / "data.duckdb") as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(CandidateRun, "finish", stop)
+            with pytest.raises(StoppedError):
+                follow(**options).fit(other, MODEL, data, checkpoint=True)
+        again = follow(**options).fit(other, MODEL, data, resume=1)
+        assert str(again.model_) == str(whole.model_)
+        assert again.clauses().to_arrow().equals(whole.clauses().to_arrow())
+        assert again.rule_log_.to_arrow().equals(whole.rule_log_.to_arrow())
+        assert other.sql(counts).fetchall() == kept
+        assert other.sql("select status from sqlrl.run").fetchall() == [("done",), ("done",)]
 
 
 def test_a_run_is_not_resumed_with_another_half_life(db: sqlrl.Database) -> None:
