@@ -208,7 +208,7 @@ class DriftingExamples(TrainingStream):
         limit: int | None,
     ) -> None:
         self._layout, self._base, self._given, self._held = program.public_layout, base, given, held
-        self._known, self._limit = session.compiled, limit
+        self._known = session.compiled
         self.programs = ExitStack()
         bound = self._bound(program.engine, base)
         super().__init__(bound, session, [examples], size=size, limit=limit)
@@ -270,17 +270,14 @@ class DriftingExamples(TrainingStream):
 
     def _learned(self, weights: FloatArray, support: pa.Table) -> CountedModel:
         """Make the learned model of the rules that are left, with counts over all examples."""
-        base, extent, opened = self._program, self._extent, self._open
-        structure = self._current(changed=False)
-        try:
-            # What a base class does with its program is done with that of the rules that are left.
-            self._program, self._extent, self._whole = structure, replace(extent, program=structure), None
-            found = np.full(int(self._listed.ids.max(initial=-1)) + 1, 0, dtype=object)
-            found[: len(opened)] = opened[: len(found)]
-            self._open = found[self._listed.ids]
-            return super()._learned(self._listed.weights(weights), self._listed.support(support))
-        finally:
-            self._program, self._extent, self._open = base, extent, opened
+        # After the last window the base class counts with the program of the rules that are left.
+        self._program = self._current(changed=False)
+        self._extent, self._whole = replace(self._extent, program=self._program), None
+        opened, ids = self._open, self._listed.ids
+        found = np.full(int(ids.max(initial=-1)) + 1, 0, dtype=object)
+        found[: len(opened)] = opened[: len(found)]
+        self._open = found[ids]
+        return super()._learned(self._listed.weights(weights), self._listed.support(support))
 
     def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
         """Return the clauses that are left with weights and support, the strongest first."""

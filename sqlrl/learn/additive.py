@@ -8,7 +8,6 @@ clause its weight shrinks by the same factor at each step, so that weight and su
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -19,7 +18,7 @@ from sqlrl.kernels import kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
 from sqlrl.learn.rules import Rates, Rule, margin_terms, register
-from sqlrl.learn.scaled import ScaledRates
+from sqlrl.learn.scaled import ScaledRates, shrunk
 from sqlrl.learn.settings import LabelLoss, Update
 
 
@@ -158,14 +157,6 @@ def new_penalised_state(clauses: int = 0) -> PenalisedState:
 
 
 @kernel
-def _shrunk(rates: PenalisedRates, steps: int) -> tuple[float, float]:
-    # With q = 1 - eta * lambda: q^k, and q + q^2 + ... + q^k. Written so that nothing cancels where q is close to 1.
-    share: float = rates.learning_rate * rates.regularization
-    exponent = steps * math.log1p(-share)
-    return math.exp(exponent), (1.0 - share) * (-math.expm1(exponent) / share)
-
-
-@kernel
 def _moved_after(state: PenalisedState, i: int, step: int, rates: PenalisedRates) -> tuple[float, float]:
     # How far clause i is from its start after `step` steps, and the sum of that over the steps 1 to `step`.
     moved: float = state.moved[i]
@@ -173,7 +164,7 @@ def _moved_after(state: PenalisedState, i: int, step: int, rates: PenalisedRates
     steps = step - state.last[i]
     if moved == 0.0 or steps == 0:
         return moved, total
-    power, series = _shrunk(rates, steps)
+    power, series = shrunk(rates.learning_rate * rates.regularization, steps)
     return moved * power, total + moved * series
 
 

@@ -312,13 +312,12 @@ class OnlineLearner:
         if self.start is not None and size > self.clauses:
             state = started(state, parameters.rates, self.clauses, self.start(self.clauses, size))
         mean = kept.mean
-        if mean.steps or window.changed:
-            # The sums of clauses that are new are those of steps before they were there.
-            total = read(state, parameters.rates)[1] * state.steps
-            begin = 0 if window.changed else len(mean.total)
-            mean = _Mean(
-                state.steps if window.changed else mean.steps, np.concatenate([mean.total[:begin], total[begin:]])
-            )
+        if window.changed:
+            mean = _Mean(state.steps, read(state, parameters.rates)[1] * state.steps)
+        elif mean.steps and size > len(mean.total):
+            # What is new has had one weight in all steps before.
+            new = read(state, parameters.rates)[1][len(mean.total) :] * mean.steps
+            mean = _Mean(mean.steps, np.concatenate([mean.total, new]))
         local, counters = chosen(state, network.clauses), Tally(*(x[network.clauses] for x in tally))
         random = kept.random.copy()
         learned = learn_examples(cut(network, examples), truth, local, counters, parameters, self.names, random)

@@ -70,6 +70,14 @@ def rate(state: ScaledState, i: int, rates: ScaledRates) -> float:
 
 
 @kernel
+def shrunk(share: float, steps: int) -> tuple[float, float]:
+    """Return what is left of a weight after steps that each take away a share of it, above 0, and the sum of what is left after each of them."""
+    # With q = 1 - share: q^k, and q + q^2 + ... + q^k. Written so that nothing cancels where q is close to 1.
+    exponent = steps * math.log1p(-share)
+    return math.exp(exponent), (1.0 - share) * (-math.expm1(exponent) / share)
+
+
+@kernel
 def _moved_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> tuple[float, float]:
     # How far clause i is from its start after `step` steps, and the sum of that over the steps 1 to `step`.
     moved: float = state.moved[i]
@@ -80,9 +88,8 @@ def _moved_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> t
     share: float = rate(state, i, rates) * rates.regularization
     if share == 0.0:
         return moved, total + steps * moved
-    # With q = 1 - share: q^k, and q + q^2 + ... + q^k. Written so that nothing cancels where q is close to 1.
-    exponent = steps * math.log1p(-share)
-    return moved * math.exp(exponent), total + moved * ((1.0 - share) * (-math.expm1(exponent) / share))
+    power, series = shrunk(share, steps)
+    return moved * power, total + moved * series
 
 
 @kernel

@@ -155,8 +155,9 @@ def formulations(
     low, high = wilson(matched, support, criteria.confidence)
     g2, p_value = np.full(size, np.nan), np.full(size, np.nan)
     least, needed = criteria.least(literal), criteria.supported(literals[candidate])
+    needed = np.where(stays, np.minimum(needed, 1), needed)
     bound, below = np.where(stays, high, low), np.zeros(size, dtype=np.bool_)
-    reaches, enough = bound >= least, support >= np.where(stays, np.minimum(needed, 1), needed)
+    reaches, enough = bound >= least, support >= needed
     different = np.ones(size, dtype=np.bool_)
     if criteria.default == "estimated":
         assert defaults is not None, "they were counted"
@@ -182,8 +183,7 @@ def formulations(
     reason = [
         _reason(criteria, t, m, s, b, p, low=lo, enough=e, different=d, kept=k, beyond=x)
         for t, m, s, b, p, lo, e, d, k, x in zip(
-            *(x.tolist() for x in (least, np.where(stays, np.minimum(needed, 1), needed), support, bound, p_value)),
-            *(x.tolist() for x in (below, enough, different, kept, beyond)),
+            *(x.tolist() for x in (least, needed, support, bound, p_value, below, enough, different, kept, beyond)),
             strict=True,
         )
     ]
