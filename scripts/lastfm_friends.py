@@ -84,8 +84,8 @@ RATES = (0.1, 0.5)
 """Learning rates of contrastive divergence."""
 
 SWEEPS = 1
-WINDOW = 16
-"""Subgraphs that are grounded together, for every system: those of skipSelection take hundreds of megabytes each."""
+WINDOW = 8
+"""Subgraphs that are grounded together, for every system: eight of skipSelection take up to 7 GB."""
 
 SYSTEMS = ("resolwe", "resolwe, estimated", "skipSelection")
 DEFAULTS: dict[str, Default] = {"resolwe": "sparse", "resolwe, estimated": "estimated"}

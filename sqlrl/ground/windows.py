@@ -135,6 +135,8 @@ class Windows(Generic[Held]):
     ) -> None:
         self.extent, self.passes, self.size, self._ground = extent, passes, size, ground
         self.first, self.later = FIRST if size is None else size, size
+        # Whether the ground clauses of a window were counted before it was made.
+        self._counted = False
 
     def __len__(self) -> int:
         """Return the number of windows of all passes, as far as it is known."""
@@ -202,12 +204,17 @@ class Windows(Generic[Held]):
         return window
 
     def _window(self, examples: IntArray, budget: Budget | None = None) -> Held:
-        if budget is None and self.size is None and len(examples) > 1:
-            # To count the ground clauses of every window would take as long as to ground it.
+        if budget is None and (self.size is None or self._counted) and len(examples) > 1:
+            # To count the ground clauses of every window would take as long as to ground it; of the first of a size that somebody chose
+            # it says at once what is too many.
+            engine = self.extent.program.engine
+            engine.leave(engine.memory.arrays)
             budget = memory_budget(self.extent.program)
         with self.extent.only(examples) as some:
             some.program.expand(some.examples)
-            return self._ground(some, examples, budget)
+            held = self._ground(some, examples, budget)
+        self._counted = True
+        return held
 
 
 def _fitting(entries: int) -> int:
