@@ -117,6 +117,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "ground count explain": "db.ground(model), db.count(model) and db.explain(model) hold it against data",
         }
     ),
+    "SoftModel": _words(
+        {
+            "load read from_file from_string parse open": "sqlrl.read_psl(path) reads a program, sqlrl.parse_psl(text) makes one of a text",
+            f"write export to_string {_FILES}": "model.save('model.psl') writes it, and str(model) is its text",
+            "weights coef_ clauses formulas weight": "model.rules has the rules, each with its weight",
+            "add add_rule append extend add_rules": "model.with_rules((*model.rules, *other.rules)) returns a model with more rules",
+        }
+    ),
     "Table": _words(
         {
             "df to_df pandas": "table.to_pandas() returns a pandas frame",

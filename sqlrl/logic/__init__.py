@@ -15,11 +15,15 @@ from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.modes import Mode, Modes, parse_modes, read_modes
 from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.psl import LogicalRule, Partition, SoftModel
+from sqlrl.logic.psl_arithmetic import ArithmeticRule
+from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.signs import split_model
 from sqlrl.logic.terms import Clause, Constant, Feature, Literal, Predicate, Variable
 
 __all__ = [
+    "ArithmeticRule",
     "Bias",
     "Clause",
     "Constant",
@@ -28,11 +32,14 @@ __all__ = [
     "Feature",
     "Grammar",
     "Literal",
+    "LogicalRule",
     "Mode",
     "Model",
     "Modes",
+    "Partition",
     "Predicate",
     "Rule",
+    "SoftModel",
     "Symbol",
     "Variable",
     "compile_rule",
@@ -47,12 +54,14 @@ __all__ = [
     "parse_grammar",
     "parse_mln",
     "parse_modes",
+    "parse_psl",
     "read_bias",
     "read_evidence",
     "read_grammar",
     "read_mln",
     "read_model",
     "read_modes",
+    "read_psl",
     "save_model",
     "split_model",
 ]

@@ -22,7 +22,7 @@ from sqlrl.logic.lexer import nearest, read_text
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import is_identifier
-from sqlrl.logic.saving import VERSION
+from sqlrl.logic.saving import SOFT, VERSION
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import Argument, Formula, Predicate, Variable
 from sqlrl.resources import resource
@@ -68,6 +68,8 @@ def read_model(path: str | Path, *, trusted: bool = True) -> Model:
     frozenset({'P'})
     """
     path = Path(path)
+    if path.suffix == ".psl":
+        raise ModelError(f"{path} is a program of probabilistic soft logic: read it with sqlrl.read_psl")
     if path.suffix not in (".mln", ".json"):
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
     if path.suffix == ".json":
@@ -126,12 +128,7 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
     >>> model_from_json(model_to_json(model)) == model
     True
     """
-    version = value.get("version") if isinstance(value, dict) else None
-    if isinstance(version, int) and version > VERSION:
-        raise ModelError(
-            f"{path}: the model has version {version}, and this sqlrl reads up to {VERSION}: upgrade sqlrl"
-        )
-    _validate(value, path)
+    check_json(value, path)
     _check_names(value, path)
     predicates = {
         p["name"]: Predicate(
@@ -149,7 +146,17 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
     return model.with_rules(tuple(_rule_from_json(rule, model, path) for rule in value["rules"]))
 
 
-def _validate(value: Any, path: str) -> None:
+def check_json(value: Any, path: str, *, soft: bool = False) -> None:
+    """Refuse values that do not fit the schema, those of a newer version, and those of the other kind of model."""
+    said = value if isinstance(value, dict) else {}
+    version = said.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise ModelError(
+            f"{path}: the model has version {version}, and this sqlrl reads up to {VERSION}: upgrade sqlrl"
+        )
+    if soft != (said.get("semantics") == SOFT) and "semantics" in said:
+        what, reader = ("a program of probabilistic soft logic", "read_psl") if not soft else ("a model", "read_model")
+        raise ModelError(f"{path} is {what}: read it with sqlrl.{reader}")
     from jsonschema import Draft202012Validator  # a slow import that only loading needs
 
     validator = Draft202012Validator(json.loads(resource("schemas", "model.schema.json")))

@@ -13,7 +13,7 @@ import math
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, ModelError
@@ -22,17 +22,34 @@ from sqlrl.logic.rules import Rule, RuleSet
 from sqlrl.logic.terms import Predicate
 from sqlrl.paths import expanded
 
-VERSION = 2
-"""Version of the JSON layout; a model without pieces of numbers is one of version 1, which earlier sqlrl read as well."""
+VERSION = 3
+"""Version of the JSON layout: 3 for soft models, 2 with pieces of numbers, else 1, so that earlier sqlrl reads what it can."""
+
+SOFT = "soft"
+"""What JSON says of a soft model in place of the semantics of formulas."""
 
 
-def save_model(model: RuleSet, path: str | Path) -> None:
+class SoftSet(Protocol):
+    """What is seen here of `sqlrl.logic.psl.SoftModel`."""
+
+    @property
+    def semantics(self) -> str:
+        """`SOFT`."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Save it."""
+        ...
+
+
+def save_model(model: RuleSet | SoftSet, path: str | Path) -> None:
     r"""Save a model as `.mln` or `.json`, by the ending of the path.
 
     Parameters
     ----------
-    model : Model
+    model : Model or SoftModel
     path : str or Path
+        A soft model is saved as `.psl` or `.json`.
 
     Raises
     ------
@@ -57,7 +74,10 @@ def save_model(model: RuleSet, path: str | Path) -> None:
         raise refuse("the path of a file", target)
     if not hasattr(model, "rules"):
         raise refuse("a model", model)
-    path = Path(path)
+    if model.semantics == SOFT:
+        cast("SoftSet", model).save(path)
+        return
+    model, path = cast("RuleSet", model), Path(path)
     for rule in model.rules:
         for weight in (rule.weight, *(rule.expansions.weights if rule.expansions else ())):
             if weight is not None and not math.isfinite(weight):
@@ -68,10 +88,10 @@ def save_model(model: RuleSet, path: str | Path) -> None:
         text = json.dumps(model_to_json(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     else:
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
-    _write(path, text)
+    write_file(path, text)
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all: beside its place first, then renamed."""
     # A link stays one: the file that it names is written.
     path = expanded(path).resolve()
@@ -147,7 +167,7 @@ def model_to_json(model: RuleSet) -> dict[str, Any]:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the name {name!r}: rename it")
     return {
-        "version": VERSION if model.bins else 1,
+        "version": 2 if model.bins else 1,
         "semantics": model.semantics,
         **({"learned": True} if model.learned else {}),
         **({"bins": _bins_to_json(model)} if model.bins else {}),

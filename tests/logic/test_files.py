@@ -140,7 +140,9 @@ def test_any_name_is_kept(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "the model has version 3, and this sqlrl reads up to 2: upgrade sqlrl"),
+        ({"version": 4}, "the model has version 4, and this sqlrl reads up to 3: upgrade sqlrl"),
+        ({"version": 3}, "does not fit its schema at $.version"),
+        ({"semantics": "soft"}, "is a program of probabilistic soft logic: read it with sqlrl.read_psl"),
         ({"version": "1"}, "does not fit its schema at $.version"),
         ({"rules": [{"formula": 3}]}, "does not fit its schema at $.rules[0].formula"),
         ({"rules": [{"formula": "P(x) |"}]}, "expected 'v' for or"),
