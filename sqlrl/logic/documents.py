@@ -93,6 +93,8 @@ class Document:
         """Yield the names and values of an object, each name once."""
         known: set[str] = set()
         for name, value in self.expect(node, OBJECT, what=what).pairs:
+            if name.kind != TEXT:
+                self.fail(f"expected a text for a name of {what}, found {name}", name)
             if name.value in known:
                 self.fail(f"{what} says {shortened(name.value)!r} twice: remove one of the two", name)
             known.add(name.value)

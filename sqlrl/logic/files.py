@@ -22,6 +22,7 @@ from sqlrl.logic.lexer import nearest, read_text
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import is_identifier
+from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.saving import SOFT, VERSION
 from sqlrl.logic.subformulas import terms_of
 from sqlrl.logic.terms import Argument, Formula, Predicate, Variable
@@ -251,12 +252,12 @@ def _check_finite(weight: float, rule: str, path: str) -> None:
         )
 
 
-def models_equal(left: Model, right: Model) -> bool:
+def models_equal(left: Model | SoftModel, right: Model | SoftModel) -> bool:
     r"""Tell whether two models say the same: predicates, types, query, semantics, and rules with weights, in order.
 
     Parameters
     ----------
-    left, right : Model
+    left, right : Model or SoftModel
         Templates count as their clauses.
 
     Returns
@@ -269,6 +270,8 @@ def models_equal(left: Model, right: Model) -> bool:
     >>> models_equal(parse_mln("P(t)\n1 P(x)"), parse_mln("P( t ) // same\n1.0 P(x)"))
     True
     """
+    if isinstance(left, SoftModel) or isinstance(right, SoftModel):
+        return left == right
     left, right = expand(left), expand(right)
     return (
         left.predicates == right.predicates

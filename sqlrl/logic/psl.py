@@ -211,6 +211,9 @@ class SoftModel(Helpful):
         object.__setattr__(self, "rules", tuple(self.rules))
         object.__setattr__(self, "query", frozenset(self.query))
         check_declarations(self.predicates, self.query)
+        given: tuple[object, ...] = self.rules
+        if not all(isinstance(rule, LogicalRule | ArithmeticRule) for rule in given):
+            raise refuse("rules", given)
         for rule in self.rules:
             try:
                 check_rule(rule, self.predicates, self.query)
@@ -286,10 +289,9 @@ class SoftModel(Helpful):
         1
         """
         given: object = rules
-        found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
-        if found is None or not all(isinstance(rule, LogicalRule | ArithmeticRule) for rule in found):
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise refuse("rules", given)
-        return replace(self, rules=found)
+        return replace(self, rules=tuple(rules))
 
     def with_types(self, types: Mapping[str, Sequence[str]]) -> Self:
         """Return this model with other types of arguments, such as those of the tables that it is held against.

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Literal as OneOf
 from typing import get_args
 
@@ -32,6 +33,7 @@ from sqlrl.logic.psl_literals import (
     terms_of_literal,
 )
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Variable
+from sqlrl.wording import shortened
 
 Operator = OneOf["+", "-", "*", "/", "@Max", "@Min"]
 Comparator = OneOf["=", "<=", ">="]
@@ -111,6 +113,11 @@ def _compute(operator: Operator, left: float, right: float) -> float:
             return min(left, right)
 
 
+def _is_number(value: object) -> bool:
+    """Tell whether a value is a number; Python's truths are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def _finite(value: float, coefficient: Coefficient) -> float:
     if not math.isfinite(value):
         raise RuleError(f"'{format_coefficient(coefficient)}' is not finite: write smaller numbers", coefficient)
@@ -132,6 +139,11 @@ def simplified(coefficient: Coefficient) -> Coefficient:
         case Cardinality():
             return coefficient
         case _:
+            given: object = coefficient
+            if not _is_number(given):
+                raise RuleError(
+                    f"{shortened(repr(given))} is no coefficient: give a number, a Cardinality or an Operation"
+                )
             return _finite(float(coefficient), coefficient)
 
 
@@ -296,6 +308,10 @@ class ArithmeticRule:
     path: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        given: tuple[object, ...] = tuple(self.terms)
+        for each in given:
+            if not isinstance(each, LinearTerm):
+                raise RuleError(f"{shortened(repr(each))} is no term: give a LinearTerm")
         terms = tuple(LinearTerm(simplified(term.coefficient), term.atom) for term in self.terms)
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "constant", simplified(self.constant))
@@ -432,6 +448,11 @@ def checked_weight(weight: float | None, *, squared: bool) -> float | None:
                 "a hard rule has no exponent: it must hold exactly; leave the square out, or give the rule a weight"
             )
         return None
+    given: object = weight
+    if not _is_number(given):
+        raise RuleError(
+            f"the weight {shortened(repr(given))} is no number: give one of at least 0, or None for a hard rule"
+        )
     value = float(weight)
     if math.isnan(value) or value < 0 or math.isinf(value):
         what = "is negative" if value < 0 and not math.isinf(value) else "is not finite"

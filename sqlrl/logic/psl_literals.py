@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlrl.errors import ModelError
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.terms import Atom, EqualityLiteral, Literal, Term, Variable
+from sqlrl.wording import shortened
 
 _VARIABLE = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -188,6 +189,9 @@ def format_number(value: float) -> str:
 
 def check_literal(literal: SoftLiteral, *, sums: bool = False) -> None:
     """Refuse names that the language cannot write, and `+` variables where nothing is summed."""
+    given: object = literal
+    if not isinstance(given, Literal | EqualityLiteral | OrderLiteral):
+        raise RuleError(f"{shortened(repr(given))} is no literal: give a Literal, EqualityLiteral or OrderLiteral")
     if isinstance(literal, Literal):
         if not is_identifier(literal.predicate):
             raise RuleError(

@@ -116,6 +116,10 @@ def tokenize(source: Source) -> tuple[list[Token], frozenset[int]]:
     return tokens, frozenset(first)
 
 
+def _is_sign(token: Token, text: str) -> bool:
+    return token.kind == SIGN and token.text == text
+
+
 # ---- rules -------------------------------------------------------------------------------------------
 
 
@@ -228,14 +232,14 @@ class RuleParser(Cursor):
     # ---- weights and ends ----
 
     def _at_weight(self) -> bool:
-        return self.token.kind == NUMBER and self.peek().text == ":" and self.peek().kind == SIGN
+        return self.token.kind == NUMBER and _is_sign(self.peek(), ":")
 
     def _weight(self) -> float | None:
         token = self.token
-        sign = self.take().text if self.at("-", "+", ".") and self.peek(2).text == ":" else ""
+        sign = self.take().text if self.at("-", "+", ".") and _is_sign(self.peek(2), ":") else ""
         number = self.token
         named = number.kind == NAME and number.text.casefold() in _NOT_FINITE
-        if self.peek().kind != SIGN or self.peek().text != ":" or number.kind not in (NUMBER, NAME):
+        if not _is_sign(self.peek(), ":") or number.kind not in (NUMBER, NAME):
             return None
         if number.kind == NAME and not named:
             raise self.unexpected("a number as the weight")
@@ -296,13 +300,13 @@ class RuleParser(Cursor):
         operand: Token | None = None
         while True:
             token, behind = self.tokens[place], self.tokens[min(place + 1, len(self.tokens) - 1)]
-            if token.kind == NUMBER:
-                return behind.text != ":"
             if token.kind in (NAME, STRING):
                 if operand is not None:
                     return False
                 operand = token
-            elif token.text == "(" and token.kind == SIGN:
+            elif token.kind == NUMBER or token.text.startswith("@"):
+                return operand is None and not _is_sign(behind, ":")
+            elif token.text == "(":
                 if operand is not None and (operand.kind != NAME or place in self.first):
                     return False
                 depth, operand = depth + 1, None
@@ -312,7 +316,7 @@ class RuleParser(Cursor):
                     return False
             elif token.text in OR:
                 return operand is None
-            elif token.text in (*RELATIONS, "<", ">", "+", "*", "/", "[") or token.text.startswith("@"):
+            elif token.text in (*RELATIONS, "<", ">", "+", "*", "/"):
                 return True
             elif token.text in (*_COMPARED, ",") and not (token.text == "^" and behind.kind == NUMBER):
                 operand = None
@@ -405,7 +409,7 @@ class RuleParser(Cursor):
     def _atom(self, *, sums: bool = False) -> SoftLiteral:
         """Read an atom or a comparison; an atom may have summation variables with `sums`."""
         start = self.token
-        if start.kind == NAME and self.peek().text == "(" and self.peek().kind == SIGN and not self._fresh(1):
+        if start.kind == NAME and _is_sign(self.peek(), "(") and not self._fresh(1):
             self.take()
             self.take()
             terms = [self._term(sums=sums)]
@@ -516,7 +520,7 @@ class RuleParser(Cursor):
         if not (self._related and self._fresh()):
             return False
         for token, behind in zip(self.tokens[self.position + 1 :], self.tokens[self.position + 2 :], strict=False):
-            if token.kind == NUMBER and behind.text == ":":
+            if token.kind == NUMBER and _is_sign(behind, ":"):
                 return True
             if token.kind == SIGN and token.text in RELATIONS:
                 return True
@@ -752,7 +756,7 @@ class RuleParser(Cursor):
 
     def _at_cardinality(self) -> bool:
         """Tell whether `|X|` comes next, which begins another rule."""
-        return self.at("|") and self.peek().kind == NAME and self.peek(2).text == "|" and self.peek(2).kind == SIGN
+        return self.at("|") and self.peek().kind == NAME and _is_sign(self.peek(2), "|")
 
 
 LONGEST_COEFFICIENT = 500

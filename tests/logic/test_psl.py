@@ -25,7 +25,7 @@ from sqlrl.logic.psl_arithmetic import (
 )
 from sqlrl.logic.psl_files import parse_psl, soft_model_from_json
 from sqlrl.logic.psl_literals import Both, Condition, Either, OrderLiteral, SoftLiteral, literals_of, terms_of_literal
-from sqlrl.logic.terms import Argument, Constant, EqualityLiteral, Literal, Predicate, Term, Variable
+from sqlrl.logic.terms import Argument, Atom, Constant, EqualityLiteral, Literal, Predicate, Term, Variable
 
 # ---- what is read, and how it is printed ---------------------------------------------------------------------
 
@@ -64,6 +64,7 @@ NORMAL = [
     ("1: A(\"x\") & A('x') -> A('')", "1: A('x') & A('x') -> A('')"),
     (r"""1: A('it\'s "so"\n\\') -> A("it's")""", r"""1: A('it\'s "so"\n\\') -> A('it\'s')"""),
     ("1: A('// no comment # /* */ ^2 .') -> B(X)", "1: A('// no comment # /* */ ^2 .') -> B(X)"),
+    ("1: '@' == X & A(X) & A('(') & '|' != ':' -> A(':')", "1: '@' == X & A(X) & A('(') & '|' != ':' -> A(':')"),
     ("1: a_1(anna, $x) -> b2(X1)", "1: a_1(anna, $x) -> b2(X1)"),
     ("1: Größe(X) -> GRÖSSE_2(X)", "1: Größe(X) -> GRÖSSE_2(X)"),
     # Case tells no predicates apart, the first spelling stays; constants keep theirs.
@@ -75,6 +76,8 @@ NORMAL = [
     ("1: A(X)\nB(X) = 1 .", "1: A(X)\nB(X) = 1 ."),
     ("1: A(X) <= 1\nB(X) = 1 .", "1: A(X) <= 1\nB(X) = 1 ."),
     ("1: A(X) <= 1\n-1 * B(X) = 0 .", "1: A(X) <= 1\n(-1) * B(X) = 0 ."),
+    ("1: A(X)\n2 * B(X) = 0 .", "1: A(X)\n2 * B(X) = 0 ."),
+    ("1: A(X) | B(X)\n@Max[|Y|, 1] * B(+Y) = 0 .", "1: A(X) | B(X)\n@Max[|Y|, 1] * B(+Y) = 0 ."),
     ("1: A(X)\n(X != Y) & R(X, Y) -> A(Y) .", "1: A(X)\nX != Y & R(X, Y) -> A(Y) ."),
     ("1: A(X)\n|Y| * B(+Y) = 1 .", "1: A(X)\n|Y| * B(+Y) = 1 ."),
     ("1: A(X)\n  - B(X)\n  <= 1\n  - C(X)", "1: A(X) - B(X) + C(X) <= 1"),
@@ -325,6 +328,10 @@ P = Literal("P", (X,))
         (lambda: LogicalRule((), (Literal("P", (Variable("a b"),)),)), "cannot write the variable name 'a b'"),
         (lambda: LogicalRule((), (Literal("P", (Variable("X", plus=True),)),)), "outside of an arithmetic rule's atoms"),
         (lambda: LogicalRule((), (Literal("P", ()),)), "P has no arguments"),
+        (lambda: LogicalRule((), (Atom("P", (X,)),)), "is no literal"),  # type: ignore[arg-type]
+        (lambda: LogicalRule((), (P,), "1"), "the weight '1' is no number"),  # type: ignore[arg-type]
+        (lambda: ArithmeticRule((P,), "="), "is no term: give a LinearTerm"),  # type: ignore[arg-type]
+        (lambda: ArithmeticRule((LinearTerm("1", P),), "="), "'1' is no coefficient"),  # type: ignore[arg-type]
         (lambda: ArithmeticRule((), "="), "has no atoms"),
         (lambda: ArithmeticRule((LinearTerm(1.0, P),), "<"), "'<' compares nothing"),  # type: ignore[arg-type]
         (lambda: ArithmeticRule((LinearTerm(1.0, P), LinearTerm(2.0, P)), "="), "stands in two terms"),
@@ -404,7 +411,11 @@ def test_public_names() -> None:
 # ---- what is printed reads back ------------------------------------------------------------------------------
 
 names = st.sampled_from(["X", "Y", "Z", "x1", "$a", "A_B"])
-constants = st.builds(Constant, st.text(st.characters(exclude_categories=["Cs"]), max_size=6))
+constants = st.builds(
+    Constant,
+    st.sampled_from(["@", "(", ":", "|", ".", "1", "+X", "->"])
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
+)
 terms: st.SearchStrategy[Term] = st.builds(Variable, names) | constants
 ARITIES = {"P": 1, "Q": 2, "rel": 3}
 numbers = st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float) | st.floats(-1e-300, 1e300)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError, UnsupportedError
@@ -310,6 +310,7 @@ def test_what_is_refused_shows_the_place(text: str, kind: type[SqlrlError], mess
         ("rules: []\n---\nrules: []\n", "2:1: the file has several documents: expected one"),
         ("- rules\n", "1:1: expected an object for a program of PSL, found a list"),
         ("predicates:\n  A/1: closed\n  A/1: open\n", "3:3: predicates says 'A/1' twice"),
+        ("{[rules]: []}\n", "1:2: expected a text for a name of the file, found a list"),
         ("a: " + "[" * 101, "1:103: values nest more than 100 deep"),
         ("a: \x01", "1:4: this is no YAML: special characters are not allowed"),
     ],
@@ -382,6 +383,8 @@ def test_saved_models_load_to_equal_models(folder: Path) -> None:
         first = path.read_bytes()
         found = read_psl(path)
         assert found == model
+        assert models_equal(found, model)
+        assert not models_equal(found, model.with_rules(()))
         assert (found.partitions, found.options) == ((), {})
         found.save(path)
         assert path.read_bytes() == first
@@ -444,6 +447,45 @@ def test_other_models_are_as_they_were() -> None:
             parse_model(text.replace('"weight"', '"squared": true, "weight"'))
         with pytest.raises(ParseError, match="does not fit its schema"):
             parse_model(text.replace(f'"version": {version}', '"version": 3'))
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([JSON, YAML, DATA, saved()] + [text for text, _, _ in REFUSED]), st.data())
+def test_damaged_configurations_are_read_or_refused(tmp_path: Path, text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(start + 4, len(text))))
+    pieces = [
+        "",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"',
+        "'",
+        "/*",
+        "#",
+        "-",
+        "*a",
+        "&a",
+        "!",
+        "|",
+        ">",
+        "%",
+        "1",
+        "null",
+        "\\",
+        "\n",
+    ]
+    damaged = text[:start] + data.draw(st.sampled_from(pieces)) + text[end:]
+    for ending in (".json", ".yaml"):
+        (tmp_path / f"m{ending}").write_text(damaged, encoding="utf-8")
+        try:
+            model = read_psl(tmp_path / f"m{ending}")
+        except SqlrlError:
+            continue
+        assert parse_psl(str(model)) == model
 
 
 # ---- documents -----------------------------------------------------------------------------------------------
