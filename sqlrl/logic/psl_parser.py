@@ -157,6 +157,7 @@ class RuleParser(Cursor):
         # Where the parts of the rule stand that may turn out to be wrong.
         self.where: dict[object, Token] = {}
         self._related = False
+        self._ahead = (0, False)
 
     def rules(self) -> list[SoftRule]:
         """Read all rules."""
@@ -519,14 +520,26 @@ class RuleParser(Cursor):
         """Tell whether a sign at the start of a line begins another rule: a weight, or what has a relation of its own."""
         if not (self._related and self._fresh()):
             return False
-        for token, behind in zip(self.tokens[self.position + 1 :], self.tokens[self.position + 2 :], strict=False):
-            if token.kind == NUMBER and _is_sign(behind, ":"):
-                return True
+        if self.peek().kind == NUMBER and _is_sign(self.peek(2), ":"):
+            return True
+        place, begins = self._ahead
+        if place <= self.position:
+            place, begins = self._look_ahead()
+            # What decides is the same for all signs before it.
+            self._ahead = place, begins
+        return begins
+
+    def _look_ahead(self) -> tuple[int, bool]:
+        """Return the place behind the next one that says whether another rule has begun before it, and what it says."""
+        for place in range(self.position + 1, len(self.tokens) - 1):
+            token, behind = self.tokens[place], self.tokens[place + 1]
             if token.kind == SIGN and token.text in RELATIONS:
-                return True
+                return place, True
+            if token.kind == NUMBER and _is_sign(behind, ":"):
+                return place, False
             if token.kind == SIGN and (token.text in (".", "{") or (token.text == "^" and behind.kind == NUMBER)):
-                return False
-        return False
+                return place, False
+        return len(self.tokens), False
 
     def _refuse_two_readings(self, before: _Operand, operand: _Operand, operator: Token) -> None:
         """Refuse what PSL reads otherwise than arithmetic does: it takes as long a coefficient as it can."""
@@ -545,12 +558,12 @@ class RuleParser(Cursor):
         """Read a number, an atom with its coefficient, or an expression in parentheses."""
         start = self.token
         if start.kind in (NAME, STRING):
-            return self._divided(start, 1.0, self._plain_atom(), product=False)
+            return self._divided(start, 1.0, self._plain_atom(), depth, product=False)
         if self.at("("):
             inside = self._parentheses(depth)
             atom = inside.atom()
             if atom is not None:
-                return self._divided(start, 1.0, atom, product=False)
+                return self._divided(start, 1.0, atom, depth, product=False)
             if inside.terms:
                 if self.at("*", "/"):
                     problem = f"'{self.token.text}' stands behind several terms, over which PSL distributes nothing: write it for each of them"
@@ -566,12 +579,12 @@ class RuleParser(Cursor):
             here = self.token
             if times or (not divide and not self._fresh()):
                 if here.kind in (NAME, STRING):
-                    return self._divided(start, coefficient, self._plain_atom(), product=True)
+                    return self._divided(start, coefficient, self._plain_atom(), depth, product=True)
                 if self.at("("):
                     inside = self._parentheses(depth)
                     atom = inside.atom()
                     if atom is not None:
-                        return self._divided(start, coefficient, atom, product=True)
+                        return self._divided(start, coefficient, atom, depth, product=True)
                     if inside.terms or not times:
                         problem = "expected one atom behind a coefficient, over which PSL distributes nothing: write the coefficient for each term"
                         raise self.source.error(ParseError, problem, here)
@@ -585,13 +598,13 @@ class RuleParser(Cursor):
         return self._atom(sums=True)
 
     def _divided(
-        self, start: Token, coefficient: Coefficient, atom: Literal | Comparison, *, product: bool
+        self, start: Token, coefficient: Coefficient, atom: Literal | Comparison, depth: int, *, product: bool
     ) -> _Operand:
         """Read what an atom is divided by."""
         slash = self.token
         divided = self.accept("/")
         if divided:
-            coefficient = self._combine("/", coefficient, self._primary(0), slash)
+            coefficient = self._combine("/", coefficient, self._primary(depth), slash)
             if self.at("*", "/"):
                 problem = (
                     f"PSL takes '{self.token.text}' and what follows as a part of the divisor, against the rules of arithmetic: put parentheses "

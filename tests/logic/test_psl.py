@@ -81,6 +81,10 @@ NORMAL = [
     ("1: A(X)\n(X != Y) & R(X, Y) -> A(Y) .", "1: A(X)\nX != Y & R(X, Y) -> A(Y) ."),
     ("1: A(X)\n|Y| * B(+Y) = 1 .", "1: A(X)\n|Y| * B(+Y) = 1 ."),
     ("1: A(X)\n  - B(X)\n  <= 1\n  - C(X)", "1: A(X) - B(X) + C(X) <= 1"),
+    (
+        "1: A(X) <= 1\n- B(X)\n+ C(X)\n2: A(X)\n1: A(X) <= 0\n-1 * B(X)\n+ C(X) = 1 .",
+        "1: A(X) + B(X) - C(X) <= 1\n2: A(X)\n1: A(X) <= 0\n(-1) * B(X) + C(X) = 1 .",
+    ),
     # Arithmetic rules: atoms go to the left, numbers to the right.
     ("R(X, Y) = R(Y, X) .", "R(X, Y) - R(Y, X) = 0 ."),
     ("0.0 = A(X) - B(X) .", "(-1) * A(X) + B(X) = 0 ."),
@@ -174,6 +178,7 @@ REFUSED: list[tuple[str, type[InputError], str]] = [
     # Weights.
     ("-1: A(X) ^2", MODEL, "1:1: the weight -1 is negative: expected at least 0; to prefer that the rule does not hold, write its negation"),
     ("1: A(X)\n-0.5: B(X)", MODEL, "2:1: the weight -0.5 is negative"),
+    ("1: A(X) <= 1\n-0.5: B(X)", MODEL, "2:1: the weight -0.5 is negative"),
     ("NaN: A(X)", MODEL, "1:1: the weight NaN is not finite: expected a number, or a hard rule, which ends with '.'"),
     ("-inf: A(X)", MODEL, "1:1: the weight -inf is not finite"),
     ("1e999: A(X)", MODEL, "1:1: the weight 1e999 is not finite"),
@@ -294,7 +299,16 @@ def test_what_is_refused_shows_the_place(text: str, kind: type[InputError], mess
 
 def test_limits_are_errors_that_show_the_place() -> None:
     deep = "(" * (DEEPEST + 1) + "A(X)" + ")" * (DEEPEST + 1)
-    for text in (f"1: {deep} -> B(X)", f"{deep} = 1 .", f"A(X, +Y) = 1 . {{Y: {deep}}}"):
+    divided = "A(X) / (" * (DEEPEST + 1)
+    nested = "@Max[1, " * (DEEPEST + 1)
+    for text in (
+        f"1: {deep} -> B(X)",
+        f"{deep} = 1 .",
+        f"A(X, +Y) = 1 . {{Y: {deep}}}",
+        divided,
+        nested,
+        f"1 * {nested}",
+    ):
         with pytest.raises(ParseError, match=f"parentheses nest more than {DEEPEST} deep"):
             parse_psl(text)
     with pytest.raises(ModelError, match="literals: expected at most"):
