@@ -49,7 +49,7 @@ _TOKEN = re.compile(
       | (?P<open_string>["'])
       | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
       | (?P<name>(?:[^\W\d]|\$)[\w$]*)
-      | (?P<sign>@[A-Za-z]*|==|!=|~=|<=>|<=|>=|=>|->|>>|<-|<<|&&|\|\||[-!~&|%^=+*/<>(){}\[\],.:])
+      | (?P<sign>@[A-Za-z]*|=\s*=|!\s*=|~\s*=|<=>|<=|>=|=>|->|>>|<-|<<|&\s*&|\|\||[-!~&|%^=+*/<>(){}\[\],.:])
     """,
     re.VERBOSE,
 )
@@ -109,7 +109,8 @@ def tokenize(source: Source) -> tuple[list[Token], frozenset[int]]:
         if kind == "string":
             tokens.append(Token(STRING, unescape(found[1:-1], source, start + 1), start, offset))
         else:
-            tokens.append(Token(_KINDS[kind], found, start, offset))
+            # PSL takes '& &' for '&&', as where one stands at the end of a line and one at the start of the next.
+            tokens.append(Token(_KINDS[kind], "".join(found.split()), start, offset))
     if fresh:
         first.add(len(tokens))
     tokens.append(Token(END, "", len(text), len(text)))
@@ -363,6 +364,8 @@ class RuleParser(Cursor):
         found, sign, where = self._value(depth)
         while self.at(*AND, *OR) and not self._at_cardinality():
             operator = self.take()
+            if operator.text == "|":
+                self.accept("|")
             more, inside, there = self._value(depth)
             for other, place in ((sign, operator), (inside, there)):
                 if other and (other in AND) != (operator.text in AND):
