@@ -93,6 +93,8 @@ class PredicateInfo:
         Number of query atoms.
     hidden : bool
         True if its atoms are inferred and not reported.
+    valued : bool
+        True if its facts, and the labels of its atoms, have soft truths: their tables have a column `value`.
     """
 
     name: str
@@ -107,6 +109,7 @@ class PredicateInfo:
     rows: int = 0
     atom_count: int = 0
     hidden: bool = False
+    valued: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
+from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.logic import parse_psl
 from sqlrl.logic.mln import parse_mln
+from sqlrl.logic.model import Model
 
 
 def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]]) -> Program:
@@ -25,6 +29,29 @@ def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence
     for name, rows in facts.items():
         catalog.load(name, list(rows), target=name in model.query)
     return bind_program(catalog.engine, catalog.bind(model, training=True), model)
+
+
+def sample_soft_program(
+    text: str,
+    targets: Mapping[str, Sequence[tuple[str, ...]]],
+    facts: Mapping[str, Sequence[tuple[str, ...]]] = MappingProxyType({}),
+) -> SoftProgram:
+    """Return a program in PSL's language, held against the atoms to infer and facts in memory.
+
+    Examples
+    --------
+    >>> sample_soft_program("1: !Knows(A, B)", {"Knows": [("Ann", "Bob")]}).weights().tolist()
+    [1.0]
+    """
+    model = parse_psl(text, query=tuple(targets))
+    declared = Model(dict(model.predicates), query=model.query)
+    catalog = Catalog(connect(":memory:", threads=1))
+    catalog.declare(declared)
+    for name, rows in facts.items():
+        catalog.load(name, list(rows))
+    for name, rows in targets.items():
+        catalog.scope(name, list(rows))
+    return SoftProgram(catalog.engine, catalog.bind(declared, training=False), model)
 
 
 PEOPLE = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"

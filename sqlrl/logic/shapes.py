@@ -92,11 +92,25 @@ class ShapeExists:
         return f"EXIST {','.join(f'v{i}' for i in self.variables)} ({body})"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ShapeOrder:
+    """`left % right` of soft logic, signed: the left constant has the lesser id."""
+
+    positive: bool
+    left: Slot
+    right: Slot
+
+    def __str__(self) -> str:
+        text = f"{self.left} % {self.right}"
+        return text if self.positive else f"!({text})"
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A clause without its constants.
 
-    `variables` has the type of each variable, those of `exists` among them, `parameters` the type of each parameter.
+    `variables` has the type of each variable, those of `exists` among them, `parameters` the type of each parameter. `orders` are of
+    soft rules alone.
     """
 
     variables: tuple[str, ...]
@@ -104,6 +118,7 @@ class Shape:
     literals: tuple[ShapeLiteral, ...]
     equalities: tuple[ShapeEquality, ...] = ()
     exists: tuple[ShapeExists, ...] = ()
+    orders: tuple[ShapeOrder, ...] = ()
 
     def universal(self) -> tuple[int, ...]:
         """The variables that are not quantified by an `exists`: the grounding variables."""
@@ -111,7 +126,7 @@ class Shape:
         return tuple(i for i in range(len(self.variables)) if i not in bound)
 
     def __str__(self) -> str:
-        return " v ".join(map(str, (*self.literals, *self.equalities, *self.exists))) or "FALSE"
+        return " v ".join(map(str, (*self.literals, *self.equalities, *self.exists, *self.orders))) or "FALSE"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,262 @@
+"""Grounding of soft clauses: a shape becomes one query whose rows are its hinges that some truth values make positive.
+
+Under Lukasiewicz's operators the clause `!A v B` is violated by max(0, A - B): a negative literal counts what its atom is, a positive one takes
+it away, and from the sum goes the number of negative literals less one. So a negative literal joins what may be above 0, its facts and
+query atoms, and a positive one is joined where there is something, else it is 0.
+
+Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18 (2017), section 4.2. What it
+leaves open: a tuple of a closed predicate without a fact is 0, and so is one of an open predicate that is neither observed nor in scope. A variable
+that no literal of the body has ranges over the tuples of the one open literal that has it, in scope or observed; where several have it, over its
+domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.engine.nodes import column, integer, named, star_count, subquery, union_all
+from sqlrl.logic.shapes import ShapeLiteral, Slot
+from sqlrl.plan.body import Body
+from sqlrl.plan.grounding import GroundingQuery
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import Source, argument_columns, parameter_source, table
+
+# ---- what has a truth value --------------------------------------------------------------------------
+
+
+def decimal(value: float) -> exp.Expression:
+    """Return a number as a DOUBLE.
+
+    Examples
+    --------
+    >>> decimal(-1.0).sql("duckdb")
+    'CAST(-1.0 AS DOUBLE)'
+    """
+    return exp.cast(exp.Literal.number(repr(value)), exp.DataType.build("DOUBLE"))
+
+
+def value_of(info: PredicateInfo, alias: str | None = None) -> exp.Expression:
+    """Return the truth value of a row of a table of facts."""
+    if info.valued:
+        return column("value", alias)
+    return (
+        exp.Case(ifs=[exp.If(this=column("truth", alias), true=decimal(1.0))], default=decimal(0.0))
+        if info.open
+        else decimal(1.0)
+    )
+
+
+def observed_rows(info: PredicateInfo, *, zeros: bool = False) -> exp.Select:
+    """Select what is known of a predicate: its arguments, `value`, and `atom` 0 if it is open; with `zeros` also what is known to be 0.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> observed_rows(people().predicates["Friends"]).sql("duckdb")
+    'SELECT "a0", "a1", CAST(1.0 AS DOUBLE) AS "value" FROM "db"."main"."friends"'
+    """
+    columns: list[exp.Expression] = [column(name) for name in argument_columns(info)]
+    if info.open:
+        columns.append(named(exp.cast(integer(0), exp.DataType.build("BIGINT")), "atom"))
+    query = exp.select(*columns, named(value_of(info), "value")).from_(table(info.facts))
+    if info.open:
+        query = query.where(column("given"))
+    if info.valued and not zeros:
+        return query.where(exp.GT(this=column("value"), expression=decimal(0.0)))
+    return query.where(column("truth")) if info.open and not zeros else query
+
+
+def atom_rows(info: PredicateInfo) -> exp.Select:
+    """Select the query atoms of an open predicate: its arguments, `atom`, and `value` 0."""
+    assert info.atoms is not None
+    columns = [*map(column, argument_columns(info)), column("atom"), named(decimal(0.0), "value")]
+    return exp.select(*columns).from_(table(info.atoms))
+
+
+@dataclass(frozen=True)
+class ValueSource:
+    """The relation of a literal, and where its rows say what it is.
+
+    `atom` is None where all values are known. `value` is a number where it is the same in all rows: 1 of plain facts, 0 of query atoms.
+    """
+
+    source: Source
+    atom: exp.Expression | None
+    value: exp.Expression | float
+
+
+def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros: bool = False) -> ValueSource:
+    """Return the relation of the tuples of a literal that may be above 0; with `zeros` also of those that are known to be 0.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> found = [value_source(bound, literal, "t") for literal in bound.shape.literals]
+    >>> [each.source.relation.sql("duckdb") for each in found], [each.value for each in found]
+    (['"db"."main"."friends" AS "t"', '"db"."main"."atoms" AS "t"'], [1.0, 0.0])
+    """
+    info, columns = bound.info(literal), bound.columns(literal)
+    if not info.open:
+        if not info.valued:
+            return ValueSource(Source(table(info.facts, alias), alias, columns), None, 1.0)
+        relation = subquery(observed_rows(info, zeros=zeros), alias)
+        return ValueSource(Source(relation, alias, columns), None, column("value", alias))
+    if not info.has_given:
+        assert info.atoms is not None
+        return ValueSource(Source(table(info.atoms, alias), alias, columns), column("atom", alias), 0.0)
+    relation = subquery(union_all([atom_rows(info), observed_rows(info, zeros=zeros)]), alias)
+    return ValueSource(Source(relation, alias, columns), column("atom", alias), column("value", alias))
+
+
+# ---- the query of a shape ----------------------------------------------------------------------------
+
+
+def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
+    """Plan the hinges of a shape, whose literals are plain ones.
+
+    The shape has a table `clause, k0, k1, ...` with a row for each clause, if it has parameters; `examples` has a column `example`: ground
+    only these. There is a row for each hinge that some truth values make positive, with the columns of `GroundingQuery`, where 0 stands for a
+    literal whose value is known, and `constant` (DOUBLE): what is left of the sum without the query atoms.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> plan = hinges(bind(friends_smoke(), people()))
+    >>> plan.signs, plan.has_multiplicity
+    ((1,), True)
+    """
+    shape, body = bound.shape, Body(bound)
+    if bound.parameters is not None:
+        body.join(parameter_source(bound.parameters, shape))
+    told: dict[int, _Told] = {}
+    for i, literal in enumerate(shape.literals):
+        if not literal.positive:
+            each = value_source(bound, literal, body.alias("t"))
+            told[i] = _Told.of(each)
+            body.join(each.source)
+            body.learn_domains(literal)
+    loose = _loose(bound, body)
+    outer: list[ValueSource] = []
+    for i, literal in enumerate(shape.literals):
+        info = bound.info(literal)
+        if not literal.positive or not (info.open or info.valued):
+            continue
+        inner = literal == loose or (info.open and bound.covers(literal))
+        each = value_source(bound, literal, body.alias("o"), zeros=inner)
+        told[i] = _Told.of(each, absent=not inner)
+        if inner:
+            body.join(each.source)
+            body.learn_domains(literal)
+        else:
+            outer.append(each)
+    for slot in bound.variables:
+        body.require(slot)
+    body.restrict(examples, [*bound.variables, *(Slot(True, i) for i in range(len(shape.parameters)))])
+    for each in outer:
+        body.outer_join(each.source)
+    for literal in shape.literals:
+        if literal.positive and not (bound.info(literal).open or bound.info(literal).valued):
+            # What is 1 leaves nothing to violate.
+            body.without_facts(literal)
+    compare(bound, body)
+    return _query(bound, body, told)
+
+
+def compare(bound: BoundShape, body: Body) -> None:
+    """Demand that the equalities and orders of a clause are false."""
+    for equality in bound.shape.equalities:
+        body.equal(equality, holds=False)
+    for order in bound.shape.orders:
+        body.require(order.left)
+        body.require(order.right)
+        kind = exp.GTE if order.positive else exp.LT
+        body.where(kind(this=body.known[order.left].copy(), expression=body.known[order.right].copy()))
+
+
+def _loose(bound: BoundShape, body: Body) -> ShapeLiteral | None:
+    """Return the open positive literal that alone has all variables which nothing joined so far has; None if several have them."""
+    left = {slot for slot in bound.variables if slot not in body.known and slot != bound.hidden}
+    having = [x for x in bound.shape.literals if x.positive and left & set(x.terms)]
+    alone = len(having) == 1 and bound.info(having[0]).open and left <= set(having[0].terms)
+    return having[0] if alone else None
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the rows of a query say of a literal: the atom, or 0 where its value is known, and the value that is known, 0 of query atoms.
+
+    `known` is whether there are rows in which the value is known.
+    """
+
+    atom: exp.Expression | None
+    value: exp.Expression | float
+    known: bool
+
+    @classmethod
+    def of(cls, each: ValueSource, *, absent: bool = False) -> _Told:
+        """Return what the rows of a source say; with `absent` some may be missing."""
+        known = absent or each.atom is None or not isinstance(each.value, float)
+        if not absent:
+            return cls(each.atom, each.value, known)
+        atom = None if each.atom is None else exp.Coalesce(this=each.atom.copy(), expressions=[integer(0)])
+        value = each.value
+        if not isinstance(value, float):
+            value = exp.Coalesce(this=value.copy(), expressions=[decimal(0.0)])
+        return cls(atom, value, known)
+
+    @property
+    def most(self) -> exp.Expression | float:
+        """The greatest value that it may have, beside that which is known."""
+        if self.atom is None:
+            return 0.0
+        if not self.known:
+            return 1.0
+        is_atom = exp.GT(this=self.atom.copy(), expression=integer(0))
+        return exp.Case(ifs=[exp.If(this=is_atom, true=decimal(1.0))], default=decimal(0.0))
+
+
+def _query(bound: BoundShape, body: Body, told: dict[int, _Told]) -> GroundingQuery:
+    """Select the atoms and the constant of each row, and merge rows that may be equal."""
+    literals = bound.shape.literals
+    constant, reach = 1.0 - sum(not x.positive for x in literals), 0.0
+    values, most = list[exp.Expression](), list[exp.Expression]()
+    for i, each in told.items():
+        if isinstance(each.value, float):
+            assert not (literals[i].positive and each.value), "facts that are 1 leave nothing to violate"
+            constant += each.value
+        else:
+            values.append(exp.Neg(this=each.value.copy()) if literals[i].positive else each.value)
+        if not literals[i].positive:
+            if isinstance(each.most, float):
+                reach += each.most
+            else:
+                most.append(each.most)
+    expression = _sum([decimal(constant), *values])
+    if values or most or constant + reach <= 0:
+        body.where(exp.GT(this=_sum([decimal(constant + reach), *values, *most]), expression=decimal(0.0)))
+    opened = [(i, x) for i, x in enumerate(literals) if bound.info(x).open]
+    columns = [named(column("clause", "p"), "clause")] if bound.parameters is not None else []
+    for place, (i, _) in enumerate(opened):
+        atom = told[i].atom
+        assert atom is not None
+        columns.append(named(atom.copy(), f"l{place}"))
+    columns.append(named(expression, "constant"))
+    shown = {slot for i, x in opened if not told[i].known for _, slot in bound.columns(x)}
+    merges = not shown.issuperset(bound.variables)
+    query = body.select([*columns, *([named(star_count(), "multiplicity")] if merges else [])])
+    if merges:
+        query = query.group_by(*(each.this.copy() for each in columns))
+    signs = tuple(1 if x.positive else -1 for _, x in opened)
+    absent = any(told[i].known for i, _ in opened)
+    return GroundingQuery(query, signs, (), bound.parameters is not None, merges, absent, may_repeat=True)
+
+
+def _sum(parts: list[exp.Expression]) -> exp.Expression:
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), [part.copy() for part in parts])

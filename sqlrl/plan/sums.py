@@ -1,0 +1,167 @@
+"""Grounding of arithmetic rules: one query for the bindings of the variables that are not summed, and one a term for what it adds to each.
+
+Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18 (2017), section 4.3. What it
+leaves open: there is a grounding where each atom with an open predicate is observed or in scope; of a summed one, where some is. An atom of a
+closed predicate whose variables the others bind is 0 where it has no fact. A sum that goes through nothing is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
+from sqlrl.logic.psl_literals import Both, Condition, Either
+from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
+from sqlrl.logic.terms import Literal
+from sqlrl.plan.body import Body
+from sqlrl.plan.hinges import decimal, observed_rows, value_source
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import Source, connect, parameter_source, table
+
+Comparison = ShapeEquality | ShapeOrder
+
+
+def bindings(
+    bound: BoundShape,
+    terms: Sequence[ShapeLiteral],
+    comparisons: Sequence[Comparison],
+    summed: frozenset[Slot],
+    examples: TableName | None = None,
+) -> exp.Select:
+    """Plan the bindings of the variables that are not summed, one row for each: `binding` from 0, and a column for each slot by its name.
+
+    `terms` are the atoms of the rule's terms, `comparisons` those of its terms that must hold.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> query = bindings(bound, bound.shape.literals, (), frozenset({Slot(False, 0)}))
+    >>> print(query.sql("duckdb").replace('"', ""))
+    SELECT ROW_NUMBER() OVER (ORDER BY q.v1) - 1 AS binding, q.v1 FROM
+    (SELECT DISTINCT o0.a0 AS v1 FROM db.main.atoms AS o0) AS q
+    """
+    body = Body(bound)
+    if bound.parameters is not None:
+        body.join(parameter_source(bound.parameters, bound.shape))
+    opened = [x for x in terms if bound.info(x).open]
+    closed = [x for x in terms if not bound.info(x).open]
+    for literal in (*opened, *closed):
+        columns = [(name, slot) for name, slot in bound.columns(literal) if slot not in summed]
+        if not bound.info(literal).open and opened and all(slot in body.known for _, slot in columns):
+            continue
+        alias = body.alias("o")
+        relation = value_source(bound, literal, alias, zeros=True).source.relation
+        if len(columns) < len(bound.columns(literal)):
+            names = [column(name, "s") for name, _ in columns] or [named(integer(1), "one")]
+            inner = relation.copy()
+            inner.set("alias", exp.TableAlias(this=exp.to_identifier("s", quoted=True)))
+            relation = subquery(exp.select(*names).distinct().from_(inner), alias)
+        body.join(Source(relation, alias, tuple(columns)))
+        if not summed & set(literal.terms):
+            body.learn_domains(literal)
+    plain = [slot for slot in bound.variables if slot not in summed]
+    for slot in plain:
+        body.require(slot)
+    fixed = [Slot(True, i) for i in range(len(bound.shape.parameters))]
+    body.restrict(examples, [*plain, *fixed])
+    for each in comparisons:
+        body.where(_compared(each, body.known))
+    slots = [*plain, *fixed]
+    shown = [named(body.known[slot].copy(), str(slot)) for slot in slots]
+    query = body.select(shown or [named(integer(1), "one")]).distinct()
+    order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in slots]
+    number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order) if order else None)
+    place = named(exp.Sub(this=number, expression=integer(1)), "binding")
+    return exp.select(place, *(column(str(slot), "q") for slot in slots)).from_(subquery(query, "q"))
+
+
+def addends(
+    bound: BoundShape,
+    literal: ShapeLiteral,
+    known: Sequence[Slot],
+    table_of: TableName,
+    conditions: Sequence[exp.Expression],
+    summed: Sequence[Slot],
+) -> exp.Select:
+    """Plan what the atom of a term is in each binding: `binding`, `atom` (0 where it is known), `value` (0 of query atoms), and a column for
+    each summed slot by its name.
+
+    `known` are the slots that the table of bindings has; `conditions` are those of filters, over the columns of `places`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> query = addends(bound, bound.shape.literals[1], [Slot(False, 1)], table_name("found"), (), ())
+    >>> print(query.sql("duckdb").replace('"', ""))
+    SELECT b.binding, s.atom, CAST(0.0 AS DOUBLE) AS value FROM db.main.found AS b
+    JOIN db.main.atoms AS s ON s.a0 = b.v1
+    """
+    each = value_source(bound, literal, "s", zeros=True)
+    places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
+    on = connect(each.source, places)
+    atom = (
+        column("atom", "s")
+        if each.atom is not None
+        else named(exp.cast(integer(0), exp.DataType.build("BIGINT")), "atom")
+    )
+    value = named(decimal(each.value) if isinstance(each.value, float) else each.value.copy(), "value")
+    query = exp.select(column("binding", "b"), atom, value, *(named(places[slot].copy(), str(slot)) for slot in summed))
+    query = query.from_(table(table_of, "b")).join(each.source.relation, on=conjunction(on) or exp.true())
+    where = conjunction(list(conditions))
+    return query if where is None else query.where(where)
+
+
+def filter_places(bound: BoundShape, literal: ShapeLiteral, known: Sequence[Slot]) -> dict[Slot, exp.Column]:
+    """Return the columns of `addends` that hold the slots of a filter.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> bound = bind(friends_smoke(), people())
+    >>> {str(k): v.sql() for k, v in filter_places(bound, bound.shape.literals[0], [Slot(False, 1)]).items()}
+    {'v1': '"b"."v1"', 'v0': '"s"."a0"'}
+    """
+    places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
+    for name, slot in bound.columns(literal):
+        places.setdefault(slot, column(name, "s"))
+    return places
+
+
+def filter_condition(
+    bound: BoundShape,
+    condition: Condition,
+    parts: Iterator[ShapeLiteral | Comparison],
+    places: dict[Slot, exp.Column],
+) -> exp.Expression:
+    """Return the condition of a filter; `parts` are its literals as the shape has them, in order, and are used up.
+
+    An atom holds if its truth is above 0.
+    """
+    if isinstance(condition, Both | Either):
+        found = [filter_condition(bound, part, parts, places) for part in condition.parts]
+        joined = exp.and_(*found) if isinstance(condition, Both) else exp.or_(*found)
+        return exp.paren(joined)
+    part = next(parts)
+    if not isinstance(part, ShapeLiteral):
+        assert not isinstance(condition, Literal)
+        return _compared(part, places)
+    source = Source(subquery(observed_rows(bound.info(part)), "f"), "f", bound.columns(part))
+    where = conjunction(connect(source, dict(places))) or exp.true()
+    some = exp.Exists(this=exp.select(integer(1)).from_(source.relation).where(where))
+    return some if part.positive else exp.Not(this=some)
+
+
+def _compared(each: Comparison, places: dict[Slot, exp.Column]) -> exp.Expression:
+    """Return the condition that a comparison holds."""
+    left, right = places[each.left].copy(), places[each.right].copy()
+    if isinstance(each, ShapeOrder):
+        return (exp.LT if each.positive else exp.GTE)(this=left, expression=right)
+    return (exp.EQ if each.positive else exp.NEQ)(this=left, expression=right)
