@@ -12,6 +12,7 @@ from sqlrl.evaluate.probabilities import (
 )
 from sqlrl.evaluate.rankings import LeftOut, RankingComparison, RankingScores, score_rankings
 from sqlrl.evaluate.seen import Seen
+from sqlrl.evaluate.soft_truths import SoftScores, score_values
 from sqlrl.evaluate.validation import (
     Fold,
     MeanDeviation,
@@ -35,6 +36,7 @@ __all__ = [
     "RankingScores",
     "Scores",
     "Seen",
+    "SoftScores",
     "auc_roc",
     "average_precision",
     "calibration",
@@ -46,4 +48,5 @@ __all__ = [
     "score_fields",
     "score_probabilities",
     "score_rankings",
+    "score_values",
 ]

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
@@ -180,6 +180,29 @@ def read_labels(
     order = np.argsort(found, kind="stable")
     place = order[np.searchsorted(found[order], ids)]
     return truths[place], known[place]
+
+
+def read_values(engine: QueryEngine, layout: Layout, ids: IntArray) -> FloatArray:
+    """Read the soft truths of the labels of query atoms, NaN where there is none. Only learners and `evaluate` call this.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> read_values(program.engine, program.layout, np.array([1, 3])).tolist()
+    [1.0, 0.0]
+    """
+    found: FloatArray = np.full(len(ids), np.nan)
+    for info in _open(layout):
+        assert info.atoms is not None
+        value = column("value", "a") if info.valued else named(cast(column("truth", "a"), "DOUBLE"), "value")
+        query = exp.select(column("atom", "a"), value).from_(table(info.atoms, "a"))
+        data = engine.fetch(query, step=f"read the labels of {info.name}")
+        atom = _integers(data, "atom")
+        place = np.minimum(np.searchsorted(ids, atom), max(len(ids) - 1, 0))
+        here = ids[place] == atom if len(ids) else np.zeros(len(atom), bool)
+        found[place[here]] = data.column("value").to_numpy(zero_copy_only=False)[here]
+    return found
 
 
 # ---- what is true in a window of examples ------------------------------------------------------------

@@ -1,0 +1,393 @@
+"""Predictions of soft models: the truth values that cost the least, what is proved about them, and the hinges that push an atom."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl import markup
+from sqlrl.database.inference import Destination, Inferred, into_tables
+from sqlrl.database.named_atoms import find_atom
+from sqlrl.database.session import Query, Session, verb
+from sqlrl.errors import GroundingWarning, InputError, warn
+from sqlrl.evaluate import SoftScores, score_values
+from sqlrl.ground.atoms import read_atoms, read_values
+from sqlrl.ground.clauses import atom_texts, example_names
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.hinges import ground_hinges
+from sqlrl.ground.network import NetworkAtoms
+from sqlrl.ground.program import Extent
+from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.ground.unseen import Unseen
+from sqlrl.logic.psl import SoftModel
+from sqlrl.logic.psl_literals import format_number
+from sqlrl.report import Table
+from sqlrl.solve.hinge.inference import map_state
+from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError
+from sqlrl.wording import counted, shortened
+
+SHOWN_RULES = 3
+"""So many rules without groundings are named."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SoftPrediction(Inferred):
+    r"""The truth values of a soft model that cost the least, and what is proved about them.
+
+    Parameters
+    ----------
+    session : Session
+    asked : Query
+        The declarations of the model, and its examples.
+    model : SoftModel
+    layout : Layout
+    network_atoms : NetworkAtoms
+        The n query atoms.
+    network : HingeNetwork
+    result : HingeResult
+    unseen, seconds, built, examples, unknown, run
+        As in `Inferred`.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> db.load("Smokes", [("Anna",)], given=True)
+    >>> model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
+    >>> prediction = db.predict(model)
+    >>> prediction.status.value, round(prediction.objective, 6), prediction.gap < 1e-6
+    ('optimal', 0.909091, True)
+    >>> [round(value, 3) for value in prediction.atoms()["value"].to_pylist()]
+    [0.545, 0.364]
+    """
+
+    model: SoftModel
+    network: HingeNetwork
+    result: HingeResult
+
+    _instead = "prediction.atoms()"
+    _owner = "SoftPrediction"
+
+    @property
+    def status(self) -> HingeStatus:
+        """How well the values are proved."""
+        return self.result.status
+
+    @property
+    def objective(self) -> float:
+        """The weighted sum of the distances of all ground rules, those that no query atom is in among them."""
+        return self.result.objective
+
+    @property
+    def bound(self) -> float:
+        """No truth values that satisfy the hard rules cost less."""
+        return self.result.bound
+
+    @property
+    def gap(self) -> float:
+        """Objective minus bound."""
+        return self.result.gap
+
+    def atoms(self, predicate: str | None = None, *, at_least: float = 0.0) -> pa.Table:
+        """Return the values of one predicate with names.
+
+        Parameters
+        ----------
+        predicate : str, optional
+            Required if the model has several open predicates.
+        at_least : float
+            Leave out lower values.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `example` (name), the arguments (named by their types), `value`; ordered by atom.
+
+        Raises
+        ------
+        InputError
+            The predicate is not open, or atoms have been numbered anew since the prediction.
+        """
+        kept = self.result.y >= at_least
+        return self._named(predicate, self.network_atoms.ids[kept], {"value": pa.array(self.result.y[kept])})
+
+    def table(self, predicate: str | None = None, *, at_least: float = 0.0) -> Table:
+        """Return `atoms` as a table that prints; parameters and errors are the same."""
+        info = self.chosen(predicate)
+        return Table(self.atoms(info.name, at_least=at_least), title=f"{info.name}: predicted")
+
+    def write(self, into: str, *, replace: bool = False) -> None:
+        """Create a table with the values of all query atoms (of several open predicates: a table for each, named `into_predicate`).
+
+        Parameters
+        ----------
+        into : str
+            The name of the table, in the current schema of the connection.
+        replace : bool
+            Whether a table of that name may be replaced.
+
+        Raises
+        ------
+        InputError
+            The table exists and may not be replaced, or the database can only be read.
+        """
+        self._write(into, self.atoms, replace=replace)
+
+    def evaluate(self, *, threshold: float = 0.5) -> SoftScores:
+        """Compare with the labels.
+
+        Parameters
+        ----------
+        threshold : float
+            A label, or a value, of at least as much counts as true.
+
+        Returns
+        -------
+        SoftScores
+            Over atoms that have a label.
+
+        Raises
+        ------
+        InputError
+            No atom has one.
+        """
+        self.check_current()
+        with self.session.verb(), self.session.console.progress("evaluating"):
+            atoms = self.network_atoms
+            label = read_values(self.engine, self.layout, atoms.ids)
+            known = ~np.isnan(label)
+            if not known.any():
+                raise InputError(
+                    "no predicted atom has a label to compare with: load the labels with target=True, or give the truth of the targets"
+                )
+            kind = np.full(len(atoms.ids), -1, np.int64)
+            names = self.open_predicates
+            for i, name in enumerate(names):
+                kind[self.of_predicate(name)] = i
+            ids, index = np.unique(np.concatenate([self.examples, atoms.example[known]]), return_inverse=True)
+            named = example_names(self.engine, self.layout, ids)
+            return score_values(
+                label[known],
+                self.result.y[known],
+                threshold=threshold,
+                predicate=kind[known],
+                names=names,
+                example=index[len(self.examples) :],
+                examples=[named[example] for example in ids.tolist()],
+            )
+
+    def why(self, atom: str, *, example: str | None = None) -> Pushes:
+        r"""Say which hinges push an atom up and down.
+
+        Parameters
+        ----------
+        atom : str
+            A query atom with its constants, as a line of evidence: `Smokes(Anna)`.
+        example : str, optional
+            Its example, where the arguments do not say.
+
+        Returns
+        -------
+        Pushes
+
+        Raises
+        ------
+        InputError
+            There is no such query atom, or atoms have been numbered anew since the prediction.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",)], given=True)
+        >>> model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
+        >>> for push in db.predict(model).why("Smokes(Chris)").table:
+        ...     print(push["side"], push["hinge"], round(push["push"], 3))
+        up Smokes(Bob) - Smokes(Chris) 0.727
+        down Smokes(Chris) -0.727
+        """
+        self.check_current()
+        with self.session.verb(), self.session.console.progress("explaining"):
+            key = find_atom(self.session.catalog, self.layout, atom, self.network_atoms.ids, example)
+            place = int(np.searchsorted(self.network_atoms.ids, key.atom))
+            return self._pushes(place)
+
+    def _pushes(self, place: int) -> Pushes:
+        network, y = self.network, self.result.y
+        mine = np.flatnonzero(network.columns == place)
+        rows = np.searchsorted(network.pointer, mine, side="right") - 1
+        value, distance = network.expressions(y), network.distances(y)
+        ends = [(int(network.pointer[r]), int(network.pointer[r + 1])) for r in rows.tolist()]
+        places = np.unique(np.concatenate([[place], *(network.columns[a:b] for a, b in ends)])).astype(np.int64)
+        with self.session.soft_program(self.model, self.asked) as soft:
+            names = atom_texts(soft.program, network.atoms[places])
+        found = []
+        for j, row, (start, end) in zip(mine.tolist(), rows.tolist(), ends, strict=True):
+            rule = self.model.rules[network.rule[row]]
+            slope = float(network.coefficients[j])
+            e, both = float(value[row]), bool(network.equal[network.rule[row]])
+            steep = (2 * abs(e) if rule.squared else 1.0) * (np.sign(e) if both else float(e > 0))
+            push = None if rule.hard else -(rule.weight or 0.0) * int(network.multiplicity[row]) * steep * slope + 0.0
+            terms = [
+                (float(c), names[int(network.atoms[i])])
+                for c, i in zip(network.coefficients[start:end], network.columns[start:end], strict=True)
+            ]
+            found.append(
+                {
+                    "side": "hard" if push is None else "up" if push > 0 else "down" if push < 0 else "neutral",
+                    "rule": str(rule),
+                    "hinge": expression_text(terms, float(network.constants[row])),
+                    "weight": rule.weight,
+                    "times": int(network.multiplicity[row]),
+                    "distance": float(distance[row]),
+                    "slack": max(-e, 0.0) if not both else 0.0,
+                    "push": push,
+                }
+            )
+        found.sort(key=lambda r: (r["push"] is not None, -abs(r["push"] or 0.0), -float(r["push"] or 0.0), r["hinge"], r["rule"]))
+        text = names[int(network.atoms[place])]
+        return Pushes(text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}"))
+
+    def _title(self) -> str:
+        names = ", ".join(self.open_predicates)
+        return f"Prediction of {names}: truth values of {counted(len(self.network_atoms.ids), 'query atom')}"
+
+    def __repr__(self) -> str:
+        return "\n".join([self._title(), *(f"  {line}" for line in [*str(self.result).splitlines(), *self._notes()])])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(map(markup.paragraph, self._notes()))
+        return markup.paragraph(self._title()) + markup.preformatted(str(self.result)) + notes
+
+
+PUSHES = pa.schema(
+    {
+        "side": pa.string(),
+        "rule": pa.string(),
+        "hinge": pa.string(),
+        "weight": pa.float64(),
+        "times": pa.int64(),
+        "distance": pa.float64(),
+        "slack": pa.float64(),
+        "push": pa.float64(),
+    }
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Pushes:
+    """The hinges that an atom is in, and how each pushes its value.
+
+    Parameters
+    ----------
+    atom : str
+        The atom with its constants.
+    value : float
+        Its predicted truth value.
+    table : Table
+        Columns `side` (*up*, *down*, *neutral* where the hinge is satisfied, *hard*), `rule`, `hinge` (what must not be above 0, in its query
+        atoms), `weight` (NULL if hard), `times` (ground rules with this hinge), `distance`, `slack` (how far it is from being violated), `push` (by
+        how much the cost falls for each unit that the atom rises; NULL if hard). The strongest come first.
+    """
+
+    atom: str
+    value: float
+    table: Table
+
+    def __repr__(self) -> str:
+        return repr(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def expression_text(terms: list[tuple[float, str]], constant: float) -> str:
+    """Return a linear expression as text, the terms with positive coefficients first.
+
+    Examples
+    --------
+    >>> expression_text([(-1.0, "P(A)"), (2.0, "P(B)")], -0.25)
+    '2 * P(B) - P(A) - 0.25'
+    """
+    parts = sorted(terms, key=lambda pair: pair[0] < 0)
+    shown = [(c < 0, name if abs(c) == 1.0 else f"{format_number(abs(c))} * {name}") for c, name in parts]
+    if constant or not shown:
+        shown.append((constant < 0, format_number(round(abs(constant), 12))))
+    text = " ".join(f"{'-' if negative else '+'} {part}" for negative, part in shown)
+    return text[2:] if text.startswith("+") else f"-{text[2:]}"
+
+
+# ---- finding them ------------------------------------------------------------------------------------
+
+
+@verb
+def predict_soft(session: Session, model: SoftModel, asked: Query, destination: Destination, options: HingeOptions) -> SoftPrediction:
+    """Find the truth values that cost the least; `Database.predict` explains it."""
+    asked.check()
+    if destination.keep or destination.into is not None:
+        session.catalog.store.check_writable()
+    start = time.perf_counter()
+    with session.console.progress("predicting"), session.soft_program(model, asked) as soft:
+        if destination.into is not None:
+            session.engine.check_free(into_tables(soft.layout, destination.into).values(), replace=destination.replace)
+        with session.only(asked.examples) as chosen:
+            ids = session.ids(chosen)
+            extent = Extent(soft.program, chosen, asked.limit, len(ids))
+            atoms = read_atoms(extent)
+            network = ground_hinges(soft, extent)
+        _warn_of_idle(session, model, network)
+        grounding = time.perf_counter() - start
+        try:
+            result = map_state(network, soft.weights(), options)
+        except InfeasibleHingesError as error:
+            raise named_conflict(soft, network, error) from None
+        found = SoftPrediction(
+            session=session, asked=asked, model=model, layout=soft.layout,
+            network_atoms=NetworkAtoms(atoms.ids, atoms.example, np.zeros(len(atoms.ids), bool)), network=network, result=result,
+            unseen=Unseen(0, 0), seconds={"grounding": grounding, "solving": time.perf_counter() - start - grounding},
+            built=session.records.atoms(), examples=ids, unknown=soft.program.constants.unknown,
+        )  # fmt: skip
+    if destination.into is not None:
+        found.write(destination.into, replace=destination.replace)
+    return found
+
+
+def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHingesError) -> InfeasibleHingesError:
+    """Return the error with the rules and ground rules in words."""
+    shown = []
+    for row in error.rows.tolist()[:SHOWN_RULES]:
+        here = slice(int(network.pointer[row]), int(network.pointer[row + 1]))
+        names = atom_texts(soft.program, network.atoms[network.columns[here]])
+        terms = [
+            (float(c), names[int(network.atoms[i])])
+            for c, i in zip(network.coefficients[here], network.columns[here], strict=True)
+        ]
+        relation = "=" if network.equal[network.rule[row]] else "<="
+        rule = soft.model.rules[network.rule[row]]
+        shown.append(f"{rule.place + ': ' if rule.place else ''}{rule} says {expression_text(terms, float(network.constants[row]))} {relation} 0")
+    more = f" and {counted(len(error.rows) - SHOWN_RULES, 'more ground rule')}" if len(error.rows) > SHOWN_RULES else ""
+    error.args = (
+        f"hard rules cannot all hold: {'; '.join(shown)}{more}; whatever the truth values, one is violated by {error.excess:.6g} or more: give "
+        "one of the rules a weight, or correct the values that it reads",
+    )
+    return error
+
+
+def _warn_of_idle(session: Session, model: SoftModel, network: HingeNetwork) -> None:
+    """Warn once of rules that have no hinges: nothing in the data makes them matter."""
+    idle = np.setdiff1d(np.arange(len(model.rules)), network.rule)
+    idle = idle[network.base[idle] == 0.0]
+    new = [int(i) for i in idle.tolist() if session.unsaid([("idle", str(model.rules[i]))])]
+    if new:
+        shown = "; ".join(shortened(str(model.rules[i]), 80) for i in new[:SHOWN_RULES])
+        more = f" and {len(new) - SHOWN_RULES:,} more" if len(new) > SHOWN_RULES else ""
+        warn(
+            f"{counted(len(new), 'rule')} {'has' if len(new) == 1 else 'have'} no grounding that could be violated: {shown}{more}: look at the "
+            "names of their constants, and at what of their predicates is loaded",
+            GroundingWarning,
+        )
