@@ -1,0 +1,303 @@
+"""The most probable state of a network of hinges: single atoms in closed form, other components by a first-order method, until the gap is closed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.progress import Stage
+from sqlrl.solve.hinge import admm, primal_dual
+from sqlrl.solve.hinge.bound import EPSILON, dual_bound
+from sqlrl.solve.hinge.iterates import Goal, Iterates, look_at, residuals, slopes, start
+from sqlrl.solve.hinge.linear_programs import Conflict, hard_point, linear_point
+from sqlrl.solve.hinge.problem import AT_MOST, EQUAL, QUADRATIC, SQUARED, Part, Problem, problem_of
+from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError
+from sqlrl.solve.hinge.single_atoms import SingleAtoms, solve_single_atoms
+
+WORK = 20_000_000
+"""Coefficients that are read between two chances to interrupt: about a tenth of a second."""
+
+ENTRIES = 50_000
+"""The most coefficients of a linear program that decides a component, or several small ones together."""
+
+SHARE = 0.9
+"""The search aims at this part of the tolerances, so that the rounding that is taken off the bound does not open the gap again."""
+
+
+def map_state(
+    network: HingeNetwork,
+    weights: npt.ArrayLike,
+    options: HingeOptions | None = None,
+    warm: HingeState | HingeResult | npt.ArrayLike | None = None,
+) -> HingeResult:
+    """Return the state, from [0, 1]^n, of the least weighted sum of distances in which the hard hinges hold.
+
+    Parameters
+    ----------
+    network : HingeNetwork
+    weights : array of float, shape (m,)
+        Of soft rules finite and at least 0; those of hard rules are not read.
+    options : HingeOptions, optional
+    warm : HingeState, HingeResult or array of float, shape (n,), optional
+        Where the search begins: at a former result of the same network, also under other weights, or at truth values.
+
+    Returns
+    -------
+    HingeResult
+
+    Raises
+    ------
+    InfeasibleHingesError
+        If the hard hinges cannot all hold: it names the rules and rows of a conflict.
+    InputError
+        If weights or start do not fit the network.
+
+    Notes
+    -----
+    Inference in hinge-loss Markov random fields: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft
+    Logic", JMLR 18 (2017), section 5. Atoms that share no hinge with others are solved in closed form (`single_atoms`); each other
+    connected component has step sizes, restarts and an end of its own (`primal_dual`, or `admm`). The bound is `bound.dual_bound`.
+
+    Examples
+    --------
+    >>> similar, prior = (0, {0: -1.0}, 0.8), (1, {0: 1.0}, 0.0)
+    >>> symmetric = (2, {0: 1.0, 1: -1.0}, 0.0)
+    >>> result = map_state(hinge_network(3, ["2", "2", "=."], [similar, prior, symmetric]), [1.0, 0.25, 0.0])
+    >>> result.y.round(3).tolist(), round(result.objective, 6), result.status.value, result.untouched
+    ([0.64, 0.64, 0.0], 0.128, 'optimal', 1)
+    """
+    return _Search(problem_of(network, weights), options or HingeOptions(), warm).result()
+
+
+class _Search:
+    # One search: a problem, its options, and the iterates of its components.
+
+    def __init__(
+        self, problem: Problem, options: HingeOptions, warm: HingeState | HingeResult | npt.ArrayLike | None
+    ) -> None:
+        self.begun = time.perf_counter()
+        self.problem, self.options = problem, options
+        self.goal = Goal(SHARE * options.relative, options.violation)
+        self.by_program = np.zeros(problem.joint.components, dtype=np.bool_)
+        self.refuse_single_conflicts()
+        self.alone = self.solve_alone()
+        self.points = self.begin(warm)
+        self.run()
+
+    def refuse_single_conflicts(self) -> None:
+        """Refuse hard hinges that cannot hold by themselves."""
+        for part in (self.problem.alone, self.problem.joint):
+            hinges = part.hinges
+            rows = np.flatnonzero(hinges.kind >= AT_MOST)
+            if not len(rows):
+                continue
+            below = np.add.reduceat(np.minimum(hinges.coefficient, 0.0), hinges.pointer[:-1])[rows]
+            above = np.add.reduceat(np.maximum(hinges.coefficient, 0.0), hinges.pointer[:-1])[rows]
+            constant = hinges.constant[rows]
+            excess = np.where(
+                hinges.kind[rows] == EQUAL, np.maximum(constant + below, -constant - above), constant + below
+            )
+            worst = int(excess.argmax())
+            if excess[worst] > self.options.violation:
+                self.refuse(part, Conflict(rows[[worst]], float(excess[worst])))
+
+    def refuse(self, part: Part, conflict: Conflict) -> None:
+        """Say which hard hinges cannot hold together."""
+        rows = np.sort(part.rows[conflict.rows])
+        raise InfeasibleHingesError(self.problem.named(rows), rows, conflict.excess)
+
+    def solve_alone(self) -> SingleAtoms:
+        """Solve the atoms that are connected with no other one."""
+        part = self.problem.alone
+        found = solve_single_atoms(part.hinges)
+        for c in np.flatnonzero(found.violation > self.options.violation)[:1]:
+            one = part.chosen(np.array([c]))
+            point = hard_point(one.hinges, found.y[[c]], self.options.violation)
+            if isinstance(point, Conflict):
+                self.refuse(part, Conflict(one.rows[point.rows], point.excess))
+        return found
+
+    def begin(self, warm: HingeState | HingeResult | npt.ArrayLike | None) -> Iterates:
+        """Return the iterates at the start."""
+        network, part = self.problem.network, self.problem.joint
+        n = len(network.atoms)
+        state = warm.state if isinstance(warm, HingeResult) else warm
+        if isinstance(state, HingeState):
+            y, penalty = _checked(state.y, n), _checked(state.penalty, n, "penalty", np.inf)
+            duals = _checked(state.duals, len(network.constants), "dual", np.inf)[part.rows] / self.problem.scale
+        else:
+            y = np.zeros(n) if state is None else _checked(np.asarray(state, dtype=np.float64), n)
+            penalty, duals = np.zeros(n), np.zeros(len(part.rows))
+            if state is not None:
+                slopes(part.hinges, y[part.atoms], duals)
+        first = part.atoms[part.hinges.atom_start[:-1]]
+        absolute = SHARE * self.options.absolute
+        points = start(part.hinges, y[part.atoms], duals, np.abs(penalty[first]), absolute)
+        look_at(part.hinges, points, np.arange(part.components), self.goal)
+        return points
+
+    def closed(self) -> bool:
+        """Whether the gap of all components together is closed."""
+        points = self.points
+        if points.done.all():
+            return True
+        rest = float(self.alone.cost.sum()) + self.base / self.problem.scale
+        objective = float(points.objective.sum())
+        gap = objective - float(points.bound.sum())
+        return (
+            math.isfinite(objective) and gap <= self.goal.relative * (objective + rest) + SHARE * self.options.absolute
+        )
+
+    @property
+    def base(self) -> float:
+        """What ground rules without query atoms cost."""
+        return float(self.problem.weights @ np.where(self.problem.network.hard, 0.0, self.problem.network.base))
+
+    def run(self) -> None:
+        """Iterate until the gap is closed or the limit is reached; `patience` is told once."""
+        method: Any = admm if self.options.method == "admm" else primal_dual
+        hinges, points, limit = self.problem.joint.hinges, self.points, self.options.iterations
+        patience = min(self.options.patience, limit)
+        with Stage("most probable state") as stage:
+            if self.closed():
+                return
+            for allowance in _allowances(patience, limit):
+                state = method.prepare(hinges, points)
+                left = np.where(points.done, 0, allowance)
+                cursor = 0
+                while cursor < len(points.done):
+                    before = int(points.used.sum())
+                    cursor = method.advance(hinges, points, state, left, self.goal, cursor, WORK)
+                    stage.advance(int(points.used.sum()) - before, note=self.told())
+                    if self.closed():
+                        return
+                if allowance == patience:
+                    self.consult_programs()
+                    if self.closed():
+                        return
+
+    def told(self) -> str:
+        """Say how far the search is."""
+        points = self.points
+        found = points.objective < np.inf
+        gap = float((points.objective[found] - points.bound[found]).sum()) * self.problem.scale
+        return f"gap {gap:.3g}, {int(points.done.sum()):,} of {len(points.done):,} components"
+
+    def consult_programs(self) -> None:
+        """Let linear programs decide components that iterations did not: whether hard hinges can hold, and the best point of linear ones."""
+        part, points = self.problem.joint, self.points
+        linear = ~part.any_of(SQUARED, QUADRATIC) & (part.entries <= ENTRIES)
+        for chosen in _batches(np.flatnonzero(~points.done & linear), part.entries):
+            piece = part.chosen(chosen)
+            found = linear_point(piece.hinges)
+            if found is not None:
+                points.y[piece.atoms], points.dual[piece.rows] = found
+                self.look_again(piece, chosen)
+                self.by_program[chosen] = points.done[chosen]
+        lost = ~points.done & (points.objective == np.inf) & part.any_of(AT_MOST, EQUAL)
+        for chosen in _batches(np.flatnonzero(lost), part.entries):
+            piece = part.chosen(chosen)
+            point = hard_point(piece.hinges, points.y[piece.atoms], self.options.violation)
+            if isinstance(point, Conflict):
+                self.refuse(part, Conflict(piece.rows[point.rows], point.excess))
+            else:
+                points.y[piece.atoms] = point
+                self.look_again(piece, chosen)
+
+    def look_again(self, piece: Part, chosen: IntArray) -> None:
+        """Evaluate components whose points were replaced."""
+        hinges = self.problem.joint.hinges
+        fresh = start(piece.hinges, self.points.y[piece.atoms], self.points.dual[piece.rows], np.ones(len(chosen)), 0.0)
+        self.points.dual[piece.rows] = fresh.dual
+        look_at(hinges, self.points, chosen, self.goal)
+
+    def result(self) -> HingeResult:
+        """Return what was found, evaluated again without shortcuts."""
+        problem, points, part = self.problem, self.points, self.problem.joint
+        network = problem.network
+        unsolved = np.isinf(points.objective)
+        y, penalty = np.zeros(len(network.atoms)), np.ones(len(network.atoms))
+        duals = np.zeros(len(network.constants))
+        of_atom = np.repeat(np.arange(part.components), np.diff(part.hinges.atom_start))
+        best = np.where(unsolved[of_atom], np.clip(points.y, 0.0, 1.0), points.best_y)
+        y[part.atoms], y[problem.alone.atoms] = best, self.alone.y
+        penalty[part.atoms] = points.penalty[of_atom]
+        duals[part.rows] = points.best_dual * problem.scale
+        primal, dual = residuals(part.hinges, best, points.best_dual) if part.components else (0.0, 0.0)
+        bound, rounding = dual_bound(part.hinges, points.best_dual)
+        alone = math.fsum(self.alone.cost), math.fsum(self.alone.rounding)
+        rounding += alone[1]
+        bound = (bound + alone[0] - alone[1]) * problem.scale + self.base
+        # The costs themselves, products of weights and multiplicities over the scale, are rounded.
+        bound -= 4.0 * EPSILON * len(network.hard) * (abs(bound) + self.base)
+        objective = network.objective(problem.weights, y)
+        violations = self.violations(y)
+        tolerance = self.options.relative * objective + self.options.absolute * problem.scale
+        hold = not unsolved.any()
+        proved = hold and objective - bound <= tolerance + 2.0 * rounding * problem.scale
+        counts = {
+            "closed form": problem.alone.components,
+            self.options.method: int((~self.by_program).sum()),
+            "lp": int(self.by_program.sum()),
+        }
+        return HingeResult(
+            state=HingeState(y, duals, penalty),
+            status=HingeStatus.OPTIMAL if proved else HingeStatus.FEASIBLE if hold else HingeStatus.UNSOLVED,
+            objective=objective,
+            bound=max(bound, self.base * (1.0 - 4.0 * EPSILON * len(network.hard))),
+            tolerance=tolerance,
+            primal_residual=primal,
+            dual_residual=dual,
+            violated=int((violations > self.options.violation).sum()),
+            violation=float(violations.max(initial=0.0)),
+            iterations=int(points.used.max(initial=0)),
+            total=int(points.used.sum()),
+            untouched=problem.untouched,
+            components=counts,
+            unproved=0 if proved else int((~points.done).sum()),
+            seconds=time.perf_counter() - self.begun,
+        )
+
+    def violations(self, y: FloatArray) -> FloatArray:
+        """Return by how much each hard hinge is violated."""
+        network = self.problem.network
+        hard = network.hard[network.rule]
+        found = network.expressions(y)[hard]
+        violations: FloatArray = np.where(network.equal[network.rule][hard], np.abs(found), np.maximum(found, 0.0))
+        return violations
+
+
+def _allowances(patience: int, limit: int) -> Iterator[int]:
+    # Iterations of each round: first those after which linear programs are consulted, then the rest.
+    yield patience
+    if limit > patience:
+        yield limit - patience
+
+
+def _batches(components: IntArray, entries: IntArray) -> Iterator[IntArray]:
+    # Components that fit into one linear program.
+    if len(components):
+        filled = np.cumsum(entries[components])
+        cuts = np.flatnonzero(np.diff((filled - entries[components]) // ENTRIES)) + 1
+        yield from np.split(components, cuts)
+
+
+def _checked(values: FloatArray, size: int, what: str = "truth value", most: float = 1.0) -> FloatArray:
+    if values.shape != (size,):
+        raise InputError(f"a start has {what}s of shape {values.shape}: this network needs {size}")
+    lowest = 0.0 if most == 1.0 else -most
+    wrong: BoolArray = ~((values >= lowest) & (values <= most)) | ~np.isfinite(values)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise InputError(
+            f"a start has the {what} {values[k]} at {k}: it must be finite{' and in [0, 1]' if most == 1.0 else ''}"
+        )
+    return values

@@ -1,0 +1,223 @@
+"""What inference in a soft model is asked for, and what it returns: truth values, a bound that proves them, and a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, get_args
+
+from sqlrl.errors import InfeasibleError, InputError
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.wording import counted
+
+Method = Literal["primal-dual", "admm"]
+
+SHOWN = 8
+"""So many hinges of a conflict are named."""
+
+
+@dataclass(frozen=True)
+class HingeOptions:
+    """How far and by what method the most probable state is sought.
+
+    Parameters
+    ----------
+    relative, absolute : float
+        The search ends when the objective is within `relative` times itself, and `absolute` times the largest cost of a hinge (its weight
+        times its multiplicity), of its lower bound.
+    violation : float
+        The most by which a hard hinge may be violated.
+    iterations : int
+        The most for each connected component; a search that ends here says so in its status.
+    patience : int
+        After so many iterations of a component, linear programs (HiGHS) decide whether its hard hinges can hold, and solve it if it is small
+        and has no squared hinges.
+    method : {"primal-dual", "admm"}
+        Restarted reflected Halpern iteration of the primal-dual hybrid gradient method, or consensus ADMM: see `solve.hinge.primal_dual` and
+        `solve.hinge.admm`. The first needs fewer and cheaper iterations wherever it was measured.
+
+    Examples
+    --------
+    >>> HingeOptions(relative=-1.0)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: relative is -1.0: it must be a finite number of at least 0
+    """
+
+    relative: float = 1e-6
+    absolute: float = 1e-6
+    violation: float = 1e-6
+    iterations: int = 200_000
+    patience: int = 2_000
+    method: Method = "primal-dual"
+
+    def __post_init__(self) -> None:
+        for name in ("relative", "absolute", "violation"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"{name} is {value}: it must be a finite number of at least 0")
+        for name in ("iterations", "patience"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}: it must be at least 1")
+        if self.method not in get_args(Method):
+            raise InputError(f"method is {self.method!r}: it must be one of {', '.join(get_args(Method))}")
+
+
+class HingeStatus(Enum):
+    """How good a state is proved to be.
+
+    OPTIMAL: the objective is within the tolerances of its lower bound, and hard hinges hold within theirs.
+    FEASIBLE: hard hinges hold, but the limit of iterations was reached before the gap was closed.
+    UNSOLVED: the limit was reached without a state at which hard hinges hold, and without a proof that there is none.
+    """
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    UNSOLVED = "unsolved"
+
+
+class InfeasibleHingesError(InfeasibleError):
+    """Hard hinges cannot all hold.
+
+    Parameters
+    ----------
+    rules, rows : array of int64
+        Those of the network that are in conflict, ascending.
+    excess : float
+        In every state one of them is violated by this or more.
+
+    Examples
+    --------
+    >>> print(InfeasibleHingesError(np.array([0, 2]), np.array([4, 7]), 0.25))
+    hard rules 0 and 2 cannot all hold: in every state one of 2 ground rules (rows 4 and 7 of the network) is violated by 0.25 or more; give one of the rules a weight, or correct the truth values it reads
+    """
+
+    def __init__(self, rules: IntArray, rows: IntArray, excess: float) -> None:
+        self.rules, self.rows, self.excess = rules, rows, excess
+        one = len(rules) == 1
+        grounds = counted(len(rows), "ground rule")
+        super().__init__(
+            f"hard {'rule' if one else 'rules'} {_listed(rules)} cannot {'' if one else 'all '}hold: in every state "
+            f"{'' if len(rows) == 1 else 'one of '}{grounds} ({'row' if len(rows) == 1 else 'rows'} {_listed(rows)} of the network) is "
+            f"violated by {excess:.6g} or more; give one of the rules a weight, or correct the truth values it reads"
+        )
+
+
+def _listed(numbers: IntArray) -> str:
+    if len(numbers) > SHOWN:
+        return f"{', '.join(map(str, numbers[:SHOWN]))} and {len(numbers) - SHOWN:,} more"
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+@dataclass(frozen=True, eq=False)
+class HingeState:
+    """From where a search can go on, also under other weights.
+
+    Parameters
+    ----------
+    y : float array, shape (n,)
+        Truth values, between 0 and 1.
+    duals : float array, shape (h,)
+        The dual of each hinge: a slope of its cost; 0 of hinges of atoms that no other atom is connected with.
+    penalty : float array, shape (n,)
+        The penalty (or primal weight) that was last used for the component of each atom.
+    """
+
+    y: FloatArray
+    duals: FloatArray
+    penalty: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HingeResult:
+    """The most probable state of a soft model, and what is proved about it.
+
+    Parameters
+    ----------
+    state : HingeState
+        Truth values and duals.
+    status : HingeStatus
+    objective : float
+        The weighted sum of the distances of all hinges that are not hard, `base` included, at `y`.
+    bound : float
+        No state that satisfies the hard hinges has a lower objective: it is computed from the duals, with the rounding taken off.
+    tolerance : float
+        The gap that was to be reached.
+    primal_residual : float
+        By how much a dual and the slope of its hinge's cost disagree at most: ``|s - prox(s + e)|``, in units of the largest cost.
+    dual_residual : float
+        By how much a truth value would move at most along its gradient: ``|y - clip(y - A's)|``, in units of the largest cost.
+    violated : int
+        How many hard hinges are violated by more than `HingeOptions.violation`.
+    violation : float
+        By how much the one that is violated most is.
+    iterations, total : int
+        Of the component that took most, and of all together.
+    untouched : int
+        Atoms that no hinge of positive weight and no hard one touches: they are 0.
+    components : mapping of str to int
+        How many connected components each method solved: "closed form", "primal-dual" or "admm", "lp".
+    unproved : int
+        Components whose own gap was not closed.
+    seconds : float
+
+    Notes
+    -----
+    A state may violate hard hinges by a millionth, so that its objective can be less than the bound by as little.
+    """
+
+    state: HingeState
+    status: HingeStatus
+    objective: float
+    bound: float
+    tolerance: float
+    primal_residual: float
+    dual_residual: float
+    violated: int
+    violation: float
+    iterations: int
+    total: int
+    untouched: int
+    components: Mapping[str, int]
+    unproved: int
+    seconds: float
+
+    @property
+    def y(self) -> FloatArray:
+        """The truth value of each atom, shape (n,)."""
+        return self.state.y
+
+    @property
+    def gap(self) -> float:
+        """Objective minus bound, at least 0."""
+        return max(self.objective - self.bound, 0.0)
+
+    def __repr__(self) -> str:
+        """Size and state of proof in one line."""
+        return (
+            f"HingeResult({counted(len(self.y), 'atom')}, {self.status.value}, objective {self.objective:.10g}, gap {self.gap:.3g}, "
+            f"{counted(self.iterations, 'iteration')})"
+        )
+
+    def __str__(self) -> str:
+        """The report as a few aligned lines."""
+        solved = ", ".join(f"{counted(n, 'component')} by {method}" for method, n in self.components.items() if n)
+        lines = [
+            ("status", self.status.value),
+            ("objective", f"{self.objective:.10g}"),
+            ("bound", f"{self.bound:.10g} (gap {self.gap:.3g}, asked {self.tolerance:.3g})"),
+            ("residuals", f"primal {self.primal_residual:.3g}, dual {self.dual_residual:.3g}"),
+            ("hard", f"{self.violated:,} violated, the worst by {self.violation:.3g}"),
+            ("iterations", f"{self.iterations:,} ({self.total:,} in all components)"),
+            ("method", solved or "nothing to solve"),
+            ("seconds", f"{self.seconds:.3f}"),
+        ]
+        if self.unproved:
+            lines.insert(
+                1, ("", f"the gap of {counted(self.unproved, 'component')} is not closed: allow more iterations")
+            )
+        if self.untouched:
+            lines.append(("untouched", f"{counted(self.untouched, 'atom')} in no hinge that counts, left at 0"))
+        return "\n".join(f"{name:<12}{value}" for name, value in lines)
