@@ -80,7 +80,7 @@ def friendship(people: int, places: int) -> Friendship:
     normal = np.stack([np.cos(angle) * radius, np.sin(angle) * radius], axis=1).ravel()[:pairs]
     together = place[first] == place[second]
     mean = np.where(together, np.float64(0.8), np.float64(0.2))
-    similar: FloatArray = np.round(np.clip(mean + 0.316 * normal, 0.0, 1.0).astype(np.float64), 4)
+    similar: FloatArray = np.asarray(np.round(np.clip(mean + 0.316 * normal, 0.0, 1.0), 4), dtype=np.float64)
     friends = uniform[:, [0, 3]].ravel()[:pairs] < np.where(together, 0.85, 0.15)
     return Friendship(place, first, second, similar, friends)
 
