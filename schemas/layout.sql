@@ -1,4 +1,4 @@
--- Layout 3: what the catalog, the models and the runs keep in the database.
+-- Layout 5: what the catalog, the models and the runs keep in the database.
 --
 -- Names are unqualified: the script runs inside the schema that holds them (`sqlrl`). Tables have no primary keys because
 -- DuckDB refuses to delete and insert one key in one transaction. One dictionary for each type, one table for each
@@ -98,7 +98,8 @@ CREATE TABLE "source" (
     "source" VARCHAR NOT NULL,
     "fingerprint" VARCHAR NOT NULL,
     "options" VARCHAR NOT NULL,
-    "rows" BIGINT NOT NULL
+    "rows" BIGINT NOT NULL,
+    "value" VARCHAR
 );
 COMMENT ON TABLE "source" IS 'What was loaded, one row for each predicate and role; "part" has what was appended to it and removed from it since.';
 COMMENT ON COLUMN "source"."predicate" IS 'Name of the predicate.';
@@ -112,6 +113,7 @@ COMMENT ON COLUMN "source"."source" IS 'File, table or query; the rules of a def
 COMMENT ON COLUMN "source"."fingerprint" IS 'Fingerprint of the source.';
 COMMENT ON COLUMN "source"."options" IS 'Options of the load as JSON.';
 COMMENT ON COLUMN "source"."rows" IS 'Number of rows, with those that were appended and without those that were removed.';
+COMMENT ON COLUMN "source"."value" IS 'Column of the source that holds the soft truth of its rows, from 0 to 1; NULL if they are true or false.';
 
 CREATE TABLE "part" (
     "predicate" VARCHAR NOT NULL,

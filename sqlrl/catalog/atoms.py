@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
+from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.wording import shortened
@@ -52,13 +52,30 @@ class Opening:
         return not self.target or LoadOptions.from_json(self.sources[role].options).given
 
     @property
+    def valued(self) -> bool:
+        """True if some source has values."""
+        return any(source.value is not None for source in self.sources.values())
+
+    @property
+    def known(self) -> list[str]:
+        """The columns of its table of facts."""
+        return [*self.keys, "truth", "given", "prior", *(["value"] if self.valued else [])]
+
+    @property
     def keys(self) -> list[str]:
         """The columns that identify an atom beside the example that an argument gives."""
         return key_columns(len(self.record.arguments), self.record.example == "column")
 
 
+def known_value(source: SourceRecord, table: str | None = None) -> exp.Expr:
+    """Return the value of a row of a source: 1 for what is true and 0 for what is false where it has no values."""
+    if source.value is not None:
+        return column("value", table)
+    return exp.cast(column("truth", table) if source.signed else exp.convert(1), "double")
+
+
 def known_rows(store: Store, opening: Opening) -> exp.Query:
-    """Return the query of what is known of a predicate's atoms: keys, `truth`, `given`, `prior`; one row for each source."""
+    """Return the query of what is known of a predicate's atoms: keys, `truth`, `given`, `prior`, `value` if there are values; one row for each source."""
     parts: list[exp.Query] = []
     for role, source in sorted(opening.sources.items()):
         truth: exp.Expr = column("truth") if source.signed else exp.true()
@@ -73,6 +90,7 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
             named(truth, "truth"),
             named(given, "given"),
             named(prior, "prior"),
+            *([named(known_value(source), "value")] if opening.valued else []),
         ]
         parts.append(exp.select(*outputs).from_(store.table(source.storage)))
     if not parts:
@@ -99,7 +117,9 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
         named(exp.LogicalOr(this=column("truth")), "truth"),
         named(exp.LogicalOr(this=column("given")), "given"),
         named(exp.Max(this=column("prior")), "prior"),
+        *([named(exp.Max(this=column("value")), "value")] if opening.valued else []),
         named(exp.Count(this=exp.Distinct(expressions=[column("truth")])), "truths"),
+        *([named(_two_values(), "two")] if opening.valued else []),
     ).from_(rows.subquery("rows"))
     # Without keys the facts are one group, which has a row even if there are none.
     some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(0))
@@ -107,29 +127,42 @@ def merge_known(store: Store, opening: Opening, table: str) -> None:
     store.create(table, group, f"gather the facts of {opening.record.predicate}")
     soft_and_hard = exp.and_(column("given"), exp.Not(this=exp.Is(this=column("prior"), expression=exp.null())))
     faulty = exp.or_(exp.GT(this=column("truths"), expression=exp.convert(1)), soft_and_hard)
+    faulty = exp.or_(faulty, column("two")) if opening.valued else faulty
     query = exp.select("*").from_(store.table(table)).where(faulty)
     query = query.order_by(*map(column, keys)) if keys else query
     found = store.rows(query.limit(_SHOWN), "look for contradictions")
     if found:
         names = "; ".join(atom_name(store, opening.record, row) for row in found)
+        what = "two values, or observed and a label" if opening.valued else "true and false, or hard and soft evidence"
         raise CatalogError(
-            f"{opening.record.predicate}: its facts contradict each other (true and false, or hard and soft evidence) about {names}: "
+            f"{opening.record.predicate}: its facts contradict each other ({what}) about {names}: "
             "load one of the sources again without them."
         )
-    store.create(
-        table, exp.select(*map(column, [*keys, "truth", "given", "prior"])).from_(store.table(table)), "drop a column"
-    )
+    store.create(table, exp.select(*map(column, opening.known)).from_(store.table(table)), "drop a column")
+
+
+def _two_values() -> exp.Expr:
+    """Return whether the rows of an atom have two values, or some are evidence and some labels."""
+    differ = exp.LT(this=exp.Min(this=column("value")), expression=exp.Max(this=column("value")))
+    both = exp.LogicalAnd(this=column("given")).neq(exp.LogicalOr(this=column("given")))
+    return exp.or_(differ, both)
+
+
+def names_of(store: Store, record: PredicateRecord, row: Mapping[str, object]) -> dict[str, str]:
+    """Return the names of the constants of a row by its columns a0, a1, ..., and that of the example if it has one."""
+    types, names = store.types(), dict[str, str]()
+    tables = {f"a{i}": (types[kind].dictionary, "id") for i, kind in enumerate(record.known_types())}
+    for key, (table, ident) in {**({"example": ("example", "example")} if "example" in row else {}), **tables}.items():
+        query = exp.select(column("name")).from_(store.table(table))
+        found = store.rows(query.where(column(ident).eq(exp.convert(row[key]))), "look up a name")
+        names[key] = str(found[0]["name"])
+    return names
 
 
 def atom_name(store: Store, record: PredicateRecord, row: Mapping[str, object]) -> str:
     """Return an atom with the names of its constants."""
-    types = store.types()
-    names = []
-    for i, type_name in enumerate(record.known_types()):
-        query = exp.select(column("name")).from_(store.table(types[type_name].dictionary))
-        found = store.rows(query.where(column("id").eq(exp.convert(row[f"a{i}"]))), "look up a name")
-        names.append(str(found[0]["name"]))
-    return f"{record.predicate}({', '.join(names)})"
+    arguments = {key: row[key] for key in argument_columns(len(record.arguments))}
+    return f"{record.predicate}({', '.join(names_of(store, record, arguments).values())})"
 
 
 def check_independent(opening: Opening, source: ExampleSource) -> None:
@@ -270,6 +303,11 @@ def atom_rows(
         named(label, "truth"),
         named(column("prior", "k"), "prior"),
     ]
+    if opening.valued:
+        value: exp.Expr = column("value", "k")
+        # An atom without a row is as false as its label says.
+        zero = exp.cast(exp.convert(0), "double")
+        outputs.append(named(exp.Coalesce(this=value, expressions=[zero]) if opening.labelled else value, "value"))
     joined = exp.select(*outputs).from_(scope)
     joined = joined.join(store.table(facts, "k"), on=equal_columns(opening.keys, "k", "s"), join_type="left")
     return joined.order_by(column("atom")), [output.alias_or_name for output in outputs]

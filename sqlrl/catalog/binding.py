@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -36,11 +36,13 @@ from sqlrl.catalog.growth import grow
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.sizes import ATOM_LIMIT, atom_counts, check_atoms
+from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, values_between
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
+from sqlrl.logic.saving import SOFT
 
 
 def bind(
@@ -53,10 +55,16 @@ def bind(
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
     choices.check(model)
+    soft = model.semantics == SOFT
     with store.binding():
+        between = values_between(store)
+        if not soft:
+            refuse_values(between, model.predicates)
         declare(store, model)
         openings = find_openings(store, model, choices)
         used, named = used_predicates(model), model.query | choices.opened
+        if soft:
+            refuse_soft_evidence(store, used | named)
         chosen = {
             name: replace(opening, unlabelled=not training)
             for name, opening in openings.items()
@@ -70,10 +78,12 @@ def bind(
             check_declared(store, model, constants)
         if model.strict:
             check_constants(store, model)
-        built = _build(store, chosen, openings, model, constants, choices, limit)
+        # A Markov logic network reads true facts, and none of a predicate that has other values and that it does not declare.
+        values = Values(store.valued() if soft else set(), set() if soft else set(between))
+        built = _build(store, chosen, openings, model, constants, choices, values, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = replace(layout(store, chosen, openings, set(choices.hidden)), atom_limit=limit)
+        found = replace(layout(store, chosen, openings, set(choices.hidden), values.apart), atom_limit=limit)
         # They may have been made under a greater limit.
         check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)
@@ -81,6 +91,17 @@ def bind(
         warn_outside(store, chosen)
         warn_unlabelled(store, chosen)
     return found
+
+
+@dataclass(frozen=True)
+class Values:
+    """Predicates by how a model reads their soft truths.
+
+    Of closed ones in `kept` it reads all facts with their values, of others those that are true; closed ones in `apart` it does not see.
+    """
+
+    kept: Collection[str] = ()
+    apart: Collection[str] = ()
 
 
 def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Opening]:
@@ -98,8 +119,9 @@ def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Ope
         if not target and "soft" not in roles:
             continue
         if model.predicates[name].closed:
+            star = "" if model.semantics == SOFT else f" (*{name})"
             raise CatalogError(
-                f"{name} is declared closed (*{name}), but it is to be predicted: drop the star, or load it without target, given, "
+                f"{name} is declared closed{star}, but it is to be predicted: {'drop the star' if star else 'declare it open'}, or load it without target, given, "
                 "soft evidence, scope and query."
             )
         openings[name] = Opening(records[name], roles, target, records[name].scope)
@@ -128,6 +150,7 @@ def _build(
     model: Model,
     constants: NamedConstants,
     choices: Choices,
+    values: Values,
     limit: int,
 ) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
@@ -145,6 +168,8 @@ def _build(
             **({"named": key} if (key := constants.key()) else {}),
             **({"empty": {n: model.predicates[n].types for n in choices.empty}} if choices.empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
+            # Which tables of closed facts are other ones for a soft model.
+            **({"values": kept} if (kept := sorted(set(values.kept) - set(openings))) else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
@@ -156,7 +181,7 @@ def _build(
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings), set(choices.empty))
+    closed = _close(store, set(openings), set(choices.empty), values)
     local = local_types(source, closed.values(), store.types())
     if grow(store, scoped, closed, source, local, built):
         records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
@@ -229,8 +254,8 @@ def _encoded_scope(store: Store, opening: Opening) -> Opening:
     return replace(opening, scope=encoded)
 
 
-def _close(store: Store, opened: set[str], empty: Collection[str]) -> dict[str, PredicateRecord]:
-    """Give each closed predicate a table of its true facts, and return those predicates; one of `empty` has none."""
+def _close(store: Store, opened: set[str], empty: Collection[str], values: Values) -> dict[str, PredicateRecord]:
+    """Give each closed predicate a table of its true facts, or of all with their values, and return those predicates; one of `empty` has none."""
     closed: dict[str, PredicateRecord] = {}
     sources = store.sources()
     storages = {s.storage for s in sources.values()}
@@ -243,9 +268,15 @@ def _close(store: Store, opened: set[str], empty: Collection[str]) -> dict[str, 
         if name in opened or source is None or source.staged or any(n == name and r != "fact" for n, r in sources):
             continue
         old = record.facts if record.facts is not None and record.facts not in storages else None
-        if source.signed:
+        if name in values.apart:
+            if old is not None:
+                store.drop(old)
+                store.save_predicate(replace(record, facts=None))
+            continue
+        if source.signed and name not in values.kept:
             facts = old or store.free_name("fact", name)
-            keys = key_columns(len(record.arguments), source.example) or ["truth"]
+            keys = key_columns(len(record.arguments), source.example)
+            keys = [*keys, "value"] if source.value is not None else keys or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))
             rows = store.create(facts, true, f"keep the true facts of {name}")
         else:
@@ -277,22 +308,29 @@ def _emptied(store: Store, record: PredicateRecord, *, keep: bool) -> dict[str, 
 
 
 def layout(
-    store: Store, chosen: Mapping[str, Opening], openings: Mapping[str, Opening], hidden: Collection[str] = ()
+    store: Store,
+    chosen: Mapping[str, Opening],
+    openings: Mapping[str, Opening],
+    hidden: Collection[str] = (),
+    apart: Collection[str] = (),
 ) -> Layout:
-    """Return the layout of the database as it was built; the atoms of `hidden` predicates are not reported."""
+    """Return the layout of the database as it was built; the atoms of `hidden` predicates are not reported, and closed ones of `apart` are not there."""
     source = example_source(store)
     beyond = named_alone(store)
     types = {name: _type_info(store, record, *beyond.get(name, (0, 0))) for name, record in bound_types(store).items()}
     records = {
         name: record
         for name, record in store.predicates().items()
-        if record.facts is not None and (name in chosen or name not in openings) and (name in chosen or not record.open)
+        if record.facts is not None and (name in chosen or not (name in openings or name in apart or record.open))
     }
     atoms = {name: record.atoms for name, record in records.items() if record.atoms is not None and name in chosen}
     count, *counts = _counts(store, ["example", *atoms.values()])
     atom_counts = dict(zip(atoms, counts, strict=True))
+    valued = store.valued()
     predicates = {
-        name: replace(_predicate_info(store, r, chosen, atom_counts.get(name, 0)), hidden=name in hidden)
+        name: replace(
+            _predicate_info(store, r, chosen, atom_counts.get(name, 0)), hidden=name in hidden, valued=name in valued
+        )
         for name, r in records.items()
     }
     example_type = source.type if source.kind == "type" else None

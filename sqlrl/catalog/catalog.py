@@ -18,10 +18,12 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
 from sqlrl.catalog.sizes import ATOM_LIMIT
+from sqlrl.catalog.soft_models import declarations, typed
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError, ConflictError
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
 
 _filters = itertools.count(1)
@@ -160,7 +162,7 @@ class Catalog:
 
     def bind(
         self,
-        model: Model,
+        model: Model | SoftModel,
         *,
         training: bool,
         choices: Choices = NONE,
@@ -169,6 +171,9 @@ class Catalog:
 
         With `training` the model is to be learned from these data: a target of which nothing was loaded is false everywhere. Constants
         that its rules name and the data lack are further ones of their types, unless the model is strict.
+
+        A soft model reads the values of facts, and a fact without one as 1; it has the types of the data (`typed`). A Markov logic
+        network reads a value of 1 as true and of 0 as false, and is refused with predicates that have others.
 
         `choices` say which predicates may lack data (those that are dropped are absent from the layout then), and which are open
         beside those of the model and the data. A source that changed after
@@ -179,7 +184,8 @@ class Catalog:
         def bind() -> Layout:
             with self.store.binding():
                 changes.check_sources(self.store)
-                return binding.bind(self.store, model, training=training, choices=choices, limit=self.atom_limit)
+                held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
+                return binding.bind(self.store, held, training=training, choices=choices, limit=self.atom_limit)
 
         for pause in _PAUSES:
             try:
@@ -189,6 +195,22 @@ class Catalog:
                 logger.info("binding again after %.2f seconds: %s", pause, error)
                 time.sleep(pause)
         return bind()
+
+    def typed(self, model: SoftModel) -> SoftModel:
+        """Return a soft model with the types that its predicates have in the data, as `bind` takes it.
+
+        Where the data say none, an argument has the type of one with which a variable of a rule connects it.
+
+        Examples
+        --------
+        >>> from sqlrl import parse_psl
+        >>> catalog = Catalog(connect(":memory:"))
+        >>> catalog.load("Lived", [("Anna", "Rome", 0.7)], types=["person", "place"], value=2)
+        >>> model = parse_psl("1: Lived(P, L) & Lived(Q, L) & P != Q -> Knows(P, Q) ^2")
+        >>> print(catalog.typed(model).predicates["Knows"])
+        Knows(person, person)
+        """
+        return typed(self.store, model)
 
     def example_filter(self, chosen: Any) -> str:
         """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.
@@ -222,6 +244,14 @@ class Catalog:
     def predicates(self) -> dict[str, PredicateRecord]:
         """Return what is recorded of each predicate."""
         return self.store.predicates()
+
+    def values(self) -> dict[str, str]:
+        """Return the columns of sources that hold soft truths, by predicate, those of several roles with a comma."""
+        found: dict[str, list[str]] = {}
+        for (name, _), source in self.store.sources().items():
+            if source.value is not None:
+                found.setdefault(name, []).append(source.value)
+        return {name: ", ".join(dict.fromkeys(columns)) for name, columns in found.items()}
 
     def types(self) -> dict[str, TypeRecord]:
         """Return what is recorded of each type."""

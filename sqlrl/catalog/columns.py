@@ -44,6 +44,14 @@ class Mapped:
     example_column: str | None = None
     truth: str | None = None
     probability: str | None = None
+    value: str | None = None
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """The columns of rows beside the example and the arguments, as `raw_query` yields them."""
+        if self.probability is not None:
+            return ("truth", "prior")
+        return ("truth", "value") if self.value is not None else ("truth",) if self.truth is not None else ()
 
 
 def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
@@ -57,13 +65,14 @@ def map_columns(predicate: str, source: Source, options: LoadOptions, types: Seq
         return _nothing(where, options, types)
     truth = _find(where, source, options.truth) if options.truth is not None else None
     probability = _find(where, source, options.probability) if options.probability is not None else None
-    values = [name for name in (truth, probability) if name is not None]
+    value = _find(where, source, options.value) if options.value is not None else None
+    values = [name for name in (truth, probability, value) if name is not None]
     if options.columns is not None:
         mapped = _chosen(where, source, options, types)
     else:
         free = [c for c in source.columns if c not in values]
         mapped = _by_position(where, free, options, types)
-    mapped = replace(mapped, truth=truth, probability=probability)
+    mapped = replace(mapped, truth=truth, probability=probability, value=value)
     used = [*mapped.arguments, *([mapped.example_column] if mapped.example_column else []), *values]
     if len(set(used)) < len(used):
         raise LoadError(f"{where}: a column is used twice in {used}.")
@@ -89,14 +98,14 @@ def _nothing(where: str, options: LoadOptions, types: Sequence[str | None] | Non
 
 
 def _check_kinds(where: str, source: Source, mapped: Mapped) -> None:
-    """Refuse truths that are no booleans and probabilities that are no numbers; text may hold either."""
+    """Refuse truths that are no booleans, and probabilities and values that are no numbers; text may hold any of them."""
     if mapped.truth is not None and source.columns[mapped.truth] not in ("BOOLEAN", "VARCHAR"):
         raise LoadError(
             f"{where}: the truth column {mapped.truth!r} has type {source.columns[mapped.truth]}, expected BOOLEAN."
         )
-    if mapped.probability is not None and not source.columns[mapped.probability].startswith(_NUMBERS):
-        kind = source.columns[mapped.probability]
-        raise LoadError(f"{where}: the probability column {mapped.probability!r} has type {kind}, expected a number.")
+    for what, name in (("probability", mapped.probability), ("value", mapped.value)):
+        if name is not None and not source.columns[name].startswith(_NUMBERS):
+            raise LoadError(f"{where}: the {what} column {name!r} has type {source.columns[name]}, expected a number.")
 
 
 def _find(where: str, source: Source, wanted: str | int) -> str:
@@ -207,10 +216,11 @@ def _example_argument(
 
 
 def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
-    """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth` and `prior` (as far as there are any).
+    """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth`, `prior` and `value` (as far as there are any).
 
     Rows of which none of these is wanted have the column `present`, so that there are as many. A probability p becomes
-    `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
+    `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1. A `value` is a number as it stands there, NaN for what is none; its `truth` is
+    whether it is at least 0.5.
     """
     parts: list[exp.Expr] = []
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
@@ -222,6 +232,9 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
         parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:
         parts += _evidence(exp.TryCast(this=column(mapped.probability), to=exp.DataType.build("double")))
+    if mapped.value is not None:
+        value = _value(source, mapped.value)
+        parts += [named(value >= exp.convert(0.5), "truth"), named(value.copy(), "value")]
     return exp.select(*(parts or [named(exp.true(), "present")])).from_(source.table)
 
 
@@ -234,6 +247,19 @@ def _renamed(text: exp.Expr, constants: Mapping[str, str]) -> exp.Expr:
     for old, new in constants.items():
         case = case.when(exp.convert(old), exp.convert(new), copy=False)
     return case.else_(text.copy(), copy=False)
+
+
+def _value(source: Source, name: str) -> exp.Expr:
+    """Return a column as soft truths: NULL where there is none, NaN for a text that is no number."""
+    number = exp.TryCast(this=column(name), to=exp.DataType.build("double"))
+    # There is one zero.
+    zero = exp.Case().when(number.eq(exp.convert(0)), exp.cast(exp.convert(0), "double"))
+    if source.columns[name] == "VARCHAR":
+        there = exp.Not(this=exp.Is(this=column(name), expression=exp.null()))
+        none = exp.cast(exp.convert("nan"), "double")
+        return zero.when(there, exp.Coalesce(this=number.copy(), expressions=[none]))
+    # As in arguments, NaN marks a number that is missing.
+    return zero.when(exp.Not(this=exp.IsNan(this=number.copy())), number.copy())
 
 
 def _evidence(p: exp.Expr) -> list[exp.Expr]:

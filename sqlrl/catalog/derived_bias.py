@@ -30,6 +30,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import ExampleSource, example_source
+from sqlrl.catalog.soft_truths import refuse_values, values_between
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, argument_columns
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, InputError
@@ -153,7 +154,7 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
 
     Besides the records of the catalog one query is run, whatever the number of predicates.
 
-    `body` are the predicates that bodies may have, by default all closed ones with facts. `constants` is the most values of an
+    `body` are the predicates that bodies may have, by default all closed ones with facts that are true or false. `constants` is the most values of an
     argument that may be a constant; 0 for no constants. The bias has the types of the database.
 
     Examples
@@ -180,6 +181,10 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
         )
     closed = {name: sources[name, "fact"] for name, record in records.items() if _closed(record, sources)}
     closed.pop(target, None)
+    # Bodies are true or false.
+    between = values_between(store)
+    refuse_values(between, body or ())
+    closed = {name: source for name, source in closed.items() if name not in between}
     chosen = closed if body is None else _chosen(closed, target, body, records)
     if not chosen:
         raise CatalogError(

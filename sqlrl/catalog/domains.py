@@ -197,12 +197,17 @@ def build_domains(
     openings: Mapping[str, Opening],
 ) -> None:
     """Collect the domains of local types, and drop those of types that are global now."""
-    types = store.types()
-    rows: list[tuple[PredicateRecord, exp.Query]] = [
-        (record, exp.select("*").from_(store.table(record.facts)))
-        for record in closed.values()
-        if record.facts is not None
-    ]
+    types, sources = store.types(), store.sources()
+    rows: list[tuple[PredicateRecord, exp.Query]] = []
+    for predicate in closed.values():
+        if predicate.facts is not None:
+            facts, loaded = (
+                exp.select("*").from_(store.table(predicate.facts)),
+                sources.get((predicate.predicate, "fact")),
+            )
+            # A fact with the value 0 is as good as none.
+            valued = loaded is not None and loaded.value is not None
+            rows.append((predicate, facts.where(column("value") > exp.convert(0)) if valued else facts))
     for opening in openings.values():
         rows += [(opening.record, query) for query in _evidence_rows(store, opening)]
     for name, record in types.items():

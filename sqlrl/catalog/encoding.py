@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -51,7 +52,7 @@ def encode(
     """Give every constant an id and write the rows as ids to a table.
 
     `raw` yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns, which are kept as they are:
-    `truth`, `prior`. `kinds` are those of the values of each argument (`catalog.values.column_kind`), by default texts. With
+    `truth`, `prior`, `value`. `kinds` are those of the values of each argument (`catalog.values.column_kind`), by default texts. With
     `example_column` rows name their example in a column beside the arguments; new examples are numbered,
     too. Constants of `example_type` get ids in the order of their first appearance.
     """
@@ -140,15 +141,14 @@ def check_rows(
     keys: list[str],
     where: str,
     *,
-    signed: bool,
-    soft: bool,
+    extra: Sequence[str],
     raw: exp.Query | None,
     sizes: Sequence[int] = (),
     numeric: Mapping[str, TypeRecord] = NOTHING,
     null: str = "NULL",
     numbered: bool = False,
 ) -> int:
-    """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities are ones.
+    """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities and values are ones.
 
     Returns the number of rows. A LoadError has the numbers of the rows and the remedy, all faults together.
 
@@ -158,8 +158,8 @@ def check_rows(
         The columns of the example, if there is one, and of the arguments.
     where : str
         What messages call the source.
-    signed, soft : bool
-        Whether there is a column `truth`, `prior`.
+    extra : sequence of str
+        The columns beside them: some of `truth`, `prior` and `value`.
     raw : query or None
         The rows as text in the order of the source, from which messages take row numbers.
     sizes : sequence of int
@@ -175,24 +175,24 @@ def check_rows(
     table = store.table(storage)
     raw = raw if raw is None or numbered else number_rows(raw)
     counts = [named(exp.Count(this=column(k)), k) for k in keys]
-    extra = _value_check(signed, soft)
-    if extra is not None:
-        counts.append(named(exp.Anonymous(this="count_if", expressions=[extra]), "faulty values"))
+    checks = _value_checks(extra)
+    counts += [named(exp.Anonymous(this="count_if", expressions=[x.condition]), x.what) for x in checks]
     counts.append(named(_distinct_keys(table, keys, sizes), "keys"))
     query = exp.select(named(exp.Count(this=exp.Star()), "all rows"), *counts).from_(table)
     (row,) = store.rows(query, f"check {where}")
     for key in keys:
         if row[key] < row["all rows"]:
             faults += _missing(store, raw, key, row["all rows"] - row[key], null, numeric.get(key))
-    if extra is not None and row["faulty values"]:
-        what = "probability outside [0, 1] or not a number" if soft else "truth that is neither true nor false"
-        number = _count_rows(store, raw, extra) or row["faulty values"]
-        faults.append(
-            f"{counted(number, 'row')} {'has' if number == 1 else 'have'} a {what}{row_numbers(store, raw, extra)}: correct "
-            f"{'it' if number == 1 else 'them'}."
-        )
+    for what, condition, remedy, shown in checks:
+        if row[what]:
+            number = _count_rows(store, raw, condition) or row[what]
+            such = f", such as {_least(store, table, shown, condition)}" if shown else ""
+            faults.append(
+                f"{counted(number, 'row')} {'has' if number == 1 else 'have'} {what}{such}{row_numbers(store, raw, condition)}: "
+                f"{remedy.format('it' if number == 1 else 'them')}"
+            )
     if not faults and row["keys"] < row["all rows"]:
-        faults += _repetitions(store, raw, keys, table, signed=signed, soft=soft, numeric=numeric)
+        faults += _repetitions(store, raw, keys, table, extra=extra, numeric=numeric)
     if faults:
         raise LoadError(f"{where}: " + "\n  ".join(faults))
     return int(row["all rows"])
@@ -243,12 +243,38 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
-def _value_check(signed: bool, soft: bool) -> exp.Condition | None:
-    """Return the condition under which truth or probability of a row is none."""
-    no_truth = exp.Is(this=column("truth"), expression=exp.null())
-    if soft:
-        return exp.and_(no_truth, exp.Is(this=column("prior"), expression=exp.null()))
-    return no_truth if signed else None
+class _Check(NamedTuple):
+    """What messages call a truth, probability or value that is none, the condition under which it is, the remedy, and a column to show."""
+
+    what: str
+    condition: exp.Condition
+    remedy: str
+    shown: str = ""
+
+
+def _least(store: Store, table: exp.Table, name: str, condition: exp.Condition) -> object:
+    """Return the least entry of a column for which a condition holds."""
+    query = exp.select(named(exp.Min(this=column(name)), "least")).from_(table.copy()).where(condition)
+    return store.rows(query, "find a value at fault")[0]["least"]
+
+
+def _value_checks(extra: Collection[str]) -> list[_Check]:
+    """Return what truth, probability and value of a row may be that is none."""
+    missing = {name: exp.Is(this=column(name), expression=exp.null()) for name in extra}
+    if "value" in extra:
+        # NaN stands for a text that is no number, and is greater than every number.
+        value, none = column("value"), exp.IsNan(this=column("value"))
+        outside = exp.or_(value < exp.convert(0), exp.and_(value.copy() > exp.convert(1), exp.Not(this=none)))
+        remedy = "correct {}, or bring the values into that range with a query."
+        return [
+            _Check("NULL or NaN for the value", missing["value"], 'fill or remove {}, or pass nulls="drop".'),
+            _Check("a value that is no number", none.copy(), "correct or remove {}."),
+            _Check("a value outside [0, 1]", outside, remedy, "value"),
+        ]
+    if "prior" in extra:
+        none_at_all = exp.and_(missing["truth"], missing["prior"])
+        return [_Check("a probability outside [0, 1] or not a number", none_at_all, "correct {}.")]
+    return [_Check("a truth that is neither true nor false", missing["truth"], "correct {}.")] if extra else []
 
 
 def _word(key: str) -> str:
@@ -304,19 +330,18 @@ def _repetitions(
     keys: list[str],
     table: exp.Table,
     *,
-    signed: bool,
-    soft: bool,
+    extra: Sequence[str],
     numeric: Mapping[str, TypeRecord],
 ) -> list[str]:
     """Describe the first facts that contradict each other, and the first that occur more than once."""
     source = raw if raw is not None else number_rows(exp.select("*").from_(table))
-    values = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
+    values = list(extra)
     # Numbers are equal by what they say, 1 and 1.0, and by the piece in which they lie.
     names = [
         named(constant_name(column(k), numeric[k]) if raw is not None and k in numeric else column(k), k) for k in keys
     ]
     numbered = exp.select(*names, *map(column, values), column(ROW)).from_(source.subquery("raw")).subquery("numbered")
-    faults = _contradictions(store, numbered, keys, soft=soft) if values else []
+    faults = _contradictions(store, numbered, keys, extra) if values else []
     rows = store.count(table, "count the rows")
     columns = map(column, (*keys, *values)) if keys or values else [exp.Star()]
     distinct = exp.select(*columns).from_(table.copy()).distinct().subquery("distinct_rows")
@@ -341,12 +366,13 @@ def _repetitions(
     return faults
 
 
-def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], *, soft: bool) -> list[str]:
-    """Describe facts with two truths or probabilities: a row of each."""
+def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], extra: Collection[str]) -> list[str]:
+    """Describe facts with two truths, probabilities or values: a row of each."""
     # Of soft evidence a probability of 0 or 1 is a truth, any other one log-odds.
     odds = exp.Case().when(column("truth"), exp.cast(exp.convert("inf"), "double"))
     odds = odds.when(exp.Not(this=column("truth")), exp.cast(exp.convert("-inf"), "double"))
-    value: exp.Expr = odds.else_(column("prior")) if soft else odds
+    soft = "prior" in extra
+    value: exp.Expr = column("value") if "value" in extra else odds.else_(column("prior")) if soft else odds
     valued = exp.select(*[column(k) for k in keys], column("row"), named(value, "value")).from_(numbered)
     least, most = (
         named(exp.Anonymous(this=f"arg_{end}", expressions=[column("row"), column("value")]), end)
@@ -366,6 +392,8 @@ def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], *, so
         if soft:
             low_p, high_p = ((1 + math.tanh(row[f"{end} value"] / 2)) / 2 for end in ("min", "max"))
             what = f"has the probabilities {low_p:.6g} and {high_p:.6g}"
+        elif "value" in extra:
+            what = f"has the values {row['min value']:.6g} and {row['max value']:.6g}"
         texts.append(f"({', '.join(str(row[k]) for k in keys)}) {what} (rows {rows[0]} and {rows[1]})")
     return [f"contradictory facts: {'; '.join(texts)}: remove one of each."] if texts else []
 
@@ -376,7 +404,7 @@ def drop_duplicates(store: Store, storage: str) -> None:
 
 
 def without_nulls(raw: exp.Query, keys: Sequence[str]) -> exp.Select:
-    """Return the query of the rows without NULL in a key, with their numbers in the column `ROW`."""
+    """Return the query of the rows without NULL in a key, or in the value, with their numbers in the column `ROW`."""
     there = [exp.Not(this=exp.Is(this=column(key), expression=exp.null())) for key in keys]
     return exp.select("*").from_(number_rows(raw).subquery("every_row")).where(*there)
 

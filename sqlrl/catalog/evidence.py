@@ -394,8 +394,7 @@ def _load_group(
             fingerprint=fingerprint,
             options=LoadOptions(files=[file.address for file in files], given=given),
             example=example,
-            signed=signed,
-            soft=role == "soft",
+            extra=[*(["truth"] if signed else []), *(["prior"] if role == "soft" else [])],
         )
         register(store, record, loaded, Mapped(tuple(argument_columns(arity))))
 

@@ -140,14 +140,19 @@ def _grow_domains(
         opening = chosen.get(name)
         if example is None or not (name in closed or (opening is not None and opening.is_evidence(each.role))):
             continue
-        signed = name in closed and store.sources()[name, each.role].signed
+        loaded = store.sources()[name, each.role]
+        signed = name in closed and loaded.signed
         for i, kind in enumerate(each.record.known_types()):
             if local[kind]:
                 part = exp.select(named(example.copy(), "example"), named(column(f"a{i}"), "id"))
                 part = part.from_(store.table(each.part.storage))
                 # A part without truth has true facts alone.
                 has_truth = signed and "truth" in store.columns(part.select("*", append=False), "describe a part")
-                rows.setdefault(kind, []).append(part.where(column("truth")) if has_truth else part)
+                if name in closed and loaded.value is not None:
+                    part = part.where(column("value") > integer(0))
+                elif has_truth:
+                    part = part.where(column("truth"))
+                rows.setdefault(kind, []).append(part)
     for kind, parts in sorted(rows.items()):
         record = store.types()[kind]
         if record.domain is not None:
@@ -170,8 +175,7 @@ def _grow_atoms(
             signed = "truth" in store.columns(query, "describe a part")
             part = {each.role: replace(base, storage=each.part.storage, signed=signed)}
             rows = known_rows(store, replace(opening, sources=part))
-            names = [*opening.keys, "truth", "given", "prior"]
-            store.insert(record.facts, rows, names, f"extend the facts of {record.predicate}")
+            store.insert(record.facts, rows, opening.known, f"extend the facts of {record.predicate}")
     query, names = atom_rows(store, opening, source, store.types(), record.facts, first=atoms, since=first)
     added = store.insert(record.atoms, query, names, f"extend the atoms of {record.predicate}")
     return counted_facts(store, replace(record, open=True), record.facts), added

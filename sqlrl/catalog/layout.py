@@ -6,9 +6,15 @@ Physical conventions, on which the planner relies:
 - a fact table has columns `a0, a1, ...` (INTEGER ids of the constants), before them `example` (INTEGER) if the
   predicate's examples come from a column; rows are unique over these columns. The fact table of an open predicate also has
   `truth BOOLEAN`, `given BOOLEAN` and `prior DOUBLE` (log-odds of soft evidence, else NULL).
+- the fact table of a predicate that is *valued*, open or closed, also has `value DOUBLE`, the soft truth, which is never NULL: what its
+  source says, from 0 to 1, and where some sources have no values 1 for their true and 0 for their false rows. `truth` of a valued
+  row is whether the value is at least 0.5. Facts with the value 0 are rows like others; only in a layout that is bound for a Markov
+  logic network, whose shapes read the tables of closed predicates whole, those tables have no facts but the true ones (all values are
+  0 or 1 there: it is not bound to others).
 - an atom table has `atom BIGINT, example INTEGER, a0, a1, ..., truth BOOLEAN` (the label, NULL if there is
   none... which only learners and `evaluate` read) and `prior DOUBLE`; one row for each query atom. Atom ids start at 1, are
-  contiguous over all open predicates of a database, and ascend with the example inside a predicate.
+  contiguous over all open predicates of a database, and ascend with the example inside a predicate. That of a valued predicate also
+  has `value DOUBLE`, that of the label: NULL exactly where `truth` is, and 0 where a label is false because it has no row.
 - a dictionary has `id INTEGER` (dense, from 0) and `name VARCHAR`.
 - a domain table of a local type has `example INTEGER, id INTEGER`, unique rows.
 - the example table has `example INTEGER, name VARCHAR, ordinal INTEGER` (order of first appearance in the data).
@@ -94,7 +100,7 @@ class PredicateInfo:
     hidden : bool
         True if its atoms are inferred and not reported.
     valued : bool
-        True if its facts, and the labels of its atoms, have soft truths: their tables have a column `value`.
+        True if some source of it has soft truths: then its tables have a column `value`.
     """
 
     name: str

@@ -19,6 +19,7 @@ from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.files import PARQUET
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.options import LoadOptions
+from sqlrl.catalog.soft_truths import check_kinds, check_roles
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord, with_types
 from sqlrl.catalog.views import show_loaded
@@ -207,8 +208,8 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
         fingerprint=fingerprint,
         options=options,
         example=example,
-        signed=mapped.truth is not None or mapped.probability is not None,
-        soft=mapped.probability is not None,
+        extra=mapped.extra,
+        value=mapped.value,
         again=reads_alike(source),
     )
     if not loaded.rows and options.empty == "error":
@@ -243,14 +244,17 @@ def write_rows(
     fingerprint: str,
     options: LoadOptions,
     example: bool,
-    signed: bool,
-    soft: bool,
+    extra: Sequence[str] = (),
+    value: str | None = None,
     again: bool = True,
 ) -> SourceRecord:
-    """Write rows of text into a table of the predicate's, checked, and return what was loaded."""
+    """Write rows of text into a table of the predicate's, checked, and return what was loaded.
+
+    `extra` are the columns of the rows beside their keys, and `value` is what the source calls the one of values.
+    """
     where = f"{record.predicate} from {source.label}"
     keys = key_columns(len(record.arguments), example)
-    extra = [*(["truth"] if signed else []), *(["prior"] if soft else [])]
+    needed = [*keys, *(["value"] if "value" in extra else [])]
     storage = store.free_name(role, record.predicate)
     known = all(t is not None for t in record.types)
     staged: str | None = None
@@ -259,9 +263,9 @@ def write_rows(
         staged = store.free_name("staged", record.predicate)
         store.create(staged, raw, f"read {where}")
         raw = exp.select("*").from_(store.table(staged))
-    numbered = options.nulls == "drop" and bool(keys)
+    numbered = options.nulls == "drop" and bool(needed)
     if numbered:
-        raw = _present(store, raw, keys, where)
+        raw = _present(store, raw, needed, where)
     options = cut_types(store, record, raw, source, options, role, where)
     if known:
         _encode(store, raw, storage, record, extra, example, options.kinds)
@@ -282,33 +286,35 @@ def write_rows(
         storage,
         keys,
         where,
-        signed=signed,
-        soft=soft,
+        extra=extra,
         raw=raw,
         sizes=sizes,
         numeric=numeric,
         null=null,
         numbered=numbered,
     )
-    if storage != staged:
-        store.drop(staged)
-    return SourceRecord(
+    loaded = SourceRecord(
         record.predicate,
         role,
         storage,
         not known,
-        signed,
+        "truth" in extra,
         example,
         source.kind,
         source.address or source.label,
         fingerprint,
         options.to_json(),
         rows,
+        value,
     )
+    check_roles(store, record, loaded, where, raw=raw, numeric=numeric, numbered=numbered)
+    if storage != staged:
+        store.drop(staged)
+    return loaded
 
 
 def _present(store: Store, raw: exp.Query, keys: Sequence[str], where: str) -> exp.Select:
-    """Return the query of the rows that no key misses, with their numbers; the log says how many there are beside them."""
+    """Return the query of the rows that miss no key and no value, with their numbers; the log says how many there are beside them."""
     kept = without_nulls(raw, keys)
     number = store.count(raw.subquery("every_row"), f"count the rows of {where}")
     number -= store.count(kept.subquery("kept"), f"count the rows of {where} without NULL")
@@ -348,6 +354,7 @@ def _numeric(store: Store, record: PredicateRecord) -> dict[str, TypeRecord]:
 def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped: Mapped) -> None:
     """Record what was loaded, in place of an earlier load of the same role."""
     old = store.sources().get((record.predicate, loaded.role))
+    check_kinds(store, record.predicate, loaded)
     if old is not None:
         store.drop_view(record.readable)
         facts = None if record.facts == old.storage else record.facts
@@ -448,7 +455,6 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
 
 def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, moved: int | None) -> None:
     """Encode one staged table."""
-    extra = [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
     raw = exp.select("*").from_(store.table(source.storage))
     options = LoadOptions.from_json(source.options)
     dropped = options.duplicates == "drop"
@@ -459,12 +465,12 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         old = [i for i in range(len(record.arguments) + 1) if i != moved]
         parts = [column(f"a{moved}").as_("example", quoted=True)]
         parts += [column(f"a{i}").as_(f"a{new}", quoted=True) for new, i in enumerate(old)]
-        raw = exp.select(*parts, *map(column, [*extra, *([ROW] if numbered else [])])).from_(
+        raw = exp.select(*parts, *map(column, [*source.extra, *([ROW] if numbered else [])])).from_(
             store.table(source.storage)
         )
     storage = store.free_name(source.role, record.predicate)
     kinds = [k for i, k in enumerate(options.kinds) if i != moved]
-    _encode(store, raw, storage, record, extra, example, kinds)
+    _encode(store, raw, storage, record, source.extra, example, kinds)
     if dropped:
         # Texts that differ may be one number.
         drop_duplicates(store, storage)
@@ -475,16 +481,17 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
         storage,
         keys,
         where,
-        signed=source.signed,
-        soft=source.role == "soft",
+        extra=source.extra,
         raw=raw,
         sizes=_sizes(store, record, example),
         numeric=_numeric(store, record),
         numbered=numbered,
     )
-    store.drop(source.storage)
     text = replace(options, kinds=tuple(kinds)).to_json()
-    store.save_source(replace(source, storage=storage, staged=False, example=example, rows=rows, options=text))
+    encoded = replace(source, storage=storage, staged=False, example=example, rows=rows, options=text)
+    check_roles(store, record, encoded, where, raw=raw, numeric=_numeric(store, record), numbered=numbered)
+    store.drop(source.storage)
+    store.save_source(encoded)
 
 
 def guessed_types(record: PredicateRecord) -> tuple[str, ...]:

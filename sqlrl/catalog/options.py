@@ -37,6 +37,7 @@ class LoadOptions:
     given: bool = False
     truth: str | int | None = None
     probability: str | int | None = None
+    value: str | int | None = None
     duplicates: str = "error"
     empty: str = "error"
     fold_case: bool = False
@@ -69,6 +70,9 @@ class LoadOptions:
     def to_json(self) -> str:
         """Return the options as the catalog keeps them, to load the source again."""
         values = asdict(self)
+        if self.value is None:
+            # As before there were values.
+            del values["value"]
         if isinstance(self.columns, Mapping):
             values["columns"] = {str(argument): name for argument, name in self.columns.items()}
         return json.dumps(values, sort_keys=True, ensure_ascii=False)
@@ -156,6 +160,12 @@ def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
         raise LoadError(
             f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence."
         )
+    if options.value is not None and (options.truth, options.probability) != (None, None):
+        other = "truth=" if options.truth is not None else "probability="
+        raise LoadError(
+            f"{predicate}: value= and {other} cannot both be given: a value of 0 is false and one of 1 true, and those between are no "
+            "probabilities."
+        )
     if options.probability is not None and (options.target or options.given):
         raise LoadError(
             f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out."
@@ -166,7 +176,7 @@ def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
 def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
     """Return options whose values JSON can keep."""
     plain: dict[str, Any] = {}
-    for name in ("example", "truth", "probability"):
+    for name in ("example", "truth", "probability", "value"):
         value = getattr(options, name)
         plain[name] = None if value is None else _column(predicate, name, value)
     for name in ("target", "given", "fold_case"):

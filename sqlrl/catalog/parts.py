@@ -75,8 +75,8 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
             fingerprint=fingerprint,
             options=options,
             example=base.example,
-            signed=mapped.truth is not None or mapped.probability is not None,
-            soft=mapped.probability is not None,
+            extra=mapped.extra,
+            value=mapped.value,
             again=reads_alike(opened),
         )
         if not added.rows and options.empty == "error":
@@ -111,11 +111,16 @@ def _example(record: PredicateRecord, base: SourceRecord, options: LoadOptions) 
 
 
 def _check_columns(where: str, base: SourceRecord, mapped: Mapped) -> None:
-    """Refuse rows that have the example, or truth, otherwise than the rows that are there."""
+    """Refuse rows that have the example, truth or values otherwise than the rows that are there."""
     if base.example != (mapped.example_column is not None):
         has, lacks = ("those loaded before", "these") if base.example else ("these", "those loaded before")
         raise LoadError(
             f"{where}: {has} have their example in a column beside the arguments, {lacks} have none: load them alike."
+        )
+    if (mapped.value is not None) != (base.value is not None):
+        has, lacks = ("these", "those loaded before") if base.value is None else ("those loaded before", "these")
+        raise LoadError(
+            f"{where}: {has} have values, {lacks} none: load them alike, all with value= or all without it."
         )
     if mapped.truth is not None and not base.signed:
         raise LoadError(
@@ -127,7 +132,7 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> P
     """Put new rows, which are a table of their own, to those that are there, and record them as a part, which is returned."""
     record = store.predicates()[base.predicate]
     rows = added.rows - _repeated(store, record, base, added, where)
-    columns = [*key_columns(len(record.arguments), base.example), *_values(base)]
+    columns = [*key_columns(len(record.arguments), base.example), *base.extra]
     if columns:
         outputs = [named(exp.true(), c) if c == "truth" and not added.signed else column(c) for c in columns]
         query = exp.select(*outputs).from_(store.table(added.storage))
@@ -154,21 +159,15 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> P
     return part
 
 
-def _values(source: SourceRecord) -> list[str]:
-    """Return the columns of a table of rows beside its keys."""
-    return [*(["truth"] if source.signed else []), *(["prior"] if source.role == "soft" else [])]
-
-
 def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: SourceRecord, where: str) -> int:
     """Take facts that are there already out of new rows, and return their number; refuse them unless duplicates are dropped.
 
-    Those that are there with another truth or probability are refused in any case.
+    Those that are there with another truth, probability or value are refused in any case.
     """
     keys = key_columns(len(record.arguments), base.example)
     truth: exp.Expr = column("truth", "n") if added.signed else exp.true()
     pairs = [(column("truth", "o") if base.signed else exp.true(), truth)]
-    if base.role == "soft":
-        pairs.append((column("prior", "o"), column("prior", "n")))
+    pairs += [(column(name, "o"), column(name, "n")) for name in base.extra if name != "truth"]
     same = exp.and_(*(exp.NullSafeEQ(this=one, expression=other) for one, other in pairs))
     query = exp.select(*(column(k, "n") for k in keys), named(same, "same")).from_(store.table(added.storage, "n"))
     query = query.join(store.table(base.storage, "o"), on=equal_columns(keys, "n", "o"))
@@ -183,8 +182,9 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
             else ""
         )
         if contradicted:
+            what = "truth or probability" if base.value is None else "value"
             raise LoadError(
-                f"{where}: contradictory facts: {', '.join(shown)}{more}, which are there already with another truth or probability: remove "
+                f"{where}: contradictory facts: {', '.join(shown)}{more}, which are there already with another {what}: remove "
                 f"them before, with db.remove({record.predicate!r}, ...)."
             )
         raise LoadError(
@@ -378,8 +378,8 @@ def _keep(store: Store, record: PredicateRecord, base: SourceRecord, part: PartR
         query = exp.select("*").from_(store.table(part.storage))
     else:
         storage = base.storage if part is None else part.storage
-        signed = "truth" in store.columns(exp.select("*").from_(store.table(storage)), "describe rows")
-        values = [*(["truth"] if signed else []), *(["prior"] if base.role == "soft" else [])]
+        present = store.columns(exp.select("*").from_(store.table(storage)), "describe rows")
+        values = [name for name in base.extra if name in present]
         query = _rows_as_names(store, record, storage, base.example, values=values)
         if part is None:
             keys = key_columns(len(record.arguments), base.example)
@@ -399,7 +399,8 @@ def _write(store: Store, record: PredicateRecord, table: str, source: SourceReco
     """Write rows that were kept as names into a table of ids, as the source that they are of."""
     rows = exp.select("*").from_(store.table(table))
     columns = store.columns(rows, "describe rows")
-    names = [*key_columns(len(record.arguments), source.example), *(c for c in ("truth", "prior") if c in columns)]
+    extra = [name for name in ("truth", "prior", "value") if name in columns]
+    names = [*key_columns(len(record.arguments), source.example), *extra]
     raw = exp.select(*(map(column, names) if names else [column("present")])).from_(store.table(table))
     known = Source(store.table(table), {}, source.source, source.kind, source.fingerprint, source.source)
     return write_rows(
@@ -411,6 +412,6 @@ def _write(store: Store, record: PredicateRecord, table: str, source: SourceReco
         fingerprint=source.fingerprint,
         options=LoadOptions.from_json(source.options),
         example=source.example,
-        signed="truth" in names,
-        soft=source.role == "soft",
+        extra=extra,
+        value=source.value,
     )

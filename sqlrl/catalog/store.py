@@ -65,6 +65,13 @@ class SourceRecord:
     fingerprint: str
     options: str
     rows: int
+    value: str | None = None
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """The columns of its table beside the keys: `truth`, `prior` (log-odds) and `value`, as far as there are any."""
+        there = {"truth": self.signed, "prior": self.role == "soft", "value": self.value is not None}
+        return tuple(name for name, has in there.items() if has)
 
 
 REMOVAL = "removal"
@@ -535,6 +542,10 @@ class Store:
     def sources(self) -> dict[tuple[str, str], SourceRecord]:
         """Return what was loaded by predicate and role, in order of both."""
         return dict(sorted(self._records().sources.items()))
+
+    def valued(self) -> set[str]:
+        """Return the predicates of which some source has values."""
+        return {name for (name, _), source in self._records().sources.items() if source.value is not None}
 
     def save_source(self, record: SourceRecord) -> None:
         """Keep what was loaded."""

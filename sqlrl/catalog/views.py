@@ -28,6 +28,7 @@ _COLUMNS = {
     "truth": "Whether it is true; of a query atom its label, NULL if there is none.",
     "given": "True if it is evidence, false for a label.",
     "prior": "Log-odds of soft evidence; NULL if there is none.",
+    "value": "Soft truth, from 0 to 1; of a query atom that of its label, NULL if there is none.",
     "row": "Number of the row in the source, from 1.",
     "present": "Nothing: the predicate has no arguments.",
     "id": "Id of the constant, from 0.",
@@ -69,6 +70,8 @@ def _bound_rows(store: Store, record: PredicateRecord, facts: str) -> exp.Select
     names = key_columns(len(record.arguments), record.example == "column")
     if record.open:
         names = [*names, "truth", "given", "prior"]
+    if record.predicate in store.valued():
+        names = [*names, "value"]
     elif not names:
         # One that is taken as empty has no source.
         source = store.sources().get((record.predicate, "fact"))
@@ -82,7 +85,10 @@ def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, So
     if len(sources) > 1 or fact is None:
         target = bool({"label", "given"} & sources.keys()) or record.scope is not None
         return known_rows(store, Opening(record, sources, target))
-    keys = key_columns(len(record.arguments), fact.example) or ["truth" if fact.signed else "present"]
+    keys = key_columns(len(record.arguments), fact.example)
+    if fact.value is not None:
+        return exp.select(*map(column, [*keys, "value"])).from_(store.table(fact.storage))
+    keys = keys or ["truth" if fact.signed else "present"]
     rows = exp.select(*map(column, keys)).from_(store.table(fact.storage))
     return rows.where(column("truth")) if fact.signed else rows
 
@@ -92,7 +98,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     typed = None not in record.types
     query = exp.select().from_(rows.subquery("f"))
     outputs: list[exp.Expr] = []
-    arguments = _argument_names(record)
+    arguments = _argument_names(record, valued="value" in rows.named_selects)
     taken = set() if typed else {name.casefold() for name in arguments}
     types = store.types() if typed else {}
     for name in rows.named_selects:
@@ -116,12 +122,12 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
         store.save_predicate(replace(record, readable=view))
 
 
-def _argument_names(record: PredicateRecord) -> list[str]:
+def _argument_names(record: PredicateRecord, *, valued: bool) -> list[str]:
     """Return the names of the arguments in a view: their types, as in predictions; as in the source while a type is unknown."""
     if None in record.types:
         taken: set[str] = set()
         return [unique_name(argument.name, taken) for argument in record.arguments]
-    return typed_names(record.known_types(), _TAKEN)
+    return typed_names(record.known_types(), [*_TAKEN, "value"] if valued else _TAKEN)
 
 
 def typed_names(types: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -198,11 +204,12 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
         if kind.domain is not None:
             columns = {"example": "Id of the example.", "id": "Id of a constant that occurs in its facts."}
             yield kind.domain, _Described(f"Constants of the type {name} in each example.", columns)
-    predicates = store.predicates()
+    predicates, valued = store.predicates(), store.valued()
     for name, record in predicates.items():
         arguments = _arguments(record)
         if record.facts is not None:
-            known = f"What is known of {name}: evidence and labels." if record.open else f"True facts of {name}."
+            closed = "Facts of {}, with their values." if name in valued else "True facts of {}."
+            known = f"What is known of {name}: evidence and labels." if record.open else closed.format(name)
             yield record.facts, _Described(known, arguments)
         if record.atoms is not None:
             yield record.atoms, _Described(f"Query atoms of {name}.", arguments)
@@ -210,7 +217,8 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
             scope = arguments | {"example": "Name of the example."}
             yield record.scope, _Described(f"Scope of {name}: the tuples that have atoms.", scope)
         if record.readable is not None:
-            yield record.readable, _Described(f"Facts of {name} with names instead of ids.", _shown(record), view=True)
+            text = f"Facts of {name} with names instead of ids."
+            yield record.readable, _Described(text, _shown(record, valued=name in valued), view=True)
     for (name, role), source in store.sources().items():
         text = _ROLES[role].format(name) + (
             " They wait as text until a model says their types." if source.staged else ""
@@ -233,12 +241,12 @@ def _arguments(record: PredicateRecord, *, text: bool = False) -> dict[str, str]
     }
 
 
-def _shown(record: PredicateRecord) -> dict[str, str]:
+def _shown(record: PredicateRecord, *, valued: bool) -> dict[str, str]:
     """Return the comments on the argument columns of a view of facts, which are named as in the source."""
-    arguments = _argument_names(record)
+    arguments = _argument_names(record, valued=valued)
     taken = {name.casefold() for name in arguments} if None in record.types else set()
     # While types are unknown, an argument may be named `truth`.
-    names = {unique_name(name, taken): text for name, text in _COLUMNS.items()}
+    names = {unique_name(name, taken): text for name, text in _COLUMNS.items() if valued or name != "value"}
     if record.example == "column":
         names[unique_name("example", taken) if None in record.types else "example"] = "Name of the example."
     for i, (name, argument) in enumerate(zip(arguments, record.arguments, strict=True)):

@@ -28,7 +28,7 @@ class Duplicates(StrEnum):
 
 
 class Nulls(StrEnum):
-    """What to do with rows that have NULL for an argument or the example."""
+    """What to do with rows that have NULL for an argument, the example or the value."""
 
     error = "error"
     drop = "drop"
@@ -61,6 +61,10 @@ Truth = Annotated[
 ]
 Probability = Annotated[
     str | None, typer.Option("--probability", metavar="COLUMN", help="A column of probabilities: soft evidence.")
+]
+Value = Annotated[
+    str | None,
+    typer.Option("--value", metavar="COLUMN", help="A column of soft truths from 0 to 1, for soft models."),
 ]
 Scope = Annotated[
     str | None,
@@ -142,6 +146,7 @@ class Facts:
     example: Example = None
     truth: Truth = None
     probability: Probability = None
+    value: Value = None
     scope: Scope = None
     fold_case: FoldCase = False
     rename: Rename = None
@@ -225,6 +230,7 @@ class Facts:
                 given=given,
                 truth=_place(self.truth),
                 probability=_place(self.probability),
+                value=_place(self.value),
                 duplicates=duplicates.value,
                 nulls=self.nulls.value,
                 empty=empty.value,

@@ -127,6 +127,8 @@ def load(
 
     sqlrl load drugs.duckdb less_toxic toxic.csv --columns drug1,drug2 --truth label --target --scope "select drug1, drug2 from 'toxic.csv'"
 
+    sqlrl load trust.duckdb Trusts trust.csv --columns person1,person2 --value trust
+
     sqlrl load shop.duckdb Price prices.csv --types item,price --bins price=10
 
     sqlrl load drugs.duckdb --folder background --bias toxic.modes
@@ -202,7 +204,16 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
         raise typer.BadParameter("--bias says which files of a folder to load: give --folder DIRECTORY too")
     if folder is None:
         return
-    own = (facts.types, facts.columns, facts.example, facts.truth, facts.probability, facts.scope, facts.bins_from)
+    own = (
+        facts.types,
+        facts.columns,
+        facts.example,
+        facts.truth,
+        facts.probability,
+        facts.value,
+        facts.scope,
+        facts.bins_from,
+    )
     if others or facts.append or any(x is not None for x in own):
         raise typer.BadParameter(
             "--folder loads closed predicates: it takes --bias, --numeric, --bins, --duplicates, --nulls, --empty, --fold-case, "
@@ -235,7 +246,7 @@ def check_usage(
     if (files or refresh) and facts != Facts():
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
-            "(--types, --numeric, --columns, --example, --truth, --probability, --scope, --fold-case, --rename, --nulls, "
+            "(--types, --numeric, --columns, --example, --truth, --probability, --value, --scope, --fold-case, --rename, --nulls, "
             "--no-header, --delimiter, --quote, --bins, --bins-from, --append)"
         )
     if replace and not files:

@@ -217,6 +217,7 @@ class Database(Helpful):
         given: bool = False,
         truth: str | int | None = None,
         probability: str | int | None = None,
+        value: str | int | None = None,
         duplicates: str = "error",
         nulls: str = "error",
         empty: str = "error",
@@ -257,10 +258,14 @@ class Database(Helpful):
             A boolean column: false rows are facts known to be false. Of a target other tuples in its scope count as false as well.
         probability : str or int, optional
             A column of probabilities: soft evidence. 0 and 1 are hard evidence.
+        value : str or int, optional
+            A column of soft truths, numbers from 0 to 1, which are kept as they are: of facts, of labels with `target`, of observed atoms
+            with `given`. Soft models read them; a Markov logic network reads 0 and 1 as false and true, and is not held against others.
+            An atom may not be both observed and a label then.
         duplicates : {"error", "drop"}
             What to do with facts that occur more than once.
         nulls : {"error", "drop"}
-            What to do with rows that have NULL for an argument or the example; the log says how many were dropped.
+            What to do with rows that have NULL for an argument, the example or the value; the log says how many were dropped.
         empty : {"error", "allow"}
             What to do with a source that has no rows.
         fold_case : bool
@@ -311,6 +316,9 @@ class Database(Helpful):
         >>> db.load("Price", [("a", 5), ("b", 17.5), ("c", 30), ("d", 99)], types=["item", "price"], bins={"price": 2})
         >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
         [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]
+        >>> db.load("Trusts", [("Anna", "Bob", 0.7), ("Bob", "Anna", 0.2)], types=["person", "person"], value=2)
+        >>> db.sql("from sqlrl.named_Trusts").fetchall()
+        [('Anna', 'Bob', 0.7), ('Bob', 'Anna', 0.2)]
         """
         with self.console.progress(f"loading {predicate}"):
             self.catalog.load(
@@ -323,6 +331,7 @@ class Database(Helpful):
                 given=given,
                 truth=truth,
                 probability=probability,
+                value=value,
                 duplicates=duplicates,
                 nulls=nulls,
                 empty=empty,
@@ -853,7 +862,8 @@ class Database(Helpful):
         Returns
         -------
         Table
-            Columns `predicate` (with its types), `open`, `facts`, `example` (where it stands), `source`.
+            Columns `predicate` (with its types), `open`, `facts`, `example` (where it stands), `source`; if some have soft truths also
+            `value`, the columns of their sources that hold them.
 
         Examples
         --------
@@ -863,7 +873,7 @@ class Database(Helpful):
         >>> db.predicates()["predicate"], db.predicates()["facts"]
         (['Smokes(person)'], [2])
         """
-        return _predicate_table(self.catalog.predicates())
+        return _predicate_table(self.catalog.predicates(), self.catalog.values())
 
     def example_ids(self, examples: Any = None) -> npt.NDArray[np.int64]:
         r"""Return ids of examples.
@@ -1891,7 +1901,7 @@ class Database(Helpful):
         return head if self.engine.closed else head + self.predicates()._repr_html_()
 
 
-def _predicate_table(records: Mapping[str, PredicateRecord]) -> Table:
+def _predicate_table(records: Mapping[str, PredicateRecord], values: Mapping[str, str]) -> Table:
     """Return what is recorded of predicates, as a table."""
     rows = [
         {
@@ -1900,6 +1910,7 @@ def _predicate_table(records: Mapping[str, PredicateRecord]) -> Table:
             "facts": record.rows,
             "example": record.example,
             "source": record.source,
+            "value": values.get(name),
         }
         for name, record in records.items()
     ]
@@ -1910,6 +1921,7 @@ def _predicate_table(records: Mapping[str, PredicateRecord]) -> Table:
             ("facts", pa.int64()),
             ("example", pa.string()),
             ("source", pa.string()),
+            *([("value", pa.string())] if values else []),
         ]
     )
     return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")

@@ -18,6 +18,7 @@ from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.loading import register
 from sqlrl.catalog.options import LoadOptions, check_name
+from sqlrl.catalog.soft_truths import values_between
 from sqlrl.catalog.spellings import suggestion
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, subquery
@@ -28,6 +29,7 @@ from sqlrl.logic.horn_types import infer_types
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.definitions import DefinitionPlan, Relation
+from sqlrl.wording import counted
 
 DEFINITION = "definition"
 """The kind of source of a defined predicate."""
@@ -106,11 +108,17 @@ def _usable(store: Store, program: Definitions) -> dict[str, tuple[str, ...]]:
     for (name, _), source in sources.items():
         roles.setdefault(name, []).append(source)
     found: dict[str, tuple[str, ...]] = {}
-    used = set(program.used())
+    used, between = set(program.used()), values_between(store)
     for name, loaded in roles.items():
         record = records[name]
         if [s.role for s in loaded] == ["fact"] and record.scope is None:
-            if not loaded[0].staged:
+            if name in used and name in between:
+                problem = (
+                    f"{name} has {counted(between[name], 'value')} between 0 and 1, and a definition uses facts that are true or false: load "
+                    "the true ones from a query (select ... where value >= 0.5)"
+                )
+                _refuse(program, name, problem)
+            elif not loaded[0].staged:
                 found[name] = record.known_types()
             elif name in used:
                 _refuse(program, name, f"the types of {name} are not known yet: load it again with types=[...]")

@@ -23,6 +23,7 @@ from sqlrl.evaluate.holdout import NEITHER, TEST, TRAIN, SideArray, check_fracti
 from sqlrl.ground.clauses import argument_names, named_atoms
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.model import Model
+from sqlrl.logic.saving import SOFT
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.plan.sources import table
 from sqlrl.report import Table
@@ -262,7 +263,9 @@ def _bound(session: Session, predicate: str | None) -> Layout:
         for name, record in known.items()
         if (name in labelled or any(n == name for n, _ in sources))
     }
-    return session.layout(Model(declared, query=frozenset(labelled)), growing=True)
+    # Values are kept as they are: the data are not read by a model here.
+    semantics = SOFT if session.catalog.values() else Model.semantics
+    return session.layout(Model(declared, query=frozenset(labelled), semantics=semantics), growing=True)
 
 
 def _declared(name: str, record: PredicateRecord) -> Predicate:
