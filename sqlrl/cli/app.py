@@ -20,6 +20,7 @@ from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
+from sqlrl.cli.psl import psl
 from sqlrl.cli.remove import remove
 from sqlrl.cli.sql import sql
 from sqlrl.cli.streams import prepare_streams
@@ -77,6 +78,7 @@ for command in (
     infer,
     evaluate,
     why,
+    psl,
     export,
     explain,
     sql,

@@ -37,10 +37,11 @@ from sqlrl.database.named_atoms import check_atoms
 from sqlrl.database.predictions import Prediction
 from sqlrl.database.selection import list_candidates
 from sqlrl.database.session import Query, Session
+from sqlrl.database.soft_predictions import SoftPrediction, predict_soft, refuse_options
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
-from sqlrl.evaluate import ProbabilityScores, Scores
+from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
@@ -51,10 +52,12 @@ from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.horn_parser import LOWER
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.report import Console, Table, console_for
 from sqlrl.slips import Helpful
 
 if TYPE_CHECKING:
+    from sqlrl.solve.hinge.result import HingeOptions
     import duckdb
 
     from sqlrl.solve.exchange.solutions import Format
@@ -385,6 +388,50 @@ class Database(Helpful):
         """
         with self.console.progress(f"removing from {predicate}"):
             return self.catalog.remove(predicate, source)
+
+    def load_soft_data(self, model: SoftModel, *, split: str = "infer") -> dict[str, dict[str, int]]:
+        """Load the data of a program of probabilistic soft logic from where its configuration says that they are.
+
+        Observations are facts, or observed values of a predicate that has targets or truths; targets are its scope, truths its labels.
+
+        Parameters
+        ----------
+        model : SoftModel
+            With `partitions`, as `sqlrl.read_psl` reads PSL's JSON and YAML.
+        split : {"infer", "learn"}
+            The data of which task, beside those of both.
+
+        Returns
+        -------
+        dict of str to dict of str to int
+            By predicate and role ("observations", "targets", "truth"), how many rows were loaded.
+
+        Raises
+        ------
+        InputError
+            The model names no data, or files that are not there: all of them.
+        LoadError
+            A row of another length, a truth outside of [0, 1], an atom with two truths, a target that is observed, a truth partition
+            without rows.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> text = '{"rules": ["1: A(X) -> B(X)"], "predicates": {"A/1": {"observations": [["x", 0.5]]}, "B/1": {"targets": [["x"]]}}}'
+        >>> model = sqlrl.parse_psl(text)
+        >>> db = sqlrl.connect()
+        >>> db.load_soft_data(model)
+        {'A': {'observations': 1}, 'B': {'targets': 1}}
+        >>> db.predict(model).atoms()["value"].to_pylist()
+        [0.5]
+        """
+        given: object = model
+        if not isinstance(given, SoftModel):
+            raise refuse("a program of probabilistic soft logic", given)
+        from sqlrl.database.soft_data import load_soft_data
+
+        with self.console.progress("loading data"):
+            return load_soft_data(self, model, split)
 
     def load_evidence(
         self,
@@ -1401,9 +1448,44 @@ class Database(Helpful):
 
     # ---- inference -----------------------------------------------------------------------------------------
 
+    @overload
+    def predict(
+        self,
+        model: SoftModel,
+        *,
+        examples: Any = ...,
+        into: str | None = ...,
+        replace: bool = ...,
+        limit: int | None = ...,
+        options: HingeOptions | None = ...,
+        drop: Iterable[str] = ...,
+        query: Iterable[str] = ...,
+        hidden: Iterable[str] = ...,
+        empty: Iterable[str] = ...,
+    ) -> SoftPrediction: ...
+
+    @overload
     def predict(
         self,
         model: Model,
+        *,
+        examples: Any = ...,
+        into: str | None = ...,
+        replace: bool = ...,
+        method: WorldMethod = ...,
+        limit: int | None = ...,
+        deterministic_limit: float | None = ...,
+        seed: int = ...,
+        keep: bool = ...,
+        drop: Iterable[str] = ...,
+        query: Iterable[str] = ...,
+        hidden: Iterable[str] = ...,
+        empty: Iterable[str] = ...,
+    ) -> Prediction: ...
+
+    def predict(
+        self,
+        model: Model | SoftModel,
         *,
         examples: Any = None,
         into: str | None = None,
@@ -1413,18 +1495,19 @@ class Database(Helpful):
         deterministic_limit: float | None = None,
         seed: int = 0,
         keep: bool = False,
+        options: HingeOptions | None = None,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
         hidden: Iterable[str] = (),
         empty: Iterable[str] = (),
-    ) -> Prediction:
-        r"""Predict the most probable world. Labels are never read.
+    ) -> Prediction | SoftPrediction:
+        r"""Predict the most probable world; of a soft model the truth values that cost the least. Labels are never read.
 
         Many examples are grounded and solved in windows, of which one is held at a time.
 
         Parameters
         ----------
-        model : Model
+        model : Model or SoftModel
             With weights.
         examples : list of names, query, relation or frame, optional
         into : str, optional
@@ -1446,8 +1529,15 @@ class Database(Helpful):
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
             predicted atom has a label, `evaluate` adds the counts of the observed world.
+        options : HingeOptions, optional
+            Of a soft model: how far and by what method its truth values are sought. `method`, `deterministic_limit`, `seed` and `keep` are
+            of Markov logic networks alone.
         drop, query, hidden, empty : iterable of str
             As in `ground`.
+
+        Returns
+        -------
+        Prediction or SoftPrediction
 
         Raises
         ------
@@ -1469,8 +1559,17 @@ class Database(Helpful):
         >>> prediction.table()["person"]
         ['Bob', 'Chris']
         """
+        destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
+        if isinstance(model, SoftModel):
+            refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, keep=keep)
+            asked = Query(Model({}), examples, choices, limit)
+            return predict_soft(self.session, model, asked, destination, options)
+        if options is not None:
+            raise InputError(
+                "options= are of soft models: a Markov logic network takes method=, deterministic_limit= and seed="
+            )
         return predictions.predict(
-            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
+            self.session, Query(model, examples, choices, limit), destination,
             method=method, deterministic_limit=deterministic_limit, seed=seed,
         )  # fmt: skip
 
@@ -1541,23 +1640,33 @@ class Database(Helpful):
     @overload
     def evaluate(self, prediction: Marginals, *, outside: str = ..., bins: int = ...) -> ProbabilityScores: ...
 
+    @overload
+    def evaluate(self, prediction: SoftPrediction, *, outside: str = ..., threshold: float = ...) -> SoftScores: ...
+
     def evaluate(
-        self, prediction: Prediction | Marginals, *, outside: str = "missed", bins: int = BINS
-    ) -> Scores | ProbabilityScores:
+        self,
+        prediction: Prediction | Marginals | SoftPrediction,
+        *,
+        outside: str = "missed",
+        bins: int = BINS,
+        threshold: float = 0.5,
+    ) -> Scores | ProbabilityScores | SoftScores:
         r"""Compare a prediction, or probabilities, with the labels.
 
         Parameters
         ----------
-        prediction : Prediction or Marginals
+        prediction : Prediction, Marginals or SoftPrediction
         outside : {"missed", "ignore"}
             What a true label outside the scope counts as, which has no query atom: as missed, or not at all, as where a scope splits one
             network into a part to learn from and a part to predict. It has no probability: of probabilities it is counted beside the scores.
         bins : int
             Bins of equal width in which probabilities are compared with shares of true atoms.
+        threshold : float
+            Of a soft model: labels and values of at least as much count as true.
 
         Returns
         -------
-        Scores or ProbabilityScores
+        Scores, ProbabilityScores or SoftScores
             Over atoms that have a label: precision, recall and F1 of a prediction; of probabilities the area under the ROC curve, average
             precision, log-likelihood, Brier score and calibration.
 
@@ -1585,10 +1694,12 @@ class Database(Helpful):
         [1, 0]
         """
         given: object = prediction
-        if not isinstance(given, Prediction | Marginals):
+        if not isinstance(given, Prediction | Marginals | SoftPrediction):
             raise refuse("a prediction or probabilities", given)
         with self.session.verb():
             prediction.check_current(self.engine)
+            if isinstance(prediction, SoftPrediction):
+                return prediction.evaluate(threshold=threshold, outside=outside)
             if isinstance(prediction, Marginals):
                 return prediction.evaluate(outside=outside, bins=bins)
             return prediction.evaluate(outside=outside)

@@ -26,7 +26,9 @@ from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.joins import joined_arguments, unmet, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.ground.program import Program
+from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.plan.sources import table
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
@@ -140,6 +142,27 @@ class Session:
                     self.kept.keep(model, choices, program)
                 else:
                     program.close()
+                self.engine.leave(0)
+
+    @contextmanager
+    def soft_program(
+        self, model: SoftModel, choices: Choices = NONE, *, training: bool = False
+    ) -> Iterator[SoftProgram]:
+        """Hold a soft model against the data while the context is open."""
+        with self.engine.turn:
+            with Stage("holding the model against the data"):
+                layout = self.catalog.bind(model, training=training, choices=choices)
+                if not any(p.open for p in layout.predicates.values()):
+                    raise CatalogError(
+                        "no predicate is open, so there is nothing to predict: give one the atoms to infer with scope(), load its labels with "
+                        "target=True, or name it when the model is read: read_psl(path, query=[...])"
+                    )
+                soft = SoftProgram(self.engine, layout, model)
+            try:
+                with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
+                    yield soft
+            finally:
+                soft.close()
                 self.engine.leave(0)
 
     def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:

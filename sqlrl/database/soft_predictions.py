@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
+from sqlrl.database.evaluation import compared
 from sqlrl.database.inference import Destination, Inferred, into_tables
 from sqlrl.database.named_atoms import find_atom
+from sqlrl.database.provenance import seen
 from sqlrl.database.session import Query, Session, verb
 from sqlrl.errors import GroundingWarning, InputError, warn
 from sqlrl.evaluate import SoftScores, score_values
@@ -60,7 +62,7 @@ class SoftPrediction(Inferred):
     >>> model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
     >>> prediction = db.predict(model)
     >>> prediction.status.value, round(prediction.objective, 6), prediction.gap < 1e-6
-    ('optimal', 0.909091, True)
+    ('optimal', 1.909091, True)
     >>> [round(value, 3) for value in prediction.atoms()["value"].to_pylist()]
     [0.545, 0.364]
     """
@@ -137,13 +139,15 @@ class SoftPrediction(Inferred):
         """
         self._write(into, self.atoms, replace=replace)
 
-    def evaluate(self, *, threshold: float = 0.5) -> SoftScores:
+    def evaluate(self, *, threshold: float = 0.5, outside: str = "missed") -> SoftScores:
         """Compare with the labels.
 
         Parameters
         ----------
         threshold : float
             A label, or a value, of at least as much counts as true.
+        outside : {"missed", "ignore"}
+            Whether labels outside the scope that are true are counted beside the scores.
 
         Returns
         -------
@@ -155,29 +159,21 @@ class SoftPrediction(Inferred):
         InputError
             No atom has one.
         """
-        self.check_current()
         with self.session.verb(), self.session.console.progress("evaluating"):
-            atoms = self.network_atoms
-            label = read_values(self.engine, self.layout, atoms.ids)
-            known = ~np.isnan(label)
-            if not known.any():
-                raise InputError(
-                    "no predicted atom has a label to compare with: load the labels with target=True, or give the truth of the targets"
-                )
-            kind = np.full(len(atoms.ids), -1, np.int64)
-            names = self.open_predicates
-            for i, name in enumerate(names):
-                kind[self.of_predicate(name)] = i
-            ids, index = np.unique(np.concatenate([self.examples, atoms.example[known]]), return_inverse=True)
+            known = compared(self, outside)
+            labelled = known.labelled
+            ids, index = np.unique(np.concatenate([self.examples, known.example[labelled]]), return_inverse=True)
             named = example_names(self.engine, self.layout, ids)
             return score_values(
-                label[known],
-                self.result.y[known],
+                read_values(self.engine, self.layout, known.atoms)[labelled],
+                self.result.y[self.reported][labelled],
                 threshold=threshold,
-                predicate=kind[known],
-                names=names,
+                predicate=known.kind[labelled],
+                names=known.names,
                 example=index[len(self.examples) :],
                 examples=[named[example] for example in ids.tolist()],
+                outside=sum(map(len, known.missed)),
+                seen=seen(self, known.atoms[labelled]),
             )
 
     def why(self, atom: str, *, example: str | None = None) -> Pushes:
@@ -208,8 +204,8 @@ class SoftPrediction(Inferred):
         >>> model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
         >>> for push in db.predict(model).why("Smokes(Chris)").table:
         ...     print(push["side"], push["hinge"], round(push["push"], 3))
-        up Smokes(Bob) - Smokes(Chris) 0.727
         down Smokes(Chris) -0.727
+        up Smokes(Bob) - Smokes(Chris) 0.727
         """
         self.check_current()
         with self.session.verb(), self.session.console.progress("explaining"):
@@ -224,7 +220,7 @@ class SoftPrediction(Inferred):
         value, distance = network.expressions(y), network.distances(y)
         ends = [(int(network.pointer[r]), int(network.pointer[r + 1])) for r in rows.tolist()]
         places = np.unique(np.concatenate([[place], *(network.columns[a:b] for a, b in ends)])).astype(np.int64)
-        with self.session.soft_program(self.model, self.asked) as soft:
+        with self.session.soft_program(self.model, self.asked.choices) as soft:
             names = atom_texts(soft.program, network.atoms[places])
         found = []
         for j, row, (start, end) in zip(mine.tolist(), rows.tolist(), ends, strict=True):
@@ -249,9 +245,20 @@ class SoftPrediction(Inferred):
                     "push": push,
                 }
             )
-        found.sort(key=lambda r: (r["push"] is not None, -abs(r["push"] or 0.0), -float(r["push"] or 0.0), r["hinge"], r["rule"]))
+        # Values are found to within tolerances: what differs by less is alike.
+        found.sort(
+            key=lambda r: (
+                r["push"] is not None,
+                -round(abs(r["push"] or 0.0), 6),
+                -(r["push"] or 0.0),
+                r["hinge"],
+                r["rule"],
+            )
+        )
         text = names[int(network.atoms[place])]
-        return Pushes(text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}"))
+        return Pushes(
+            text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}")
+        )
 
     def _title(self) -> str:
         names = ", ".join(self.open_predicates)
@@ -325,14 +332,26 @@ def expression_text(terms: list[tuple[float, str]], constant: float) -> str:
 # ---- finding them ------------------------------------------------------------------------------------
 
 
+def refuse_options(**given: object) -> None:
+    """Refuse options that say how a world of a Markov logic network is found."""
+    usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "keep": False}
+    wrong = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    if wrong:
+        raise InputError(
+            f"{', '.join(wrong)}: a soft model takes none of these; say how far its truth values are sought with options=HingeOptions(...)"
+        )
+
+
 @verb
-def predict_soft(session: Session, model: SoftModel, asked: Query, destination: Destination, options: HingeOptions) -> SoftPrediction:
+def predict_soft(
+    session: Session, model: SoftModel, asked: Query, destination: Destination, options: HingeOptions | None
+) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
     if destination.keep or destination.into is not None:
         session.catalog.store.check_writable()
     start = time.perf_counter()
-    with session.console.progress("predicting"), session.soft_program(model, asked) as soft:
+    with session.console.progress("predicting"), session.soft_program(model, asked.choices) as soft:
         if destination.into is not None:
             session.engine.check_free(into_tables(soft.layout, destination.into).values(), replace=destination.replace)
         with session.only(asked.examples) as chosen:
@@ -369,7 +388,9 @@ def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHi
         ]
         relation = "=" if network.equal[network.rule[row]] else "<="
         rule = soft.model.rules[network.rule[row]]
-        shown.append(f"{rule.place + ': ' if rule.place else ''}{rule} says {expression_text(terms, float(network.constants[row]))} {relation} 0")
+        shown.append(
+            f"{rule.place + ': ' if rule.place else ''}{rule} says {expression_text(terms, float(network.constants[row]))} {relation} 0"
+        )
     more = f" and {counted(len(error.rows) - SHOWN_RULES, 'more ground rule')}" if len(error.rows) > SHOWN_RULES else ""
     error.args = (
         f"hard rules cannot all hold: {'; '.join(shown)}{more}; whatever the truth values, one is violated by {error.excess:.6g} or more: give "

@@ -184,7 +184,11 @@ def score_values(
     each = {}
     for i, name in sorted(enumerate(names), key=lambda pair: pair[1]):
         mine = kind == i
-        part = None if example is None else ranking(label[mine] >= threshold, score[mine], np.asarray(example)[mine], examples)
+        part = (
+            None
+            if example is None
+            else ranking(label[mine] >= threshold, score[mine], np.asarray(example)[mine], examples)
+        )
         each[name] = replace(_scored(label[mine], score[mine], threshold), ranking=part)
     return replace(whole, predicates=each)
 

@@ -44,14 +44,13 @@ def sample_soft_program(
     [1.0]
     """
     model = parse_psl(text, query=tuple(targets))
-    declared = Model(dict(model.predicates), query=model.query)
     catalog = Catalog(connect(":memory:", threads=1))
-    catalog.declare(declared)
+    catalog.declare(Model(dict(model.predicates), query=model.query))
     for name, rows in facts.items():
         catalog.load(name, list(rows))
     for name, rows in targets.items():
         catalog.scope(name, list(rows))
-    return SoftProgram(catalog.engine, catalog.bind(declared, training=False), model)
+    return SoftProgram(catalog.engine, catalog.bind(model, training=False), model)
 
 
 PEOPLE = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"

@@ -1,0 +1,153 @@
+"""`sqlrl psl`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Db, Limit, MemoryLimit, Output, ReadOnly, Untrusted, split_names
+from sqlrl.cli.session import print_json, session
+
+if TYPE_CHECKING:
+    from sqlrl.cli.session import Session
+    from sqlrl.database.database import Database
+    from sqlrl.database.soft_predictions import SoftPrediction
+    from sqlrl.logic.psl import SoftModel
+
+
+class Split(StrEnum):
+    """Of which task the data of a program are."""
+
+    infer = "infer"
+    learn = "learn"
+
+
+Program = Annotated[
+    Path, typer.Argument(metavar="PROGRAM", help="PSL's JSON or YAML, a rule file, or a model that sqlrl saved.")
+]
+Database_ = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DATABASE", help="The DuckDB file; without one the data that PROGRAM names.", show_default=False
+    ),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="FILE", help="The .data file that belongs to a rule file.", show_default=False),
+]
+Query = Annotated[
+    list[str] | None,
+    typer.Option("--query", metavar="NAMES", help="Predicates to infer, with commas or repeated.", show_default=False),
+]
+InSplit = Annotated[Split, typer.Option("--split", help="Of which task the data are that PROGRAM names.")]
+Evaluate = Annotated[
+    bool, typer.Option("--evaluate", metavar=FLAG, help="Print scores against the truths, not the values.")
+]
+Threshold = Annotated[
+    float, typer.Option("--threshold", metavar="T", min=0.0, max=1.0, help="What counts as true in scores.")
+]
+Atoms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--atom", "-a", metavar="ATOM", help="Say what pushes an atom up and down; may be repeated.", show_default=False
+    ),
+]
+Into = Annotated[
+    str | None, typer.Option("--into", metavar="TABLE", help="A table to create with the values.", show_default=False)
+]
+Replace = Annotated[bool, typer.Option("--replace", metavar=FLAG, help="Replace that table if it exists.")]
+
+
+@grouped
+def psl(
+    program: Program,
+    output: Output,
+    database: Database_ = None,
+    db: Db = None,
+    data: Data = None,
+    query: Query = None,
+    split: InSplit = Split.infer,
+    evaluate: Evaluate = False,
+    threshold: Threshold = 0.5,
+    atom: Atoms = None,
+    into: Into = None,
+    replace: Replace = False,
+    limit: Limit = GROUNDING_LIMIT,
+    read_only: ReadOnly = False,
+    untrusted: Untrusted = False,
+    memory_limit: MemoryLimit = None,
+) -> None:
+    """Infer the truth values of a program of probabilistic soft logic, and compare them with the truths.
+
+    sqlrl psl smokers.json --evaluate
+
+    sqlrl psl model.psl people.duckdb --query Knows --into knows
+    """
+    path = database or db
+    if into is not None and path is None:
+        raise typer.BadParameter("--into needs a DATABASE in which the table is made")
+    if evaluate and (into is not None or atom):
+        raise typer.BadParameter("--evaluate prints scores: leave out --into and --atom")
+    with session(output) as run:
+        model = _model(program, data, query, split, trusted=not untrusted)
+        opened = run.database(
+            path,
+            create=False,
+            read_only=read_only,
+            reads=into is None,
+            trusted=not untrusted,
+            memory_limit=memory_limit,
+        )
+        with opened as held:
+            if path is None:
+                held.load_soft_data(model, split=split.value)
+            with run.working("predicting"):
+                prediction = held.predict(model, limit=limit, into=into, replace=replace)
+            run.message(repr(prediction))
+            _show(run, held, prediction, evaluate=evaluate, threshold=threshold, atoms=atom or [], into=into)
+
+
+def _model(program: Path, data: Path | None, query: list[str] | None, split: Split, *, trusted: bool) -> SoftModel:
+    from sqlrl.logic.psl_files import read_psl
+
+    return read_psl(program, data=data, query=split_names(query), task=split.value, trusted=trusted)
+
+
+def _show(
+    run: Session,
+    db: Database,
+    prediction: SoftPrediction,
+    *,
+    evaluate: bool,
+    threshold: float,
+    atoms: list[str],
+    into: str | None,
+) -> None:
+    """Print scores, what pushes atoms, or the values of all."""
+    from sqlrl.database.inference import into_tables
+
+    if evaluate:
+        scores = db.evaluate(prediction, threshold=threshold)
+        run.show(scores.table().to_arrow(), title="scores")
+        run.message(str(scores))
+    elif atoms:
+        found = [prediction.why(each) for each in atoms]
+        if run.as_json:
+            print_json({"atom": each.atom, "value": each.value, **row} for each in found for row in each.table)
+        else:
+            run.show(*(each.table for each in found))
+    elif into is not None:
+        tables = into_tables(prediction.layout, into)
+        if run.as_json:
+            print_json({"predicate": name, "table": table} for name, table in tables.items())
+        run.message(f"the values are in {', '.join(tables.values())}")
+    else:
+        names = prediction.open_predicates
+        if run.as_json:
+            print_json({"predicate": name, **row} for name in names for row in prediction.table(name))
+        else:
+            run.show(*(prediction.table(name) for name in names))

@@ -1,0 +1,198 @@
+"""The data of a program of probabilistic soft logic, loaded from where its configuration says that they are.
+
+Of each predicate the observations become facts, or observed values where there are targets or truths beside them; the targets its scope, and the
+truths the labels. Files are tables whose columns tabs separate: constants, and a truth in a last column where it is not 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+
+from sqlrl.errors import InputError, LoadError
+from sqlrl.logic.psl import Partition, Role, SoftModel
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.database.database import Database
+
+SHOWN = 5
+
+SPLITS = ("infer", "learn")
+
+
+def load_soft_data(db: Database, model: SoftModel, split: str) -> dict[str, dict[str, int]]:
+    """Load the partitions of a model for a task; `Database.load_soft_data` explains it.
+
+    Returns, by predicate and role, how many rows were loaded.
+    """
+    if split not in SPLITS:
+        raise InputError(f"split={split!r} must be 'infer' or 'learn'.")
+    chosen = [part for part in model.partitions if part.split in ("all", split)]
+    if not chosen:
+        raise InputError(
+            "the program says of no predicate where its data are: read PSL's JSON or YAML, or give the .data file, read_psl(path, data=...); or "
+            "load tables with load() and scope()"
+        )
+    _check_files(chosen)
+    found: dict[str, dict[str, int]] = {}
+    roles = {name: {part.role for part in chosen if part.predicate == name} for name in model.predicates}
+    for name, predicate in model.predicates.items():
+        tables = {
+            role: _table(name, len(predicate.types), chosen, role)
+            for role in ("observations", "targets", "truth")
+            if role in roles[name]
+        }
+        inferred = bool({"targets", "truth"} & roles[name])
+        _check_roles(name, tables)
+        for role, table in tables.items():
+            _load(db, model, name, role, table, inferred=inferred)
+            found.setdefault(name, {})[role] = table.num_rows
+    return found
+
+
+def _load(db: Database, model: SoftModel, name: str, role: str, table: pa.Table, *, inferred: bool) -> None:
+    keys = [column for column in table.column_names if column != "value"]
+    types = model.predicates[name].types
+    if role == "targets":
+        db.scope(name, table.select(keys))
+        return
+    if role == "truth" and not table.num_rows:
+        raise LoadError(f"{name}: its truth partition has no rows: name a file with some, or leave the partition out")
+    values = table.column("value")
+    plain = pa.compute.all(pa.compute.equal(values, 1.0)).as_py()
+    db.load(
+        name,
+        table.select(keys) if plain else table,
+        columns=keys,
+        types=types,
+        value=None if plain else "value",
+        given=inferred and role == "observations",
+        target=role == "truth",
+        empty="allow",
+    )
+
+
+def _check_files(parts: Iterable[Partition]) -> None:
+    """Refuse files that are not there, all of them together."""
+    missing = [(part, file) for part in parts for file in part.files if not file.is_file()]
+    if missing:
+        shown = "; ".join(f"{part.place or part.predicate}: {file}" for part, file in missing)
+        raise InputError(
+            f"{counted(len(missing), 'file')} that the program names for its data {'is' if len(missing) == 1 else 'are'} not there: {shown}: put "
+            "them there, or load tables with load() and scope()"
+        )
+
+
+def _table(name: str, arity: int, parts: Sequence[Partition], role: Role) -> pa.Table:
+    """Return the rows of a predicate in one role: `a0, a1, ...` as text, and `value`."""
+    tables = [table for part in parts if (part.predicate, part.role) == (name, role) for table in _tables(part, arity)]
+    return pa.concat_tables(tables) if tables else _rows_table([], arity)
+
+
+def _tables(part: Partition, arity: int) -> Iterator[pa.Table]:
+    for file in part.files:
+        yield _file_table(part, file, arity)
+    if part.rows:
+        yield _rows_table([_row(part, row, arity) for row in part.rows], arity)
+
+
+def _file_table(part: Partition, file: Path, arity: int) -> pa.Table:
+    """Read a file of a partition."""
+    if not file.stat().st_size:
+        return _rows_table([], arity)
+    where = f"{part.place}: {file}" if part.place else str(file)
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        first = next((line for line in lines if line.strip()), "")
+    width = len(first.rstrip("\r\n").split("\t"))
+    if width not in (arity, arity + 1):
+        raise LoadError(
+            f"{where}: its first row has {counted(width, 'column')}, expected the {counted(arity, 'constant')} of {part.predicate}, and perhaps a "
+            "truth after them, with tabs between"
+        )
+    names = [f"a{i}" for i in range(arity)] + ["value"] * (width > arity)
+    wrong: list[str] = []
+
+    def skip(row: pyarrow.csv.InvalidRow) -> str:
+        """Note a row of another length."""
+        wrong.append(
+            f"row {row.number} has {counted(row.actual_columns, 'column')}"
+            if row.number
+            else f"a row has {counted(row.actual_columns, 'column')}"
+        )
+        return "skip"
+
+    table = pyarrow.csv.read_csv(
+        file,
+        read_options=pyarrow.csv.ReadOptions(column_names=names, use_threads=False),
+        parse_options=pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False, invalid_row_handler=skip),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+    if wrong:
+        more = f" and {counted(len(wrong) - SHOWN, 'other')}" if len(wrong) > SHOWN else ""
+        raise LoadError(
+            f"{where}: {', '.join(wrong[:SHOWN])}{more}, and the first row {width:,}: each needs the same columns"
+        )
+    if width == arity:
+        return table.append_column("value", pa.array([1.0] * table.num_rows, pa.float64()))
+    texts = table.column("value").combine_chunks()
+    return table.set_column(arity, "value", _numbers(where, texts))
+
+
+def _numbers(where: str, texts: pa.Array) -> pa.Array:
+    """Return truths as numbers from 0 to 1."""
+    values = []
+    for row, text in enumerate(texts.to_pylist(), 1):
+        value = _number(text)
+        if value is None:
+            raise LoadError(f"{where}: row {row:,} has the truth {text!r}: expected a number from 0 to 1")
+        values.append(value)
+    return pa.array(values, pa.float64())
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 <= value <= 1.0 else None
+
+
+def _row(part: Partition, row: Sequence[str], arity: int) -> tuple[tuple[str, ...], float]:
+    """Return the constants and the truth of a row that the configuration itself has."""
+    if len(row) == arity:
+        return tuple(row), 1.0
+    value = _number(row[-1]) if len(row) == arity + 1 else None
+    if value is None:
+        raise LoadError(
+            f"{part.place}: the row {list(row)} of {part.predicate}: expected {counted(arity, 'constant')}, and perhaps a truth from 0 to 1"
+        )
+    return tuple(row[:-1]), value
+
+
+def _rows_table(rows: Sequence[tuple[tuple[str, ...], float]], arity: int) -> pa.Table:
+    columns = {f"a{i}": pa.array([constants[i] for constants, _ in rows], pa.string()) for i in range(arity)}
+    return pa.table({**columns, "value": pa.array([value for _, value in rows], pa.float64())})
+
+
+def _check_roles(name: str, tables: dict[str, pa.Table]) -> None:
+    """Refuse targets that are observed, too."""
+    if not {"observations", "targets"} <= tables.keys():
+        return
+    keys = [column for column in tables["targets"].column_names if column != "value"]
+    both = tables["targets"].select(keys).join(tables["observations"].select(keys), keys, join_type="left semi")
+    if both.num_rows:
+        rows = both.sort_by([(k, "ascending") for k in keys]).slice(0, SHOWN).to_pylist()
+        shown = ", ".join(f"{name}({', '.join(str(row[k]) for k in keys)})" for row in rows)
+        more = f" and {counted(both.num_rows - SHOWN, 'other')}" if both.num_rows > SHOWN else ""
+        raise LoadError(
+            f"{counted(both.num_rows, 'target')} {'is' if both.num_rows == 1 else 'are'} observed, too: {shown}{more}: leave "
+            f"{'it' if both.num_rows == 1 else 'them'} out of one of the two"
+        )
