@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace as with_values
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -1453,6 +1453,7 @@ class Database(Helpful):
         self,
         model: SoftModel,
         *,
+        semantics: Literal["soft"] = ...,
         examples: Any = ...,
         into: str | None = ...,
         replace: bool = ...,
@@ -1467,8 +1468,9 @@ class Database(Helpful):
     @overload
     def predict(
         self,
-        model: Model,
+        model: Model | SoftModel,
         *,
+        semantics: Literal["boolean"] | None = ...,
         examples: Any = ...,
         into: str | None = ...,
         replace: bool = ...,
@@ -1487,6 +1489,7 @@ class Database(Helpful):
         self,
         model: Model | SoftModel,
         *,
+        semantics: Literal["soft", "boolean"] | None = None,
         examples: Any = None,
         into: str | None = None,
         replace: bool = False,
@@ -1509,6 +1512,9 @@ class Database(Helpful):
         ----------
         model : Model or SoftModel
             With weights.
+        semantics : {"soft", "boolean"}, optional
+            Of a soft model: "soft" (the default) finds truth values from 0 to 1, "boolean" the most probable world of the Markov logic network
+            with the same rules.
         examples : list of names, query, relation or frame, optional
         into : str, optional
             A table to create with the true atoms of the open predicate (of several: `into`_predicate).
@@ -1560,6 +1566,7 @@ class Database(Helpful):
         ['Bob', 'Chris']
         """
         destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
+        model = self._read_as(model, semantics)
         if isinstance(model, SoftModel):
             refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, keep=keep)
             asked = Query(Model({}), examples, choices, limit)
@@ -1572,6 +1579,21 @@ class Database(Helpful):
             self.session, Query(model, examples, choices, limit), destination,
             method=method, deterministic_limit=deterministic_limit, seed=seed,
         )  # fmt: skip
+
+    def _read_as(self, model: Model | SoftModel, semantics: str | None) -> Model | SoftModel:
+        """Return a soft model as the network that it is in Boolean logic, where that is asked for."""
+        if semantics not in (None, "soft", "boolean"):
+            raise InputError(f"semantics={semantics!r} must be 'soft' or 'boolean'.")
+        if semantics is not None and not isinstance(model, SoftModel):
+            raise InputError(
+                f"semantics={semantics!r} is of soft models: a Markov logic network is Boolean as it is; leave it out."
+            )
+        if semantics != "boolean":
+            return model
+        from sqlrl.logic.psl_boolean import boolean_model
+
+        assert isinstance(model, SoftModel)
+        return boolean_model(self.catalog.typed(model))
 
     def read_solution(
         self,
@@ -1726,8 +1748,9 @@ class Database(Helpful):
 
     def marginals(
         self,
-        model: Model,
+        model: Model | SoftModel,
         *,
+        semantics: Literal["boolean"] | None = None,
         examples: Any = None,
         method: MarginalMethod = "auto",
         samples: int = 1000,
@@ -1752,8 +1775,10 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model
-            With weights.
+        model : Model or SoftModel
+            With weights. A soft model is asked in its Boolean reading alone.
+        semantics : {"boolean"}, optional
+            Needed for a soft model: the probabilities are of the Markov logic network with the same rules.
         examples : list of names, query, relation or frame, optional
         method : {"auto", "exact", "gibbs", "mcsat"}
             "auto" is exact where closed forms or tables of elimination allow it, and samples elsewhere: by Gibbs sampling, or by
@@ -1803,8 +1828,14 @@ class Database(Helpful):
         >>> found.table()["probability"]
         [0.650245, 0.650245]
         """
+        read = self._read_as(model, semantics)
+        if isinstance(read, SoftModel):
+            raise InputError(
+                "truth values of a soft model have no probabilities of being true: ask for those of its Boolean reading, semantics='boolean', or for the "
+                "values themselves, predict()"
+            )
         return marginals.marginals(
-            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
+            self.session, Query(read, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, time_limit=time_limit,
             samples_into=samples_into, means_into=means_into,
         )  # fmt: skip

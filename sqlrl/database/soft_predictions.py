@@ -359,7 +359,8 @@ def predict_soft(
             extent = Extent(soft.program, chosen, asked.limit, len(ids))
             atoms = read_atoms(extent)
             network = ground_hinges(soft, extent)
-        _warn_of_idle(session, model, network)
+        if asked.examples is None:
+            _warn_of_idle(session, model, network)
         grounding = time.perf_counter() - start
         try:
             result = map_state(network, soft.weights(), options)

@@ -1,0 +1,92 @@
+"""`sqlrl psl`: programs with their data, and rule files over a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sqlrl
+from tests.cli.conftest import Run
+
+PROGRAM = {
+    "rules": ["2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2", "1: !Smokes(A) ^2"],
+    "predicates": {
+        "Friends/2": {"observations": [["Anna", "Bob"], ["Bob", "Chris"]]},
+        "Smokes/1": {"observations": [["Anna"]], "targets": [["Bob"], ["Chris"]], "truth": [["Bob", 1], ["Chris", 0]]},
+    },
+}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "smokers.json"
+    path.write_text(json.dumps(PROGRAM), encoding="utf-8")
+    return path
+
+
+def test_a_program_is_inferred_on_its_own_data(run: Run, program: Path) -> None:
+    done = run("psl", program, "--json")
+    assert done.code == 0, done.err
+    assert {row["UniqueStringID"]: row["value"] for row in done.rows()} == pytest.approx(
+        {"Bob": 6 / 11, "Chris": 4 / 11}, abs=1e-4
+    )
+    assert "status      optimal" in done.err
+
+
+def test_values_are_compared_with_the_truths(run: Run, program: Path) -> None:
+    done = run("psl", program, "--evaluate", "--json")
+    assert done.code == 0, done.err
+    (row,) = done.rows()
+    assert row["mean_absolute_error"] == pytest.approx((5 / 11 + 4 / 11) / 2, abs=1e-4)
+    assert (row["auc_roc"], row["f1"], row["atoms"]) == (1.0, 1.0, 2)
+    assert run("psl", program, "--evaluate", "--threshold", "0.6", "--json").rows()[0]["recall"] == 0.0
+
+
+def test_what_pushes_an_atom_is_listed(run: Run, program: Path) -> None:
+    rows = run("psl", program, "--atom", "Smokes(Chris)", "--json").rows()
+    assert {(row["side"], row["hinge"]) for row in rows} == {
+        ("down", "Smokes(Chris)"),
+        ("up", "Smokes(Bob) - Smokes(Chris)"),
+    }
+
+
+def test_a_rule_file_is_inferred_over_a_database(run: Run, tmp_path: Path) -> None:
+    rules, path = tmp_path / "rules.psl", tmp_path / "people.duckdb"
+    rules.write_text("\n".join(PROGRAM["rules"]), encoding="utf-8")
+    with sqlrl.connect(path, progress=False) as db:
+        db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+        db.load("Smokes", [("Anna",)], types=["person"], given=True)
+    done = run("psl", rules, path, "--into", "smokers")
+    assert done.code == 0, done.err
+    assert "the values are in smokers" in done.err
+    with sqlrl.connect(path, progress=False) as db:
+        found = dict(db.sql("select person, value from smokers").fetchall())
+    assert found == pytest.approx({"Bob": 6 / 11, "Chris": 4 / 11}, abs=1e-4)
+    again = run("psl", rules, path, "--into", "smokers")
+    assert (again.code, "smokers" in again.err) == (1, True)
+
+
+WRONG = [
+    (["--into", "t"], 2, "--into needs a DATABASE"),
+    (["--evaluate", "--atom", "Smokes(Bob)"], 2, "--evaluate prints scores"),
+    (["--atom", "Smokes(Bo)"], 1, "there is no UniqueStringID 'Bo'"),
+    (["--query", "Smoke"], 1, "Smoke"),
+]
+
+
+@pytest.mark.parametrize(("options", "code", "message"), WRONG)
+def test_wrong_options_are_refused(run: Run, program: Path, options: list[str], code: int, message: str) -> None:
+    done = run("psl", program, *options)
+    assert (done.code, message in " ".join(done.err.split())) == (code, True), done.err
+
+
+def test_missing_data_are_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    text = {"rules": ["1: !Q(A)"], "predicates": {"Q/1": {"targets": ["gone.txt"], "truth": ["lost.txt"]}}}
+    path.write_text(json.dumps(text), encoding="utf-8")
+    done = run("psl", path)
+    assert done.code == 1
+    assert "gone.txt" in done.err
+    assert "lost.txt" in done.err

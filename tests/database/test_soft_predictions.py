@@ -1,0 +1,236 @@
+"""Predictions of soft models from tables to truth values, against the enumeration of groundings and an optimiser of another library."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.optimize import minimize
+
+import sqlrl
+from sqlrl.errors import CatalogError, GroundingWarning, InfeasibleError, InputError, ModelError
+from sqlrl.logic import parse_psl
+from tests.ground.soft_worlds import enumerated, penalty, random_world
+
+RULES = """
+2: C(A, B) & P(A, B) -> Q(B) ^2
+1: V(A, B) & !D(A) & P(A, B) & A != B -> R(A, B) ^2
+0.5: !P(A, B) ^2
+0.7: R(A, B) ^2
+1.5: R(A, B) & R(B, C) -> R(A, C) ^2
+0.9: V(A, B) -> Q(A) ^2
+0.3: !Q(A)
+2: R(A, B) = R(B, A) ^2
+1: P(A, +B) <= 1 ^2 {B: C(A, B)}
+"""
+
+
+def loaded(world):
+    db = sqlrl.connect(progress=False)
+    for name, data in world.data.items():
+        columns = [f"c{i}" for i in range(data.arity)]
+        rows = [(*x, v) for x, v in data.known.items()]
+        table = pa.table(
+            {
+                **{c: pa.array([r[i] for r in rows], pa.string()) for i, c in enumerate(columns)},
+                "v": pa.array([r[-1] for r in rows], pa.float64()),
+            }
+        )
+        given = data.atoms is not None
+        if rows or not given:
+            how = {"value": "v"} if data.valued or given else {}
+            table = table if how else table.select(columns)
+            db.load(name, table, columns=columns, types=["name"] * data.arity, given=given, empty="allow", **how)
+        if given:
+            atoms = {c: pa.array([x[i] for x in data.atoms], pa.string()) for i, c in enumerate(columns)}
+            db.scope(name, pa.table(atoms))
+    return db
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_cost_the_least_of_the_enumerated_rules(seed):
+    world, model = random_world(seed), parse_psl(RULES)
+    with warnings.catch_warnings(action="ignore"):
+        db = loaded(world)
+        prediction = db.predict(model)
+    found = enumerated(world, model)
+    ids = list(world.numbered().values())
+    weights = [rule.weight for rule in model.rules]
+
+    def cost(y):
+        return float(np.dot(weights, penalty(model, found, dict(zip(ids, y, strict=True)))))
+
+    value = {}
+    for name in prediction.open_predicates:
+        rows = prediction.atoms(name)
+        keys = [c for c in rows.column_names if c not in ("example", "value")]
+        for row in rows.to_pylist():
+            value[name, tuple(row[k] for k in keys)] = row["value"]
+    mine = np.array([value[atom] for atom in world.numbered()])
+    assert prediction.objective == pytest.approx(cost(mine), abs=1e-9)
+    best = min(
+        (
+            minimize(cost, start, bounds=[(0, 1)] * len(ids), method="L-BFGS-B")
+            for start in (mine, np.full(len(ids), 0.5))
+        ),
+        key=lambda r: r.fun,
+    )
+    assert prediction.objective <= best.fun + 1e-5
+    assert prediction.bound <= prediction.objective
+    assert prediction.status.value == "optimal"
+
+
+@pytest.fixture(scope="module")
+def friends():
+    db = sqlrl.connect(progress=False)
+    db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+    db.load("Smokes", [("Anna", 1.0)], columns=[0], types=["person"], value=1, given=True)
+    db.load("Smokes", [("Bob", 0.8), ("Chris", 0.2)], columns=[0], types=["person"], value=1, target=True)
+    model = parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
+    return db, model, db.predict(model)
+
+
+def test_values_are_those_of_the_normal_equations(friends):
+    *_, prediction = friends
+    # 2 (1 - b)^2 + 2 (b - c)^2 + b^2 + c^2: 5 b - 2 c = 2, 3 c = 2 b.
+    assert prediction.atoms()["value"].to_pylist() == pytest.approx([6 / 11, 4 / 11], abs=1e-4)
+    assert prediction.atoms(at_least=0.5)["person"].to_pylist() == ["Bob"]
+
+
+def test_labels_are_compared_and_never_read(friends):
+    db, model, prediction = friends
+    scores = prediction.evaluate(threshold=0.5)
+    assert scores.mean_absolute_error == pytest.approx((0.8 - 6 / 11 + 4 / 11 - 0.2) / 2, abs=1e-4)
+    assert (scores.atoms, scores.true, scores.auc_roc, scores.f1) == (2, 1, 1.0, 1.0)
+    assert db.evaluate(prediction, threshold=0.3).precision == 0.5
+    other = sqlrl.connect(progress=False)
+    other.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+    other.load("Smokes", [("Anna", 1.0)], columns=[0], types=["person"], value=1, given=True)
+    other.load("Smokes", [("Bob", 0.1), ("Chris", 0.9)], columns=[0], types=["person"], value=1, target=True)
+    assert other.predict(model).result.y.tobytes() == prediction.result.y.tobytes()
+
+
+def test_pushes_of_a_best_value_cancel(friends):
+    *_, prediction = friends
+    for name in ("Bob", "Chris"):
+        table = prediction.why(f"Smokes({name})").table
+        assert sum(table["push"]) == pytest.approx(0, abs=1e-3)
+    bob = prediction.why("Smokes(Bob)").table.to_arrow().to_pylist()
+    assert {row["hinge"] for row in bob} == {"Smokes(Bob)", "Smokes(Bob) - Smokes(Chris)", "-Smokes(Bob) + 1"}
+    assert {row["side"] for row in bob} == {"up", "down"}
+
+
+def test_values_are_written_and_read_with_sql(friends):
+    db, model, prediction = friends
+    prediction.write("smokers")
+    assert db.sql("select person from smokers where value > 0.5").fetchall() == [("Bob",)]
+    with pytest.raises(InputError, match="smokers"):
+        db.predict(model, into="smokers")
+    db.predict(model, into="smokers", replace=True)
+
+
+def test_hard_rules_that_cannot_hold_are_named(friends):
+    db, *_ = friends
+    with pytest.raises(InfeasibleError, match=r"<text>:1: Smokes\('Bob'\) >= 0.9 \. says -Smokes\(Bob\) \+ 0.9 <= 0"):
+        db.predict(parse_psl("Smokes('Bob') >= 0.9 .\nSmokes('Bob') <= 0.5 ."))
+
+
+def test_rules_without_groundings_are_named_once(friends):
+    db, *_ = friends
+    model = parse_psl("1: Friends(A, 'Anna') & Smokes(A) -> Smokes('Anna')\n1: !Smokes(A)")
+    with pytest.warns(GroundingWarning, match=r"1 rule has no grounding.*Friends\(A, 'Anna'\)"):
+        db.predict(model)
+    with warnings.catch_warnings(action="error"):
+        db.predict(model)
+
+
+def test_what_only_networks_take_is_refused(friends):
+    db, model, _ = friends
+    with pytest.raises(InputError, match="seed=3.*HingeOptions"):
+        db.predict(model, seed=3)
+    network = sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"])
+    with pytest.raises(InputError, match="options= are of soft models"):
+        db.predict(network, options=object())
+
+
+def test_a_model_without_open_predicates_is_refused():
+    db = sqlrl.connect(progress=False)
+    db.load("Friends", [("Anna", "Bob")])
+    with pytest.raises(CatalogError, match="no predicate is open"):
+        db.predict(parse_psl("1: Friends(A, B) -> Friends(B, A)"))
+
+
+def test_a_network_refuses_values_between():
+    db = sqlrl.connect(progress=False)
+    db.load("Smokes", [("Bob", 0.8)], columns=[0], types=["person"], value=1)
+    with pytest.raises((CatalogError, ModelError), match="Smokes"):
+        db.predict(sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1 Smokes(x) => Cancer(x)", query=["Cancer"]))
+
+
+def test_examples_are_predicted_apart():
+    db = sqlrl.connect(progress=False)
+    db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+    db.scope("Liked", [("d1",), ("d2",)])
+    model = parse_psl("1: Word(D, 'good') -> Liked(D)\n0.1: !Liked(D)", query=["Liked"]).with_types(
+        {"Word": ["doc", "word"], "Liked": ["doc"]}
+    )
+    both, one = db.predict(model), db.predict(model, examples=["d2"])
+    assert both.atoms()["value"].to_pylist() == [1.0, 0.0]
+    assert one.atoms()["doc"].to_pylist() == ["d2"]
+    assert one.result.y.tolist() == [0.0]
+
+
+# ---- the Boolean reading -----------------------------------------------------------------------------
+
+
+BOOLEAN = "2: Friends(A, B) & Smokes(A) & A != B -> Smokes(B) ^2\n1: !Smokes(A)\n0.7: Smokes(A) | Cancer(A)\n!Cancer('Anna') .\n0.3: !Cancer(A) ^2"
+
+
+def test_the_boolean_reading_is_the_distribution_of_the_costs():
+    db = sqlrl.connect(progress=False)
+    db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris"), ("Chris", "Anna")], types=["person", "person"])
+    people = ["Anna", "Bob", "Chris"]
+    for name in ("Smokes", "Cancer"):
+        db.scope(name, [(x,) for x in people])
+    model = parse_psl(BOOLEAN, query=["Smokes", "Cancer"])
+    model = model.with_types({"Friends": ["person", "person"], "Smokes": ["person"], "Cancer": ["person"]})
+    friends = [("Anna", "Bob"), ("Bob", "Chris"), ("Chris", "Anna")]
+    costs = {}
+    for bits in np.ndindex(*[2] * 6):
+        smokes, cancer = (dict(zip(people, part, strict=True)) for part in (bits[:3], bits[3:]))
+        if cancer["Anna"]:
+            continue
+        costs[bits] = (
+            2 * sum(smokes[a] and not smokes[b] for a, b in friends)
+            + sum(smokes.values())
+            + 0.7 * sum(not (smokes[a] or cancer[a]) for a in people)
+            + 0.3 * sum(cancer.values())
+        )
+    total = sum(np.exp(-c) for c in costs.values())
+    chance = [sum(np.exp(-c) for bits, c in costs.items() if bits[i]) / total for i in range(6)]
+    found = db.marginals(model, semantics="boolean", method="exact")
+    mine = [
+        dict(zip(t["person"].to_pylist(), t["probability"].to_pylist(), strict=True))
+        for t in map(found.probabilities, ("Smokes", "Cancer"))
+    ]
+    assert [mine[0][x] for x in people] + [mine[1][x] for x in people] == pytest.approx(chance, abs=1e-9)
+    prediction = db.predict(model, semantics="boolean")
+    assert prediction.cost == pytest.approx(min(costs.values()))
+
+
+def test_what_has_no_boolean_reading_is_refused_with_its_place(friends):
+    db, model, _ = friends
+    for text, match in (
+        ("Smokes(+A) <= 1 .", "<text>:1: an arithmetic rule"),
+        ("1: Smokes(A) & Smokes(B) & (A % B) -> Friends(A, B)", "'%'"),
+    ):
+        with pytest.raises(sqlrl.errors.UnsupportedError, match=match):
+            db.predict(parse_psl(text), semantics="boolean")
+    with pytest.raises(InputError, match="semantics='boolean'"):
+        db.marginals(model)
+    with pytest.raises(InputError, match="must be 'soft' or 'boolean'"):
+        db.predict(model, semantics="fuzzy")
+    with pytest.raises(InputError, match="is of soft models"):
+        db.predict(sqlrl.parse_mln("P(t)\n1 P(x)"), semantics="soft")
