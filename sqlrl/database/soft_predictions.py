@@ -393,10 +393,11 @@ def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHi
             f"{rule.place + ': ' if rule.place else ''}{rule} says {expression_text(terms, float(network.constants[row]))} {relation} 0"
         )
     more = f" and {counted(len(error.rows) - SHOWN_RULES, 'more ground rule')}" if len(error.rows) > SHOWN_RULES else ""
-    error.args = (
+    text = (
         f"hard rules cannot all hold: {'; '.join(shown)}{more}; whatever the truth values, one is violated by {error.excess:.6g} or more: give "
-        "one of the rules a weight, or correct the values that it reads",
+        "one of the rules a weight, or correct the values that it reads"
     )
+    error.args = (text,)
     return error
 
 

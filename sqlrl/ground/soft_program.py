@@ -187,7 +187,7 @@ def _clause(rule: SoftRule, literals: Sequence[SoftLiteral], layout: Layout) -> 
 
 def _ordered(instance: Instance, literals: Sequence[SoftLiteral], clause: Clause) -> Instance:
     """Return an instance with the comparisons by `%` that were left out of its clause."""
-    orders, arguments, kinds = [], list(instance.arguments), list(instance.shape.parameters)
+    arguments, kinds = list(instance.arguments), list(instance.shape.parameters)
     names = instance.variables or tuple(name for name, _ in clause.variables)
     types: Mapping[str, str] = dict(clause.variables)
 
@@ -199,9 +199,11 @@ def _ordered(instance: Instance, literals: Sequence[SoftLiteral], clause: Clause
         kinds.append(types[other.name] if isinstance(other, Variable) else "")
         return Slot(True, len(arguments) - 1)
 
-    for each in literals:
-        if isinstance(each, OrderLiteral):
-            orders.append(ShapeOrder(each.positive, slot(each.left, each.right), slot(each.right, each.left)))
+    orders = [
+        ShapeOrder(each.positive, slot(each.left, each.right), slot(each.right, each.left))
+        for each in literals
+        if isinstance(each, OrderLiteral)
+    ]
     if not orders:
         return instance
     shape = replace(instance.shape, parameters=tuple(kinds), orders=tuple(orders))

@@ -106,7 +106,7 @@ EXAMPLES = ("citeseer", "epinions", "knowledge-graph-identification", "lastfm", 
 def test_programs_of_psl_run_on_tiny_data(data_folder, name):
     model = sqlrl.read_psl(next((data_folder / "psl" / name / "cli").glob("*.json")))
     roles = {p: {part.role for part in model.partitions if part.predicate == p} for p in model.predicates}
-    with pytest.raises(InputError, match="are not there|is not there"):
+    with pytest.raises(InputError, match=r"are not there|is not there"):
         sqlrl.connect(progress=False).load_soft_data(model)
     db = sqlrl.connect(progress=False)
     for predicate, declared in model.predicates.items():

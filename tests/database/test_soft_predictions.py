@@ -148,7 +148,7 @@ def test_rules_without_groundings_are_named_once(friends):
 
 def test_what_only_networks_take_is_refused(friends):
     db, model, _ = friends
-    with pytest.raises(InputError, match="seed=3.*HingeOptions"):
+    with pytest.raises(InputError, match=r"seed=3.*HingeOptions"):
         db.predict(model, seed=3)
     network = sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"])
     with pytest.raises(InputError, match="options= are of soft models"):
