@@ -169,7 +169,7 @@ class _Search:
         with Stage("most probable state") as stage:
             if self.closed():
                 return
-            for allowance in _allowances(patience, limit):
+            for number, allowance in enumerate(_allowances(patience, limit)):
                 state = method.prepare(hinges, points)
                 left = np.where(points.done, 0, allowance)
                 cursor = 0
@@ -179,8 +179,9 @@ class _Search:
                     stage.advance(int(points.used.sum()) - before, note=self.told())
                     if self.closed():
                         return
-                if allowance == patience:
-                    self.consult_programs()
+                if number == 0:
+                    with Stage("linear programs"):
+                        self.consult_programs()
                     if self.closed():
                         return
 
@@ -194,6 +195,8 @@ class _Search:
     def consult_programs(self) -> None:
         """Let linear programs decide components that iterations did not: whether hard hinges can hold, and the best point of linear ones."""
         part, points = self.problem.joint, self.points
+        if points.done.all():
+            return
         linear = ~part.any_of(SQUARED, QUADRATIC) & (part.entries <= ENTRIES)
         for chosen in _batches(np.flatnonzero(~points.done & linear), part.entries):
             piece = part.chosen(chosen)

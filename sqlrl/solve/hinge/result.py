@@ -70,6 +70,11 @@ class HingeStatus(Enum):
     OPTIMAL: the objective is within the tolerances of its lower bound, and hard hinges hold within theirs.
     FEASIBLE: hard hinges hold, but the limit of iterations was reached before the gap was closed.
     UNSOLVED: the limit was reached without a state at which hard hinges hold, and without a proof that there is none.
+
+    Examples
+    --------
+    >>> HingeStatus("optimal")
+    <HingeStatus.OPTIMAL: 'optimal'>
     """
 
     OPTIMAL = "optimal"
@@ -123,6 +128,14 @@ class HingeState:
         The dual of each hinge: a slope of its cost; 0 of hinges of atoms that no other atom is connected with.
     penalty : float array, shape (n,)
         The penalty (or primal weight) that was last used for the component of each atom.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.hinge.inference import map_state
+    >>> network = hinge_network(2, ["", "2"], [(0, {0: -1.0, 1: 1.0}, 0.5), (1, {0: 1.0}, 0.0)])
+    >>> found = map_state(network, [1.0, 1.0])
+    >>> map_state(network, [1.0, 1.0], warm=found.state).iterations
+    0
     """
 
     y: FloatArray
@@ -166,6 +179,15 @@ class HingeResult:
     Notes
     -----
     A state may violate hard hinges by a millionth, so that its objective can be less than the bound by as little.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.hinge.inference import map_state
+    >>> found = map_state(hinge_network(1, ["2", "2"], [(0, {0: -1.0}, 1.0), (1, {0: 1.0}, 0.0)]), [3.0, 1.0])
+    >>> found
+    HingeResult(1 atom, optimal, objective 0.75, gap ..., 0 iterations)
+    >>> found.y.tolist(), found.bound <= found.objective, found.components["closed form"]
+    ([0.75], True, 1)
     """
 
     state: HingeState
