@@ -242,6 +242,20 @@ class NumericError(InputError):
     """Weights or probabilities that are not finite, or that do not fit the integer scale."""
 
 
+class UnboundedWeightError(InputError):
+    """Nothing bounds the weights of rules that training data never violate; `rules` has their numbers.
+
+    Examples
+    --------
+    >>> UnboundedWeightError("rule 3 is never violated", (3,)).rules
+    (3,)
+    """
+
+    def __init__(self, problem: str, rules: tuple[int, ...]) -> None:
+        self.rules = rules
+        super().__init__(problem)
+
+
 class SqlrlWarning(UserWarning):
     """Root of all warnings that sqlrl raises."""
 

@@ -1,0 +1,1 @@
+"""Learners of the weights of soft models: mathematics over hinges and the truth of their atoms."""
