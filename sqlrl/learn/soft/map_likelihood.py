@@ -1,0 +1,156 @@
+"""Approximate maximum likelihood: the expectation of hinges is taken to be what they are in the most probable state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+import numpy as np
+
+from sqlrl.errors import InputError, NumericError
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.network import FloatArray
+from sqlrl.learn.batch.problem import Iteration, Report
+from sqlrl.learn.labels import Names
+from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.settings import Averaged
+from sqlrl.learn.soft.atom_hinges import check_truth
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, starting
+
+
+class Inference(Protocol):
+    """Finds a most probable state."""
+
+    def __call__(self, network: HingeNetwork, weights: FloatArray, warm: FloatArray | None, /) -> FloatArray:
+        """Return truths of the n atoms for weights, perhaps starting from the truths of the last call, None at the first."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapLikelihood:
+    r"""Learns weights by steps along the hinges of the most probable state less those of the labels.
+
+    Parameters
+    ----------
+    learning_rate : float
+        What the gradient is taken times in a step.
+    iterations : int
+    per_rule : bool
+        Divide the gradient of each rule, penalties included, by its number of ground rules that atoms are in, as PSL's own program does: rules with
+        many ground rules do not outrun the others then, and the point where gradients are 0 stays where it is.
+    average : bool
+        The mean of the weights after each iteration is the result, not the last weights.
+    prior : float
+        Lambda: `prior * w` is taken from the gradient.
+    l1 : float
+        It is taken from the gradient, too.
+    unlabelled : {"error", "zero"}
+        What atoms without a label count as at the labels: refused, or 0.
+
+    Notes
+    -----
+    Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18 (2017), section 6.1: the gradient
+    of the log-likelihood is the expectation of hinges less what they are at the labels, and the expectation is approximated by the most
+    probable state, as in the voted perceptron of Collins (2002). Steps end at 0 where they would lead below it. A most
+    probable state is the same for all multiples of the weights, so that only penalties say how large they are; where all weights are 0 every state is
+    most probable, which is why the default start is 1.
+
+    Examples
+    --------
+    One atom, whose most probable truth is that of the heavier rule:
+
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)])
+    >>> heavier = lambda network, weights, warm: np.array([float(weights[0] > weights[1])])
+    >>> learner = MapLikelihood(learning_rate=0.5, iterations=4, prior=0, average=False)
+    >>> learner.learn(network, np.array([1.0]), heavier).weights.tolist()
+    [1.5, 0.5]
+    """
+
+    learning_rate: Annotated[
+        float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")
+    ] = 0.2
+    iterations: Annotated[int, Whole(1), Option("how many")] = 25
+    per_rule: Annotated[bool, Option("do not divide steps by the ground rules of a rule")] = True
+    average: Averaged = True
+    prior: Prior = 1.0
+    l1: Lasso = 0.0
+    unlabelled: OnUnlabelled = "error"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def learn(
+        self,
+        network: HingeNetwork,
+        truth: FloatArray,
+        solve: Inference,
+        *,
+        names: Names | None = None,
+        start: FloatArray | None = None,
+        report: Report | None = None,
+    ) -> SoftWeights:
+        """Learn the weights of the rules of a network that are not hard.
+
+        Parameters
+        ----------
+        network, truth, names
+            As `PseudoLikelihood.learn`.
+        solve : Inference
+        start : array of float64, shape (m,), optional
+            Weights to start from; 1 by default.
+        report : callable, optional
+            Called with an `Iteration` after each: `step` is the length of the change of the weights, `optimality` the largest violation of the
+            condition of optimality by the approximate gradient.
+
+        Returns
+        -------
+        SoftWeights
+            Its gradient is the approximate one of the last iteration, before its step. It is never said to have converged.
+
+        Raises
+        ------
+        InputError
+            No atom has a label, one that shares a hinge with others has none, a label is not from 0 to 1, or a weight to start from is not
+            a finite number of at least 0.
+        NumericError
+            Inference returned what is no state.
+        """
+        weights = starting(network, start, 1.0)
+        known = check_truth(network, truth, names or Names(), self.unlabelled)
+        observed = network.incompatibility(known)
+        m = len(network.hard)
+        ground = np.bincount(network.rule, network.multiplicity, minlength=m)
+        soft = ~network.hard & (ground > 0)
+        weights = np.where(soft, weights, 0.0)
+        rate = self.learning_rate / np.maximum(ground, 1.0) if self.per_rule else np.full(m, self.learning_rate)
+        total, gradient, state = np.zeros(m), np.zeros(m), None
+        for iteration in range(1, self.iterations + 1):
+            state = _checked(solve(network, weights, state), network)
+            difference = network.incompatibility(state) - observed
+            gradient = np.where(soft, difference - self.prior * weights - self.l1, 0.0)
+            moved = np.maximum(weights + rate * gradient, 0.0)
+            if report is not None:
+                violation = np.where(weights > 0, np.abs(gradient), np.maximum(gradient, 0.0)).max(initial=0.0)
+                step = float(np.linalg.norm(moved - weights))
+                report(Iteration(iteration=iteration, step=step, optimality=float(violation)))
+            weights = moved
+            total += weights
+        found = total / self.iterations if self.average else weights
+        labelled = int(np.count_nonzero(~np.isnan(truth)))
+        return SoftWeights(found, gradient, float("nan"), self.iterations, False, labelled)
+
+
+def _checked(state: FloatArray, network: HingeNetwork) -> FloatArray:
+    """Refuse what is no state; truths that rounding left outside of 0 to 1 are taken for the nearest."""
+    if state.shape != network.atoms.shape:
+        raise InputError(
+            f"inference returned {state.shape} truths for {len(network.atoms):,} atoms: return one for each"
+        )
+    wrong = np.flatnonzero(~((state >= -1e-6) & (state <= 1 + 1e-6)))
+    if len(wrong):
+        raise NumericError(
+            f"inference returned the truth {state[wrong[0]]:g} of atom {network.atoms[wrong[0]]}: weights have grown out of range, or it did not "
+            "converge; take smaller steps"
+        )
+    return np.clip(state, 0.0, 1.0)

@@ -1,0 +1,227 @@
+"""Maximum piecewise pseudo-likelihood: the weight of each rule as if it were alone, one concave function of one weight for each rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.batch.problem import Iteration, Report
+from sqlrl.learn.labels import Names
+from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
+from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, projected, starting
+from sqlrl.solve.structure import ragged_ranges
+
+MOST = 200
+"""Rounds after which a weight is as good as rounding allows: bisection alone needs no more."""
+
+
+class _Point(NamedTuple):
+    # Of rules at their weights: the gradient, the expectation of hinges and its derivative with its sign changed.
+    gradient: FloatArray
+    expected: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiecewisePseudoLikelihood:
+    r"""Learns the weight of each rule by the pseudo-likelihood of the model that has only this rule.
+
+    Parameters
+    ----------
+    prior : float
+        Lambda: `prior / 2 w^2` is taken from the sum over atoms for each rule. With 0, and `l1` 0, rules that labels never violate are refused.
+    l1 : float
+        It times the weight is taken from that, too.
+    tolerance : float
+        Done when no gradient is above this, or as near as floats come.
+    unlabelled : {"error", "zero"}
+        What an atom without a label is to those that it shares a hinge with: refused, or 0.
+    method : {"exact", "steps"}
+        Find each maximum; or take `steps` steps along the gradient from 0, as in the source, each weight cut at 0.
+    steps : int
+    learning_rate : float
+        What the gradient is taken times in a step.
+    per_rule : bool
+        Divide it in steps by the number of the rule's ground rules, each as often as it is about an atom, so that rules with many do not overshoot.
+
+    Notes
+    -----
+    Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018), equations 7 to 10 and
+    algorithm 2. The gradient is the expectation of hinges less what they are at labels: equation 10 as printed has the other
+    sign, with which algorithm 2 descends. Its loop goes on as long as one criterion is not met; here it ends with its number of steps. The
+    source has no hard rules: those of the network bound the truth of an atom for each rule.
+
+    A gradient of at most 0 at 0 gives a weight of exactly 0. Else the expectation, less its limit, is approximated by A / (w + B), which has its value
+    and its derivative at the last weight and its limit, the optimum for that is the next weight, and between two weights with gradients of
+    both signs is bisected what does not converge so.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
+    >>> found = PiecewisePseudoLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
+    >>> found.weights.round(4).tolist(), found.optimality < 1e-8
+    ([0.4002, 0.0], True)
+    """
+
+    prior: Prior = 1.0
+    l1: Lasso = 0.0
+    tolerance: Annotated[float, Above(0, "1e-8 is the default"), Option("when to stop")] = 1e-8
+    unlabelled: OnUnlabelled = "error"
+    method: Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")] = "exact"
+    steps: Annotated[int, Whole(1), Option("along the gradient (--method steps)")] = 150
+    learning_rate: Annotated[float, Above(0.0, "without it nothing is learned"), Option("of a step", name="--eta")] = (
+        1.0
+    )
+    per_rule: Annotated[bool, Option("do not divide steps by the ground rules of a rule")] = True
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def learn(
+        self,
+        network: HingeNetwork,
+        truth: FloatArray,
+        *,
+        names: Names | None = None,
+        start: FloatArray | None = None,
+        report: Report | None = None,
+    ) -> SoftWeights:
+        """Learn the weights of the rules of a network that are not hard.
+
+        Parameters
+        ----------
+        network, truth, names, report
+            As `PseudoLikelihood.learn`.
+        start : array of float64, shape (m,), optional
+            Where to look for each weight first, or where steps begin; 0 by default.
+
+        Returns
+        -------
+        SoftWeights
+
+        Raises
+        ------
+        InputError
+            As `atom_hinges`; or a weight to start from is not a finite number of at least 0.
+        UnboundedWeightError
+            There is no penalty, and labels never violate a rule.
+        """
+        begun = starting(network, start, 0.0)
+        hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
+        return self.learn_hinges(hinges, names=names, start=begun, report=report)
+
+    def learn_hinges(
+        self,
+        hinges: AtomHinges,
+        *,
+        names: Names | None = None,
+        start: FloatArray | None = None,
+        report: Report | None = None,
+    ) -> SoftWeights:
+        """Learn weights from rows of rules and atoms that are there already; parameters as of `learn`."""
+        pieces = _Pieces(hinges, self.prior, self.l1)
+        begun = np.zeros(pieces.rules) if start is None else np.where(hinges.support > 0, start, 0.0)
+        zero = pieces.at(np.zeros(pieces.rules), np.arange(pieces.rules))
+        if self.prior == 0 and self.l1 == 0:
+            check_bounded(zero.gradient > 0, hinges, pieces.least, names.clause if names else None)
+        if self.method == "steps":
+            weights, rounds = self._walk(pieces, begun, report), self.steps
+        else:
+            weights, rounds = self._solve(pieces, zero, begun, report)
+        found = densities(hinges, weights)
+        gradient = found.expected - hinges.observed - self.prior * weights - self.l1
+        value = -float(hinges.count @ found.log_z) - float(weights @ hinges.observed)
+        value -= self.prior / 2 * float(weights @ weights) + self.l1 * float(weights.sum())
+        done = bool((projected(weights, gradient) <= self.tolerance).all())
+        return SoftWeights(weights, gradient, value, rounds, done, hinges.labelled, hinges.outside, hinges.narrow)
+
+    def _solve(self, pieces: _Pieces, zero: _Point, start: FloatArray, report: Report | None) -> tuple[FloatArray, int]:
+        """Return the weights that are best, and after how many rounds."""
+        weights = np.zeros(pieces.rules)
+        open_ = np.flatnonzero(zero.gradient > self.tolerance)
+        low = np.zeros(pieces.rules)
+        # The expectation falls as the weight grows, so the prior alone stops it here.
+        high = zero.gradient / self.prior if self.prior else np.full(pieces.rules, np.inf)
+        last = np.full(pieces.rules, np.inf)
+        first = pieces.better(weights[open_], open_, _Point(*(x[open_] for x in zero)))
+        begun = np.where((start[open_] > 0) & (start[open_] < high[open_]), start[open_], first)
+        weights[open_] = _inside(begun, low[open_], high[open_])
+        rounds = 0
+        while len(open_) and rounds < MOST:
+            now = pieces.at(weights, open_)
+            rounds += 1
+            if report is not None:
+                worst = float(np.abs(now.gradient).max())
+                report(Iteration(iteration=rounds, optimality=worst))
+            w = weights[open_]
+            low[open_] = np.where(now.gradient > 0, w, low[open_])
+            high[open_] = np.where(now.gradient > 0, high[open_], w)
+            left = np.abs(now.gradient) > self.tolerance
+            left &= high[open_] - low[open_] > 4 * np.finfo(float).eps * high[open_]
+            slow = np.abs(now.gradient) > 0.5 * last[open_]
+            last[open_] = np.abs(now.gradient)
+            following = pieces.better(w, open_, now)
+            following[slow] = np.nan
+            open_, following = open_[left], following[left]
+            weights[open_] = _inside(following, low[open_], high[open_])
+        return weights, rounds
+
+    def _walk(self, pieces: _Pieces, start: FloatArray, report: Report | None) -> FloatArray:
+        """Return the weights after the steps along the gradient."""
+        every = np.arange(pieces.rules)
+        rate = self.learning_rate / np.maximum(pieces.hinges.ground, 1) if self.per_rule else self.learning_rate
+        weights = start
+        for step in range(1, self.steps + 1):
+            gradient = pieces.at(weights, every, second=EXPECTATIONS).gradient
+            moved = np.maximum(weights + rate * gradient, 0.0)
+            if report is not None:
+                report(Iteration(iteration=step, step=float(np.linalg.norm(moved - weights))))
+            weights = moved
+        return weights
+
+
+def _inside(found: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return what was found where it is between bounds; else what halves them, by their ratio where they are far apart."""
+    with np.errstate(invalid="ignore"):
+        middle = np.where(low > 0, np.sqrt(low) * np.sqrt(high), np.minimum(high / 2, 1.0))
+        middle = np.where(np.isfinite(high), np.where(high < 2 * low, (low + high) / 2, middle), 10.0 * low + 1.0)
+        return np.where((found > low) & (found < high), found, middle)
+
+
+class _Pieces:
+    # Rows of rules and atoms, in order of rules.
+
+    def __init__(self, hinges: AtomHinges, prior: float, l1: float) -> None:
+        self.hinges, self.prior, self.l1, self.rules = hinges, prior, l1, len(hinges.squared)
+        owner = hinges.rule[hinges.pointer[:-1]]
+        self.pointer: IntArray = np.searchsorted(owner, np.arange(self.rules + 1))
+        self.least = least_incompatibility(hinges)
+
+    def at(self, weights: FloatArray, rules: IntArray, *, second: int = VARIANCES) -> _Point:
+        """Evaluate some rules."""
+        rows = ragged_ranges(self.pointer[rules], np.diff(self.pointer)[rules])
+        found = densities(self.hinges, weights, rows, second=second)
+        expected = found.expected[rules]
+        gradient = expected - self.hinges.observed[rules] - self.prior * weights[rules] - self.l1
+        return _Point(gradient, expected, found.covariance[rules, 0] if second else np.zeros(len(rules)))
+
+    def better(self, weights: FloatArray, rules: IntArray, now: _Point) -> FloatArray:
+        """Return where gradients are 0 if what expectations are above their limits is A / (w + B); NaN where that is nowhere."""
+        excess = now.expected - self.least[rules]
+        known = self.hinges.observed[rules] - self.least[rules] + self.l1
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            # (known + prior w) (w + B) = A, with B + w = excess / variance and A = excess^2 / variance.
+            shift = excess / now.variance - weights
+            half, rest = known + self.prior * shift, known * shift - excess * excess / now.variance
+            root = np.sqrt(half * half - 4 * self.prior * rest)
+            # Of the two forms of the root the one in which nothing cancels.
+            found = np.where(half >= 0, -2 * rest / (half + root), (root - half) / (2 * self.prior))
+        found = np.where(np.isfinite(found), found, np.nan)
+        return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,176 @@
+"""Maximum pseudo-likelihood: each labelled atom as likely as can be, given the labels of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.batch.problem import Iteration, Report
+from sqlrl.learn.labels import Names
+from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
+from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
+from sqlrl.learn.soft.projected_newton import maximise
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, starting
+
+
+@dataclass(frozen=True, eq=False)
+class PenalisedPseudoLikelihood:
+    r"""The sum of the log-densities of labels given the other labels, less `prior / 2 |w|^2` and `l1` times the sum of w.
+
+    It is concave: the second derivatives are those of log Z, covariances of hinges.
+
+    Parameters
+    ----------
+    hinges : AtomHinges
+        A row for each atom.
+    prior, l1 : float
+
+    Notes
+    -----
+    Source: Bach et al. (2017), section 6.2; the gradient of the log-density is the expectation of hinges less what they are at the labels.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> hinges = atom_hinges(hinge_network([(0, {0: -1.0}, 1.0, 1)]), np.array([1.0]))
+    >>> value, gradient = PenalisedPseudoLikelihood(hinges, 0.0)(np.zeros(1))
+    >>> value == 0.0, round(float(gradient[0]), 12)
+    (True, 0.5)
+    """
+
+    hinges: AtomHinges
+    prior: float
+    l1: float = 0.0
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value and the gradient."""
+        found = densities(self.hinges, weights)
+        penalty = self.prior / 2 * float(weights @ weights) + self.l1 * float(weights.sum())
+        value = -float(self.hinges.count @ found.log_z) - float(weights @ self.hinges.observed) - penalty
+        return value, found.expected - self.hinges.observed - self.prior * weights - self.l1
+
+    def information(self, weights: FloatArray, free: IntArray) -> FloatArray:
+        """Return the Hessian of f weights, with its sign changed, shape (f, f)."""
+        among = np.zeros(len(weights), dtype=np.bool_)
+        among[free] = True
+        found = densities(self.hinges, weights, second=COVARIANCES, among=among).covariance[np.ix_(free, free)]
+        return (found + found.T) / 2 + self.prior * np.eye(len(free))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PseudoLikelihood:
+    r"""Learns weights by maximum pseudo-likelihood.
+
+    Parameters
+    ----------
+    prior : float
+        Lambda: `prior / 2 |w|^2` is taken from the sum over atoms. With 0, and `l1` 0, rules that labels never violate are refused.
+    l1 : float
+        It times the sum of weights is taken from that, too.
+    tolerance : float
+        Done when no gradient violates the condition of optimality by more than this share of its rule's hinges at the labels (1 if they are less).
+    max_iterations : int
+    unlabelled : {"error", "zero"}
+        What an atom without a label is to those that it shares a hinge with: refused, or 0.
+
+    Notes
+    -----
+    Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18 (2017), section 6.2; steps by
+    `projected_newton`. Rules are not normalised by their numbers of ground rules: steps of Newton's method do not depend on such a
+    scale, and the prior is the same for all.
+
+    Examples
+    --------
+    Two of three labels are 1, of which a rule says that they should be and another one that they should not:
+
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
+    >>> found = PseudoLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
+    >>> found.weights.round(4).tolist(), found.converged
+    ([0.4002, 0.0], True)
+    """
+
+    prior: Prior = 1.0
+    l1: Lasso = 0.0
+    tolerance: Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")] = 1e-6
+    max_iterations: Annotated[int, Whole(1), Option("at most")] = 200
+    unlabelled: OnUnlabelled = "error"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def learn(
+        self,
+        network: HingeNetwork,
+        truth: FloatArray,
+        *,
+        names: Names | None = None,
+        start: FloatArray | None = None,
+        report: Report | None = None,
+    ) -> SoftWeights:
+        """Learn the weights of the rules of a network that are not hard.
+
+        Parameters
+        ----------
+        network : HingeNetwork
+            Of n atoms and m rules.
+        truth : array of float64, shape (n,)
+            Labels, NaN for none.
+        names : Names, optional
+            Words for messages.
+        start : array of float64, shape (m,), optional
+            Weights to start from, by default 0. The maximum does not depend on them.
+        report : callable, optional
+            Called with an `Iteration` after each.
+
+        Returns
+        -------
+        SoftWeights
+
+        Raises
+        ------
+        InputError
+            As `atom_hinges`; or a weight to start from is not a finite number of at least 0.
+        UnboundedWeightError
+            There is no penalty, and labels never violate a rule.
+        """
+        begun = starting(network, start, 0.0)
+        if self.prior == 0 and self.l1 == 0:
+            pieces = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
+            gains = densities(pieces, np.zeros(len(begun))).expected > pieces.observed
+            check_bounded(gains, pieces, least_incompatibility(pieces), names.clause if names else None)
+        hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
+        return self.learn_hinges(hinges, start=begun, report=report)
+
+    def learn_hinges(
+        self, hinges: AtomHinges, *, start: FloatArray | None = None, report: Report | None = None
+    ) -> SoftWeights:
+        """Learn weights from rows that are there already; parameters as of `learn`, whose check for weights without bounds is left out."""
+        m = len(hinges.squared)
+        function = PenalisedPseudoLikelihood(hinges, self.prior, self.l1)
+        # Rules without hinges here would keep the weights that they start with.
+        begun = np.where(hinges.support > 0, 0.0 if start is None else start, 0.0)
+        found = maximise(
+            function,
+            begun,
+            allowed=self.tolerance * np.maximum(np.ones(m), hinges.observed),
+            max_iterations=self.max_iterations,
+            report=_reporter(report),
+        )
+        return SoftWeights(
+            found.point, found.gradient, found.value, found.iterations, found.converged, hinges.labelled, hinges.outside, hinges.narrow
+        )  # fmt: skip
+
+
+def _reporter(report: Report | None) -> Callable[[int, float, float], None] | None:
+    if report is None:
+        return None
+    return lambda number, value, optimality: report(
+        Iteration(iteration=number, objective=value, optimality=None if np.isnan(optimality) else optimality)
+    )

@@ -1,0 +1,138 @@
+"""What learners of soft weights share: declarations of parameters, what is refused, and what is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+
+from sqlrl.errors import InputError, UnboundedWeightError
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.labels import SHOWN, Names
+from sqlrl.learn.parameters import AtLeast, Option
+from sqlrl.learn.soft.atom_hinges import AtomHinges
+from sqlrl.wording import counted
+
+Prior = Annotated[
+    float,
+    AtLeast(0.0, "lambda / 2 times the squared weights is taken from the log-likelihood; 1 is the default"),
+    Option("lambda, the precision of a Gaussian prior around 0", name="--prior"),
+]
+Lasso = Annotated[
+    float,
+    AtLeast(0.0, "it times the weights is taken from the log-likelihood; 0 is the default"),
+    Option("weight of the sum of weights, which makes some exactly 0", name="--l1"),
+]
+OnUnlabelled = Annotated[
+    Literal["error", "zero"], Option("what atoms without a label are to others: refused, or 0", name="--unlabelled")
+]
+
+ROUNDING = 1e-12
+"""A hinge of at most this at a label, which may come from sums of truths, is not taken for a violation; nor is so small a share of a sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class SoftWeights:
+    """Weights that were learned.
+
+    Parameters
+    ----------
+    weights : array of float64, shape (m,)
+        0 for hard rules and those without hinges in labelled atoms.
+    gradient : array of float64, shape (m,)
+        Of the objective at `weights`.
+    objective : float
+        What was maximised, penalties included; NaN where it cannot be computed.
+    iterations : int
+    converged : bool
+        Whether the condition of optimality holds within the tolerance.
+    labelled, outside, narrow : int
+        Atoms with a label, and those of them that were not learned from, see `AtomHinges`.
+    """
+
+    weights: FloatArray
+    gradient: FloatArray
+    objective: float
+    iterations: int
+    converged: bool
+    labelled: int
+    outside: int = 0
+    narrow: int = 0
+
+    @property
+    def optimality(self) -> float:
+        """The largest violation of the condition of optimality."""
+        return float(projected(self.weights, self.gradient).max(initial=0.0))
+
+
+def projected(weights: FloatArray, gradient: FloatArray) -> FloatArray:
+    """How much the gradient of what is maximised over weights of at least 0 violates optimality, by weight.
+
+    Examples
+    --------
+    >>> projected(np.array([0.0, 0.0, 2.0]), np.array([-3.0, 1.0, -0.5])).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    return np.where(weights > 0, np.abs(gradient), np.maximum(gradient, 0.0))
+
+
+def starting(network: HingeNetwork, start: FloatArray | None, default: float) -> FloatArray:
+    """Return the weights to start from, 0 for hard rules; refuse those that no soft model has."""
+    if start is None:
+        return np.where(network.hard, 0.0, default)
+    if start.shape != network.hard.shape:
+        raise InputError(
+            f"there are {start.shape} weights to start from for {counted(len(network.hard), 'rule')}: give one for each"
+        )
+    wrong = np.flatnonzero(~network.hard & ~((start >= 0) & np.isfinite(start)))
+    if len(wrong):
+        raise InputError(
+            f"the weight of rule {wrong[0]} to start from is {start[wrong[0]]:g}: give a finite number of at least 0, or None for those of the "
+            "learner"
+        )
+    return np.where(network.hard, 0.0, start)
+
+
+def check_bounded(
+    gains: BoolArray, hinges: AtomHinges, least: FloatArray, names: Callable[[int], str] | None = None
+) -> None:
+    """Refuse rules that would get infinite weights: they gain by weight, and no truth of an atom violates them less than its label.
+
+    Parameters
+    ----------
+    gains : array of bool, shape (m,)
+        Whether the likelihood rises with the weight at 0.
+    hinges : AtomHinges
+    least : array of float64, shape (m,)
+        The sum of the hinges of each rule where those of each atom are least.
+    names : callable, optional
+        Words for rules in messages.
+
+    Raises
+    ------
+    UnboundedWeightError
+
+    Examples
+    --------
+    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> hinges = atom_hinges(hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)]), np.array([1.0]))
+    >>> check_bounded(np.array([True, False]), hinges, np.zeros(2))
+    Traceback (most recent call last):
+    sqlrl.errors.UnboundedWeightError: training data never violate rule 0, so that its weight would be infinite without a penalty: ...
+    """
+    names = names or Names(clause="rule {}".format).clause
+    rounding = hinges.ground * np.where(hinges.squared, ROUNDING**2, ROUNDING) + ROUNDING * hinges.observed
+    wrong: IntArray = np.flatnonzero(gains & (hinges.observed - least <= rounding))
+    if not len(wrong):
+        return
+    said = ", ".join(names(int(rule)) for rule in wrong[:SHOWN])
+    more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
+    its = "its weight" if len(wrong) == 1 else "their weights"
+    raise UnboundedWeightError(
+        f"training data never violate {said}{more}, so that {its} would be infinite without a penalty: give prior= or l1= a value above 0",
+        tuple(wrong.tolist()),
+    )

@@ -1,0 +1,217 @@
+"""Pseudo-likelihood against densities by numerical integration, numerical derivatives and scipy's optimiser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import sqlrl.learn.soft.projected_newton as newton
+from sqlrl.errors import InputError, UnboundedWeightError
+from sqlrl.learn.batch.problem import Iteration
+from sqlrl.learn.soft.atom_hinges import atom_hinges
+from sqlrl.learn.soft.projected_newton import maximise
+from sqlrl.learn.soft.pseudo_likelihood import PenalisedPseudoLikelihood, PseudoLikelihood
+from sqlrl.learn.soft.sample_hinges import hinge_network
+from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, random_network, random_truth
+
+seeds = st.integers(0, 10**6)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seeds, st.floats(-3, 5))
+def test_value_and_derivatives(seed: int, power: float) -> None:
+    network, truth = random_network(seed), random_truth(seed)
+    weights = np.random.default_rng(seed).random(4) * 10.0**power
+    function = PenalisedPseudoLikelihood(atom_hinges(network, truth), prior=0.7, l1=0.3)
+    value, gradient = function(weights)
+
+    def wanted(w: Floats) -> float:
+        return log_pseudo_likelihood(network, w, truth) - 0.35 * float(w @ w) - 0.3 * w.sum()
+
+    assert value == pytest.approx(wanted(weights), rel=1e-10)
+    information = function.information(weights, np.arange(4))
+    for r in range(4):
+        # As far as the next digits of the value are those of the derivative.
+        step = np.zeros(4)
+        step[r] = 1e-4 * max(weights[r], 1e-3)
+        up, down = weights + step, weights - step
+        slope = (wanted(up) - wanted(down)) / (2 * step[r])
+        assert gradient[r] == pytest.approx(slope, rel=1e-5, abs=1e-11 * abs(value) / step[r])
+        bend = -(function(up)[1] - function(down)[1]) / (2 * step[r])
+        assert information[r] == pytest.approx(bend, rel=1e-5, abs=1e-6 * information[r, r] + 1e-7)
+    assert np.array_equal(function.information(weights, np.array([1, 3])), information[np.ix_([1, 3], [1, 3])])
+
+
+def best(network: Any, truth: Floats, prior: float, l1: float) -> tuple[Floats, float]:
+    """Weights of the most likely labels, by scipy without derivatives of ours."""
+
+    def loss(w: Floats) -> float:
+        w = np.maximum(w, 0)
+        return -log_pseudo_likelihood(network, w, truth) + prior / 2 * float(w @ w) + l1 * float(w.sum())
+
+    options = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 200, "maxfun": 10**5}
+    m = len(network.hard)
+    found = minimize(loss, np.full(m, 0.3), bounds=[(0, None)] * m, method="L-BFGS-B", options=options)
+    return found.x, -float(found.fun)
+
+
+@pytest.mark.parametrize(
+    ("seed", "prior", "l1"), [(0, 1.0, 0.0), (1, 0.3, 0.0), (2, 0.05, 0.0), (3, 0.2, 0.4), (4, 1.0, 0.1)]
+)
+def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
+    network, truth = random_network(seed, hinges=20), random_truth(seed)
+    found = PseudoLikelihood(prior=prior, l1=l1, tolerance=1e-9).learn(network, truth)
+    weights, value = best(network, truth, prior, l1)
+    assert found.converged
+    assert found.optimality <= 1e-9 * max(1.0, atom_hinges(network, truth).observed.max())
+    assert found.objective >= value - 1e-9
+    assert found.objective == pytest.approx(value, abs=1e-6)
+    assert found.weights == pytest.approx(weights, abs=2e-3)
+    assert (found.weights[found.gradient < -1e-6] == 0).all()
+    assert log_pseudo_likelihood(network, found.weights, truth) - prior / 2 * found.weights @ found.weights - l1 * found.weights.sum() == pytest.approx(found.objective, abs=1e-10)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, truth = random_network(seed, hinges=25), random_truth(seed)
+    learner = PseudoLikelihood(prior=0.01, tolerance=1e-10)
+    cold = learner.learn(network, truth)
+    for start in (np.full(4, 1e4), np.array([0.0, 5.0, 1e-9, 80.0])):
+        assert learner.learn(network, truth, start=start).weights == pytest.approx(cold.weights, rel=1e-7, abs=1e-9)
+    again = learner.learn(network, truth)
+    assert again.weights.tobytes() == cold.weights.tobytes()
+    # Many rules come near by quasi-Newton steps first.
+    monkeypatch.setattr(newton, "MANY", 2)
+    seen: list[Iteration] = []
+    other = learner.learn(network, truth, report=seen.append)
+    assert other.converged
+    assert other.weights == pytest.approx(cold.weights, rel=1e-7, abs=1e-9)
+    assert seen[0].optimality is None
+    assert seen[-1].objective == other.objective
+
+
+def test_large_weights_are_found_where_labels_are_extreme() -> None:
+    """One squared hinge 1 - y with the label 1 - d: without a prior the weight is near 1 / (2 d^2), where d^2 is the mean of a half of a bell."""
+    for d in (1e-1, 1e-2, 1e-3):
+        network = hinge_network([(0, {0: -1.0}, 1.0, 1)], squared=[0])
+        found = PseudoLikelihood(prior=0, tolerance=1e-14, max_iterations=500).learn(network, np.array([1 - d]))
+        assert found.weights[0] == pytest.approx(1 / (2 * d * d), rel=1e-6)
+
+
+def test_a_prior_is_per_rule_and_ground_rules_sum() -> None:
+    """As one atom with a multiplicity, so several atoms with the same label: a weight for one, and the sum for all."""
+    one = hinge_network([(0, {0: -1.0}, 1.0, 1)])
+    many = hinge_network([(0, {i: -1.0}, 1.0, 1) for i in range(10)])
+    truth = np.array([0.9])
+    found = PseudoLikelihood(prior=0.1, tolerance=1e-12).learn(one, truth)
+    wide = PseudoLikelihood(prior=1.0, tolerance=1e-12).learn(many, np.repeat(truth, 10))
+    assert found.weights == pytest.approx(wide.weights, rel=1e-9)
+    assert wide.objective == pytest.approx(10 * found.objective)
+
+
+def test_rules_that_hold_for_no_labelled_atom_have_no_weight() -> None:
+    network = hinge_network([(0, {0: -1.0}, 1.0, 1), (2, {1: 1.0}, 0.0, 1), (3, {0: 1.0}, -0.5, 1)], rules=5, hard=[3])
+    found = PseudoLikelihood().learn(network, np.array([0.4, np.nan]), start=np.full(5, 3.0))
+    assert found.weights[1:].tolist() == [0.0] * 4
+    assert (found.labelled, found.converged) == (1, True)
+
+
+def test_atoms_that_hard_rules_decide_are_counted() -> None:
+    listed = [(0, {i: -1.0}, 1.0, 1) for i in range(4)]
+    hard = [(1, {0: 1.0}, -0.5, 1), (1, {1: 1.0}, 0.0, 1)]
+    found = PseudoLikelihood().learn(hinge_network(listed + hard, hard=[1]), np.array([0.9, 0.0, 0.9, 0.8]))
+    assert (found.labelled, found.outside, found.narrow) == (4, 1, 1)
+    wanted = PseudoLikelihood().learn(hinge_network(listed[2:], atoms=4, rules=2), np.array([np.nan, np.nan, 0.9, 0.8]))
+    assert found.weights.tolist() == wanted.weights.tolist()
+
+
+def test_what_nothing_bounds_is_refused_by_number() -> None:
+    """Rules 1 and 3 are never violated; rule 2 is as little as can be; rule 4 loses; rule 5 is sometimes violated."""
+    listed = [
+        (0, {0: 1.0}, 0.5, 1),
+        (1, {0: 1.0}, 0.0, 1),
+        (2, {1: -1.0}, 1.5, 2),
+        (3, {0: 1.0, 1: -1.0}, 1.0, 1),
+        (4, {1: 1.0}, 0.0, 1),
+        (5, {0: 1.0}, 0.0, 1),
+        (5, {1: 1.0}, -0.9, 1),
+    ]
+    network, truth = hinge_network(listed, hard=[]), np.array([0.0, 1.0])
+    with pytest.raises(
+        UnboundedWeightError, match=r"never violate rule 0, rule 1, rule 2, rule 3, so that their"
+    ) as error:
+        PseudoLikelihood(prior=0).learn(network, truth)
+    assert error.value.rules == (0, 1, 2, 3)
+    assert PseudoLikelihood(prior=1e-6).learn(network, truth).converged
+    assert PseudoLikelihood(prior=0, l1=1e-3).learn(network, truth).converged
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"prior": -1.0}, "prior=-1.0 is not a finite number of at least 0"),
+        ({"prior": float("nan")}, "prior=nan"),
+        ({"l1": -0.5}, "l1=-0.5"),
+        ({"l1": float("inf")}, "l1=inf"),
+        ({"tolerance": 0.0}, "tolerance=0.0 is not a finite number above 0"),
+        ({"max_iterations": 0}, "max_iterations=0"),
+        ({"unlabelled": "skip"}, "unlabelled='skip': choose 'error' or 'zero'"),
+    ],
+)
+def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        PseudoLikelihood(**parameters)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_weights_to_start_from_are_checked(wrong: float) -> None:
+    network = hinge_network([(0, {0: 1.0}, 0.0, 1), (1, {0: 1.0}, 0.0, 1)])
+    with pytest.raises(InputError, match="the weight of rule 1 to start from is"):
+        PseudoLikelihood().learn(network, np.array([1.0]), start=np.array([1.0, wrong]))
+    hard = replace(network, hard=np.array([False, True]), constants=np.array([0.0, -0.5]))
+    assert PseudoLikelihood().learn(hard, np.array([0.0]), start=np.array([1.0, wrong])).converged
+    with pytest.raises(InputError, match=r"there are \(1,\) weights to start from for 2 rules"):
+        PseudoLikelihood().learn(network, np.array([1.0]), start=np.ones(1))
+
+
+# ---- Newton's method by itself -----------------------------------------------------------------------
+
+
+class Quadratic:
+    """-x'Ax / 2 + b'x."""
+
+    def __init__(self, matrix: Floats, linear: Floats) -> None:
+        self.matrix, self.linear = matrix, linear
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        return float(self.linear @ x - x @ self.matrix @ x / 2), self.linear - self.matrix @ x
+
+    def information(self, x: Floats, free: Any) -> Floats:
+        return self.matrix[np.ix_(free, free)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_quadratic_has_its_maximum_by_nonnegative_least_squares(seed: int) -> None:
+    from scipy.optimize import nnls
+
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(12, 8)) * 10.0 ** random.uniform(-3, 3, 8)
+    target = random.normal(size=12)
+    found = maximise(
+        Quadratic(root.T @ root, root.T @ target), np.ones(8), allowed=1e-9 * np.diag(root.T @ root) ** 0.5, max_iterations=300
+    )  # fmt: skip
+    assert found.converged
+    assert found.point == pytest.approx(nnls(root, target)[0], rel=1e-6, abs=1e-9 / np.abs(root).max())
+
+
+def test_rules_that_say_the_same_do_not_stop_it() -> None:
+    """A singular matrix: any weights with the same sum are best."""
+    found = maximise(Quadratic(np.ones((3, 3)), np.ones(3)), np.zeros(3), allowed=np.full(3, 1e-10), max_iterations=50)
+    assert found.converged
+    assert found.point.sum() == pytest.approx(1.0)
