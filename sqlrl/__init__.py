@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
     from sqlrl.database.subgraphs import SubgraphQueries, SubgraphTables
     from sqlrl.errors import SqlrlError
@@ -27,18 +28,23 @@ if TYPE_CHECKING:
         ProbabilityScores,
         RankingScores,
         Scores,
+        SoftScores,
         auc_roc,
         average_precision,
         k_fold,
         leave_one_group_out,
         score_probabilities,
         score_rankings,
+        score_values,
     )
     from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
     from sqlrl.learn.batch.likelihood import Likelihood
     from sqlrl.learn.batch.perceptron import VotedPerceptron
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
+    from sqlrl.learn.soft.map_likelihood import SoftMapLikelihood
+    from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
+    from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
     from sqlrl.logic import (
         ArithmeticRule,
         Bias,
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.files import models_equal, read_model
     from sqlrl.logic.saving import save_model
     from sqlrl.report import Table
+    from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
@@ -97,6 +104,11 @@ _HOMES = {
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
     "SubgraphQueries": "sqlrl.database.subgraphs",
+    "SoftMapLikelihood": "sqlrl.learn.soft.map_likelihood",
+    "SoftPiecewiseLikelihood": "sqlrl.learn.soft.piecewise",
+    "SoftPrediction": "sqlrl.database.soft_predictions",
+    "SoftPseudoLikelihood": "sqlrl.learn.soft.pseudo_likelihood",
+    "HingeOptions": "sqlrl.solve.hinge.result",
     "SubgraphTables": "sqlrl.database.subgraphs",
     "Symbol": "sqlrl.logic",
     "Table": "sqlrl.report",
@@ -124,6 +136,8 @@ _HOMES = {
     "save_model": "sqlrl.logic.saving",
     "score_probabilities": "sqlrl.evaluate",
     "score_rankings": "sqlrl.evaluate",
+    "score_values": "sqlrl.evaluate",
+    "SoftScores": "sqlrl.evaluate",
 }
 
 _MODULES = ("evaluate",)
@@ -143,6 +157,7 @@ __all__ = [
     "Database",
     "EgoNetworks",
     "Grammar",
+    "HingeOptions",
     "Likelihood",
     "LogicalRule",
     "Marginals",
@@ -155,7 +170,12 @@ __all__ = [
     "RankingScores",
     "Resolwe",
     "Scores",
+    "SoftMapLikelihood",
     "SoftModel",
+    "SoftPiecewiseLikelihood",
+    "SoftPrediction",
+    "SoftPseudoLikelihood",
+    "SoftScores",
     "Split",
     "SqlrlError",
     "Subgradient",
@@ -188,6 +208,7 @@ __all__ = [
     "save_model",
     "score_probabilities",
     "score_rankings",
+    "score_values",
 ]
 
 

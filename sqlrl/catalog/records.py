@@ -28,7 +28,9 @@ from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model
-from sqlrl.logic.saving import model_to_json
+from sqlrl.logic.psl import SoftModel, soft_model_to_json
+from sqlrl.logic.psl_files import soft_model_from_json
+from sqlrl.logic.saving import SOFT, model_to_json
 
 Kept: TypeAlias = "npt.NDArray[Any] | str | int | float | bool | list[Any] | dict[str, Any] | None"
 """An array of float64, int64, uint64 or bool, or a JSON value."""
@@ -257,9 +259,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _written(model: Model) -> str:
+def _written(model: Model | SoftModel) -> str:
     """Return a model as `model.json` has it."""
-    return json.dumps(model_to_json(model), ensure_ascii=False, allow_nan=False)
+    value = soft_model_to_json(model) if isinstance(model, SoftModel) else model_to_json(model)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 class Records:
@@ -275,7 +278,9 @@ class Records:
         """Record that runs are interrupted whose process was killed; return their numbers."""
         return self._live.end_others()
 
-    def save_model(self, name: str, model: Model, clauses: pa.Table, shapes: pa.Table, *, origin: str) -> int:
+    def save_model(
+        self, name: str, model: Model | SoftModel, clauses: pa.Table, shapes: pa.Table, *, origin: str
+    ) -> int:
         """Keep a model with its clauses and shapes; return its number.
 
         `clauses` has the columns `clause`, `text`, `weight`, `hard`, `rule`, and `step` where a learner added clauses; `shapes`
@@ -284,7 +289,9 @@ class Records:
         with self.together():
             number = self._next("model", "model")
             written = _written(model)
-            plain = model.with_rules(tuple(replace(rule, expansions=None) for rule in model.rules))
+            plain = model
+            if isinstance(model, Model):
+                plain = model.with_rules(tuple(replace(rule, expansions=None) for rule in model.rules))
             row = {"model": number, "name": name, "text": str(plain), "json": written}
             self._store.put("model", [row], "keep a model")
             size = len(clauses)
@@ -298,7 +305,7 @@ class Records:
             self._store.insert("shape", data, ["model", "shape", "text", "literals"], "keep shapes")
         return number
 
-    def model(self, number: int | None = None) -> Model:
+    def model(self, number: int | None = None) -> Model | SoftModel:
         """Return a model that was kept; the newest one if no number is given."""
         query = exp.select(column("json")).from_(self._store.table("model"))
         if number is not None:
@@ -308,7 +315,8 @@ class Records:
             wanted = "no model was kept yet" if number is None else f"there is no model {number}"
             raise CatalogError(f"{wanted}: the table sqlrl.model lists those that are there")
         found = kept_json(rows[0]["json"], f"the model {number or 'newest'} of sqlrl.model", is_object)
-        return model_from_json(found, path=f"model {number or 'newest'}")
+        read = soft_model_from_json if found.get("semantics") == SOFT else model_from_json
+        return read(found, path=f"model {number or 'newest'}")
 
     def atoms(self) -> str:
         """Return what the query atoms were built from; their ids hold as long as this is the same."""
@@ -486,7 +494,7 @@ class Records:
         """Return a table of runs, for a query."""
         return self._store.table(table)
 
-    def learned(self, model: Model, table: str) -> int | None:
+    def learned(self, model: Model | SoftModel, table: str) -> int | None:
         """Return the newest run that learned a model and has rows in a table; None if there is none."""
         try:
             written = _written(model)

@@ -57,11 +57,11 @@ from sqlrl.report import Console, Table, console_for
 from sqlrl.slips import Helpful
 
 if TYPE_CHECKING:
-    from sqlrl.solve.hinge.result import HingeOptions
     import duckdb
 
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
+    from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.solve.marginal import Method as MarginalMethod
     from sqlrl.solve.methods import WorldMethod
 

@@ -25,6 +25,8 @@ from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
+from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.plan.sources import table
 from sqlrl.progress import enough_memory
 from sqlrl.report.console import Progress
@@ -78,6 +80,11 @@ class Inferred(Helpful):
     def engine(self) -> DuckDBEngine:
         """Of the database in which the query atoms are."""
         return self.session.engine
+
+    @property
+    def asked_model(self) -> Model | SoftModel:
+        """The model, as it was given."""
+        return self.asked.model
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         kind, here = type(self).__name__, self._instead

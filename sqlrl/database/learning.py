@@ -22,6 +22,7 @@ from sqlrl.database.selection import (
     to_learn_from,
 )
 from sqlrl.database.session import Query, Session
+from sqlrl.database.soft_training import SoftTraining, soft_training
 from sqlrl.database.subgraph_learning import (
     Part,
     Pass,
@@ -37,6 +38,7 @@ from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.structure.resolwe.protocols import DriftingStructure
 
 if TYPE_CHECKING:
@@ -63,6 +65,14 @@ class Learning:
                 "a stream of subgraphs is what sqlrl.Resolwe learns from, with any online learner as weights=: give it the stream, or load the subgraphs"
             )
         return self._loaded_windows(model, examples=examples, **order)
+
+    def soft_training(
+        self, model: SoftModel, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+    ) -> AbstractContextManager[SoftTraining]:
+        """Hold a soft model against the training examples while the context is open."""
+        if isinstance(examples, Subgraphs):
+            raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
+        return soft_training(self.session, model, examples=examples, limit=limit)
 
     @contextmanager
     def _loaded_windows(

@@ -38,7 +38,7 @@ def keep_learned_from(records: Records, program: Program, examples: IntArray, ru
 def seen(found: Inferred, atoms: IntArray) -> Seen | None:
     """Return how many of some query atoms a run of this database learned the model from; None if no run is known to have."""
     records = found.session.records
-    run = records.learned(found.asked.model, TABLE)
+    run = records.learned(found.asked_model, TABLE)
     if run is None:
         return None
     known = records.predicates_of(TABLE, run)

@@ -17,6 +17,7 @@ from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
 from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
+from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.saving import model_to_json
 from sqlrl.wording import counted
 
@@ -26,14 +27,17 @@ STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
 NUMBERED = "numbered"
 """From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
 
-_NO_SHAPES = pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
+
+def no_shapes() -> pa.Table:
+    """Return what is kept of shapes that are not known."""
+    return pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
 
 
 @dataclass(frozen=True)
 class LearnedModel:
     """A learned model and what is kept of it; `clauses` and `shapes` are as `Records.save_model` takes them."""
 
-    model: Model
+    model: Model | SoftModel
     clauses: pa.Table
     shapes: pa.Table
 
@@ -50,7 +54,7 @@ class LearnedModel:
                 "rule": pa.array(places, pa.int32()),
             }
         )
-        return cls(model, clauses, _NO_SHAPES)
+        return cls(model, clauses, no_shapes())
 
 
 @dataclass(frozen=True)

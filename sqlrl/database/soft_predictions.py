@@ -75,6 +75,11 @@ class SoftPrediction(Inferred):
     _owner = "SoftPrediction"
 
     @property
+    def asked_model(self) -> SoftModel:
+        """The model, as it was given."""
+        return self.model
+
+    @property
     def status(self) -> HingeStatus:
         """How well the values are proved."""
         return self.result.status

@@ -178,7 +178,7 @@ def test_repetitions_are_found_as_by_hand(rows: list[tuple[str, str, float]], dr
     with sqlrl.connect() as db:
         options = {"duplicates": "drop" if drop else "error", "empty": "allow"}
         if not fine:
-            with pytest.raises(LoadError, match="contradictory|duplicate"):
+            with pytest.raises(LoadError, match=r"contradictory|duplicate"):
                 load(db, rows, **options)
         elif rows:
             load(db, rows, **options)

@@ -15,7 +15,9 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
+from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, starting
+from sqlrl.solve.hinge.inference import map_state
 
 
 class Inference(Protocol):
@@ -26,8 +28,13 @@ class Inference(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class MapLikelihood:
+def most_probable(network: HingeNetwork, weights: FloatArray, warm: FloatArray | None, /) -> FloatArray:
+    """Find a most probable state with the default options."""
+    return map_state(network, weights, warm=warm).y
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftMapLikelihood(SoftEstimator):
     r"""Learns weights by steps along the hinges of the most probable state less those of the labels.
 
     Parameters
@@ -62,7 +69,7 @@ class MapLikelihood:
     >>> from sqlrl.learn.soft.sample_hinges import hinge_network
     >>> network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)])
     >>> heavier = lambda network, weights, warm: np.array([float(weights[0] > weights[1])])
-    >>> learner = MapLikelihood(learning_rate=0.5, iterations=4, prior=0, average=False)
+    >>> learner = SoftMapLikelihood(learning_rate=0.5, iterations=4, prior=0, average=False)
     >>> learner.learn(network, np.array([1.0]), heavier).weights.tolist()
     [1.5, 0.5]
     """
@@ -80,6 +87,11 @@ class MapLikelihood:
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
+        return self.learn(
+            training.network, training.truth, most_probable, names=training.names, start=start, report=report
+        )
+
     def learn(
         self,
         network: HingeNetwork,
@@ -95,7 +107,7 @@ class MapLikelihood:
         Parameters
         ----------
         network, truth, names
-            As `PseudoLikelihood.learn`.
+            As `SoftPseudoLikelihood.learn`.
         solve : Inference
         start : array of float64, shape (m,), optional
             Weights to start from; 1 by default.

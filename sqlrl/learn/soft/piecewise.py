@@ -14,6 +14,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
+from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, projected, starting
 from sqlrl.solve.structure import ragged_ranges
 
@@ -28,8 +29,8 @@ class _Point(NamedTuple):
     variance: FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
-class PiecewisePseudoLikelihood:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftPiecewiseLikelihood(SoftEstimator):
     r"""Learns the weight of each rule by the pseudo-likelihood of the model that has only this rule.
 
     Parameters
@@ -65,7 +66,7 @@ class PiecewisePseudoLikelihood:
     --------
     >>> from sqlrl.learn.soft.sample_hinges import hinge_network
     >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
-    >>> found = PiecewisePseudoLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
+    >>> found = SoftPiecewiseLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
     >>> found.weights.round(4).tolist(), found.optimality < 1e-8
     ([0.4002, 0.0], True)
     """
@@ -84,6 +85,9 @@ class PiecewisePseudoLikelihood:
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
+        return self.learn(training.network, training.truth, names=training.names, start=start, report=report)
+
     def learn(
         self,
         network: HingeNetwork,
@@ -98,7 +102,7 @@ class PiecewisePseudoLikelihood:
         Parameters
         ----------
         network, truth, names, report
-            As `PseudoLikelihood.learn`.
+            As `SoftPseudoLikelihood.learn`.
         start : array of float64, shape (m,), optional
             Where to look for each weight first, or where steps begin; 0 by default.
 

@@ -15,6 +15,7 @@ from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
+from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.projected_newton import maximise
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, starting
 
@@ -63,8 +64,8 @@ class PenalisedPseudoLikelihood:
         return (found + found.T) / 2 + self.prior * np.eye(len(free))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PseudoLikelihood:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftPseudoLikelihood(SoftEstimator):
     r"""Learns weights by maximum pseudo-likelihood.
 
     Parameters
@@ -91,7 +92,7 @@ class PseudoLikelihood:
 
     >>> from sqlrl.learn.soft.sample_hinges import hinge_network
     >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
-    >>> found = PseudoLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
+    >>> found = SoftPseudoLikelihood().learn(hinge_network(rules), np.array([1.0, 1.0, 0.0]))
     >>> found.weights.round(4).tolist(), found.converged
     ([0.4002, 0.0], True)
     """
@@ -104,6 +105,9 @@ class PseudoLikelihood:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
+        return self.learn(training.network, training.truth, names=training.names, start=start, report=report)
 
     def learn(
         self,

@@ -11,8 +11,8 @@ from scipy.optimize import minimize_scalar
 from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.atom_hinges import atom_hinges
-from sqlrl.learn.soft.piecewise import PiecewisePseudoLikelihood
-from sqlrl.learn.soft.pseudo_likelihood import PseudoLikelihood
+from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
+from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
 from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, only, random_network, random_truth
 
@@ -29,7 +29,7 @@ def score(network: Any, truth: Floats, rule: int, w: float, prior: float, l1: fl
 )
 def test_each_weight_is_that_of_a_search(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, rules=6, hinges=30), random_truth(seed)
-    found = PiecewisePseudoLikelihood(prior=prior, l1=l1).learn(network, truth)
+    found = SoftPiecewiseLikelihood(prior=prior, l1=l1).learn(network, truth)
     assert found.converged
     assert found.optimality <= 1e-8
     total = 0.0
@@ -57,9 +57,9 @@ def test_each_weight_is_that_of_a_search(seed: int, prior: float, l1: float) -> 
 def test_each_weight_is_that_of_the_rule_alone(seed: int) -> None:
     """The pseudo-likelihood of a model with one rule, by another method."""
     network, truth = random_network(seed, rules=5, hinges=25), random_truth(seed)
-    found = PiecewisePseudoLikelihood(prior=0.05).learn(network, truth)
+    found = SoftPiecewiseLikelihood(prior=0.05).learn(network, truth)
     for rule in range(5):
-        alone = PseudoLikelihood(prior=0.05, tolerance=1e-11).learn(only(network, rule), truth)
+        alone = SoftPseudoLikelihood(prior=0.05, tolerance=1e-11).learn(only(network, rule), truth)
         assert found.weights[rule] == pytest.approx(alone.weights[rule], rel=1e-6, abs=1e-9)
 
 
@@ -68,10 +68,10 @@ def test_a_rule_that_labels_speak_against_has_exactly_0() -> None:
     listed = [(r, {8 * r + i: -1.0}, 1.0, 1) for r in range(9) for i in range(8)]
     truth = np.array([float(i < r) for r in range(9) for i in range(8)])
     network = hinge_network(listed)
-    weights = PiecewisePseudoLikelihood().learn(network, truth).weights
+    weights = SoftPiecewiseLikelihood().learn(network, truth).weights
     assert weights[:5].tolist() == [0.0] * 5
     assert (np.diff(weights[4:]) > 0).all()
-    lasso = PiecewisePseudoLikelihood(prior=0, l1=2.0).learn(network, truth).weights
+    lasso = SoftPiecewiseLikelihood(prior=0, l1=2.0).learn(network, truth).weights
     assert lasso[:7].tolist() == [0.0] * 7
     assert (lasso[7:] > 0).all()
 
@@ -81,7 +81,7 @@ def test_weights_are_right_over_twelve_powers_of_ten() -> None:
     sizes = 10.0 ** -np.arange(0.0, 6.5, 0.5)
     listed = [(r, {r: 1.0}, 0.0, 1) for r in range(len(sizes))]
     network = hinge_network(listed, squared=range(len(sizes)))
-    found = PiecewisePseudoLikelihood(prior=0, tolerance=1e-15).learn(network, sizes)
+    found = SoftPiecewiseLikelihood(prior=0, tolerance=1e-15).learn(network, sizes)
     assert found.weights[0] == 0
     assert found.weights[3:] == pytest.approx(1 / (2 * sizes[3:] ** 2), rel=1e-3)
     assert (np.abs(found.gradient[3:]) < 1e-15).all()
@@ -90,12 +90,12 @@ def test_weights_are_right_over_twelve_powers_of_ten() -> None:
 def test_the_best_weights_do_not_depend_on_a_start_and_rounds_are_few() -> None:
     network, truth = random_network(3, rules=20, hinges=200, atoms=12), random_truth(3, 12)
     seen: list[Iteration] = []
-    cold = PiecewisePseudoLikelihood(prior=0.01).learn(network, truth, report=seen.append)
+    cold = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth, report=seen.append)
     assert cold.weights.any()
     assert 0 < len(seen) == cold.iterations <= 12
-    warm = PiecewisePseudoLikelihood(prior=0.01).learn(network, truth, start=cold.weights * 1.5)
+    warm = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth, start=cold.weights * 1.5)
     assert warm.weights == pytest.approx(cold.weights, rel=1e-6, abs=1e-9)
-    again = PiecewisePseudoLikelihood(prior=0.01).learn(network, truth)
+    again = SoftPiecewiseLikelihood(prior=0.01).learn(network, truth)
     assert again.weights.tobytes() == cold.weights.tobytes()
 
 
@@ -103,7 +103,7 @@ def test_the_best_weights_do_not_depend_on_a_start_and_rounds_are_few() -> None:
 def test_steps_are_those_of_the_algorithm(per_rule: bool) -> None:
     """Algorithm 2 with the right sign, written out with numerical gradients."""
     network, truth = random_network(8, rules=3, hinges=12), random_truth(8)
-    learner = PiecewisePseudoLikelihood(method="steps", steps=4, learning_rate=0.3, prior=0.5, per_rule=per_rule)
+    learner = SoftPiecewiseLikelihood(method="steps", steps=4, learning_rate=0.3, prior=0.5, per_rule=per_rule)
     found = learner.learn(network, truth)
     alone = [only(network, r) for r in range(3)]
     ground = [each.multiplicity @ np.diff(each.pointer) for each in alone]
@@ -120,8 +120,8 @@ def test_steps_are_those_of_the_algorithm(per_rule: bool) -> None:
 
 def test_many_steps_end_where_the_maximum_is() -> None:
     network, truth = random_network(2, rules=5, hinges=25), random_truth(2)
-    exact = PiecewisePseudoLikelihood().learn(network, truth)
-    found = PiecewisePseudoLikelihood(method="steps", steps=6000, learning_rate=0.5).learn(network, truth)
+    exact = SoftPiecewiseLikelihood().learn(network, truth)
+    found = SoftPiecewiseLikelihood(method="steps", steps=6000, learning_rate=0.5).learn(network, truth)
     assert found.weights == pytest.approx(exact.weights, abs=1e-7)
     assert found.converged
 
@@ -138,10 +138,10 @@ def test_a_rule_that_is_never_violated_is_refused_by_number() -> None:
     with pytest.raises(
         UnboundedWeightError, match=r"never violate rule 0, rule 2, so that their weights would be infinite"
     ) as error:
-        PiecewisePseudoLikelihood(prior=0).learn(network, truth)
+        SoftPiecewiseLikelihood(prior=0).learn(network, truth)
     assert error.value.rules == (0, 2)
     for penalty in ({"prior": 1e-4}, {"prior": 0, "l1": 1e-4}):
-        found = PiecewisePseudoLikelihood(**penalty).learn(network, truth)
+        found = SoftPiecewiseLikelihood(**penalty).learn(network, truth)
         assert found.converged
         assert np.flatnonzero(found.weights).tolist() == [0, 2]
 
@@ -150,8 +150,8 @@ def test_hard_rules_bound_each_truth() -> None:
     """y in [0, .5] and exp(-w y) with the label .1: as y in [0, 1] and exp(-w y / 2) with .2."""
     half = hinge_network([(0, {0: 1.0}, 0.0, 1), (1, {0: 1.0}, -0.5, 1)], hard=[1])
     whole = hinge_network([(0, {0: 0.5}, 0.0, 1)])
-    found = PiecewisePseudoLikelihood().learn(half, np.array([0.1]))
-    wanted = PiecewisePseudoLikelihood().learn(whole, np.array([0.2]))
+    found = SoftPiecewiseLikelihood().learn(half, np.array([0.1]))
+    wanted = SoftPiecewiseLikelihood().learn(whole, np.array([0.2]))
     assert found.weights[0] == pytest.approx(wanted.weights[0], rel=1e-12)
     assert found.objective == pytest.approx(wanted.objective + np.log(2))
 
@@ -164,8 +164,8 @@ def test_equal_rows_are_integrated_once() -> None:
     network, truth = hinge_network(listed), (random.random(1000) < 0.8).astype(float)
     hinges = atom_hinges(network, truth, piecewise=True)
     assert len(hinges.count) == 15
-    found = PiecewisePseudoLikelihood().learn_hinges(hinges)
-    assert found.weights.tolist() == PiecewisePseudoLikelihood().learn(network, truth).weights.tolist()
+    found = SoftPiecewiseLikelihood().learn_hinges(hinges)
+    assert found.weights.tolist() == SoftPiecewiseLikelihood().learn(network, truth).weights.tolist()
     for r in range(5):
         observed = times[r] @ (1 - truth)
         w = found.weights[r]
@@ -186,4 +186,4 @@ def test_equal_rows_are_integrated_once() -> None:
 )
 def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        PiecewisePseudoLikelihood(**parameters)
+        SoftPiecewiseLikelihood(**parameters)

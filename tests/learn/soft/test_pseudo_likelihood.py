@@ -16,7 +16,7 @@ from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.projected_newton import maximise
-from sqlrl.learn.soft.pseudo_likelihood import PenalisedPseudoLikelihood, PseudoLikelihood
+from sqlrl.learn.soft.pseudo_likelihood import PenalisedPseudoLikelihood, SoftPseudoLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
 from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, random_network, random_truth
 
@@ -66,7 +66,7 @@ def best(network: Any, truth: Floats, prior: float, l1: float) -> tuple[Floats, 
 )
 def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, hinges=20), random_truth(seed)
-    found = PseudoLikelihood(prior=prior, l1=l1, tolerance=1e-9).learn(network, truth)
+    found = SoftPseudoLikelihood(prior=prior, l1=l1, tolerance=1e-9).learn(network, truth)
     weights, value = best(network, truth, prior, l1)
     assert found.converged
     assert found.optimality <= 1e-9 * max(1.0, atom_hinges(network, truth).observed.max())
@@ -80,7 +80,7 @@ def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network, truth = random_network(seed, hinges=25), random_truth(seed)
-    learner = PseudoLikelihood(prior=0.01, tolerance=1e-10)
+    learner = SoftPseudoLikelihood(prior=0.01, tolerance=1e-10)
     cold = learner.learn(network, truth)
     for start in (np.full(4, 1e4), np.array([0.0, 5.0, 1e-9, 80.0])):
         assert learner.learn(network, truth, start=start).weights == pytest.approx(cold.weights, rel=1e-7, abs=1e-9)
@@ -100,7 +100,7 @@ def test_large_weights_are_found_where_labels_are_extreme() -> None:
     """One squared hinge 1 - y with the label 1 - d: without a prior the weight is near 1 / (2 d^2), where d^2 is the mean of a half of a bell."""
     for d in (1e-1, 1e-2, 1e-3):
         network = hinge_network([(0, {0: -1.0}, 1.0, 1)], squared=[0])
-        found = PseudoLikelihood(prior=0, tolerance=1e-14, max_iterations=500).learn(network, np.array([1 - d]))
+        found = SoftPseudoLikelihood(prior=0, tolerance=1e-14, max_iterations=500).learn(network, np.array([1 - d]))
         assert found.weights[0] == pytest.approx(1 / (2 * d * d), rel=1e-6)
 
 
@@ -109,15 +109,15 @@ def test_a_prior_is_per_rule_and_ground_rules_sum() -> None:
     one = hinge_network([(0, {0: -1.0}, 1.0, 1)])
     many = hinge_network([(0, {i: -1.0}, 1.0, 1) for i in range(10)])
     truth = np.array([0.9])
-    found = PseudoLikelihood(prior=0.1, tolerance=1e-12).learn(one, truth)
-    wide = PseudoLikelihood(prior=1.0, tolerance=1e-12).learn(many, np.repeat(truth, 10))
+    found = SoftPseudoLikelihood(prior=0.1, tolerance=1e-12).learn(one, truth)
+    wide = SoftPseudoLikelihood(prior=1.0, tolerance=1e-12).learn(many, np.repeat(truth, 10))
     assert found.weights == pytest.approx(wide.weights, rel=1e-9)
     assert wide.objective == pytest.approx(10 * found.objective)
 
 
 def test_rules_that_hold_for_no_labelled_atom_have_no_weight() -> None:
     network = hinge_network([(0, {0: -1.0}, 1.0, 1), (2, {1: 1.0}, 0.0, 1), (3, {0: 1.0}, -0.5, 1)], rules=5, hard=[3])
-    found = PseudoLikelihood().learn(network, np.array([0.4, np.nan]), start=np.full(5, 3.0))
+    found = SoftPseudoLikelihood().learn(network, np.array([0.4, np.nan]), start=np.full(5, 3.0))
     assert found.weights[1:].tolist() == [0.0] * 4
     assert (found.labelled, found.converged) == (1, True)
 
@@ -125,9 +125,11 @@ def test_rules_that_hold_for_no_labelled_atom_have_no_weight() -> None:
 def test_atoms_that_hard_rules_decide_are_counted() -> None:
     listed = [(0, {i: -1.0}, 1.0, 1) for i in range(4)]
     hard = [(1, {0: 1.0}, -0.5, 1), (1, {1: 1.0}, 0.0, 1)]
-    found = PseudoLikelihood().learn(hinge_network(listed + hard, hard=[1]), np.array([0.9, 0.0, 0.9, 0.8]))
+    found = SoftPseudoLikelihood().learn(hinge_network(listed + hard, hard=[1]), np.array([0.9, 0.0, 0.9, 0.8]))
     assert (found.labelled, found.outside, found.narrow) == (4, 1, 1)
-    wanted = PseudoLikelihood().learn(hinge_network(listed[2:], atoms=4, rules=2), np.array([np.nan, np.nan, 0.9, 0.8]))
+    wanted = SoftPseudoLikelihood().learn(
+        hinge_network(listed[2:], atoms=4, rules=2), np.array([np.nan, np.nan, 0.9, 0.8])
+    )
     assert found.weights.tolist() == wanted.weights.tolist()
 
 
@@ -146,10 +148,10 @@ def test_what_nothing_bounds_is_refused_by_number() -> None:
     with pytest.raises(
         UnboundedWeightError, match=r"never violate rule 0, rule 1, rule 2, rule 3, so that their"
     ) as error:
-        PseudoLikelihood(prior=0).learn(network, truth)
+        SoftPseudoLikelihood(prior=0).learn(network, truth)
     assert error.value.rules == (0, 1, 2, 3)
-    assert PseudoLikelihood(prior=1e-6).learn(network, truth).converged
-    assert PseudoLikelihood(prior=0, l1=1e-3).learn(network, truth).converged
+    assert SoftPseudoLikelihood(prior=1e-6).learn(network, truth).converged
+    assert SoftPseudoLikelihood(prior=0, l1=1e-3).learn(network, truth).converged
 
 
 @pytest.mark.parametrize(
@@ -166,18 +168,18 @@ def test_what_nothing_bounds_is_refused_by_number() -> None:
 )
 def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        PseudoLikelihood(**parameters)
+        SoftPseudoLikelihood(**parameters)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
 def test_weights_to_start_from_are_checked(wrong: float) -> None:
     network = hinge_network([(0, {0: 1.0}, 0.0, 1), (1, {0: 1.0}, 0.0, 1)])
     with pytest.raises(InputError, match="the weight of rule 1 to start from is"):
-        PseudoLikelihood().learn(network, np.array([1.0]), start=np.array([1.0, wrong]))
+        SoftPseudoLikelihood().learn(network, np.array([1.0]), start=np.array([1.0, wrong]))
     hard = replace(network, hard=np.array([False, True]), constants=np.array([0.0, -0.5]))
-    assert PseudoLikelihood().learn(hard, np.array([0.0]), start=np.array([1.0, wrong])).converged
+    assert SoftPseudoLikelihood().learn(hard, np.array([0.0]), start=np.array([1.0, wrong])).converged
     with pytest.raises(InputError, match=r"there are \(1,\) weights to start from for 2 rules"):
-        PseudoLikelihood().learn(network, np.array([1.0]), start=np.ones(1))
+        SoftPseudoLikelihood().learn(network, np.array([1.0]), start=np.ones(1))
 
 
 # ---- Newton's method by itself -----------------------------------------------------------------------

@@ -1,0 +1,143 @@
+"""What learners of soft models are given of a database: the hinges of all training examples, the truths of their atoms, and a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sqlrl.database.provenance import keep_learned_from
+from sqlrl.database.runs import LearnedModel, Run, no_shapes
+from sqlrl.database.session import Query, Session
+from sqlrl.errors import GroundingWarning, InputError, warn
+from sqlrl.ground.atoms import read_values
+from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.hinges import ground_hinges
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.ground.program import Extent
+from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.learn.labels import Names
+from sqlrl.learn.protocols import TrainingRecord
+from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
+from sqlrl.wording import counted, shortened
+
+SHOWN = 3
+
+
+class SoftTraining:
+    """The hinges of a soft model over the training examples; `sqlrl.learn.soft.protocols.SoftTraining` says what each part does."""
+
+    def __init__(self, session: Session, soft: SoftProgram, network: HingeNetwork, examples: IntArray) -> None:
+        self._soft, self._model, self._examples = soft, soft.model, examples
+        self._records = session.records
+        self.network = network
+        self.truth: FloatArray = read_values(session.engine, soft.layout, network.atoms)
+        self.run = Run(session.records)
+
+    @property
+    def names(self) -> Names:
+        """Words for messages."""
+        rules = self._model.rules
+        return Names(
+            clause=lambda i: f"{rules[i].place + ': ' if rules[i].place else ''}{rules[i].formula}",
+            atom=lambda i: atom_texts(self._soft.program, np.array([i]))[i],
+        )
+
+    def weights(self) -> FloatArray:
+        """Return the weights that the model has, 0 for hard rules, shape (m,)."""
+        return self._soft.weights()
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number."""
+        run = self.run.begin(learner, parameters, seed)
+        keep_learned_from(self._records, self._soft.program, self._examples, run)
+        return run
+
+    def learned(self, weights: FloatArray) -> SoftModel:
+        """Return the model with other weights."""
+        rules = [
+            rule if rule.hard else replace(rule, weight=float(w) + 0.0)
+            for rule, w in zip(self._model.rules, weights.tolist(), strict=True)
+        ]
+        return self._model.with_rules(rules)
+
+    def clauses(self, weights: FloatArray) -> pa.Table:
+        """Return a row for each rule, with how many of its ground rules have a query atom as its `support`."""
+        support = np.bincount(self.network.rule, self.network.multiplicity, minlength=len(weights)).astype(np.int64)
+        return _clause_rows(self._model, weights).append_column("support", pa.array(support))
+
+    def finish(self, weights: FloatArray, record: TrainingRecord) -> SoftModel:
+        """Make the learned model, and keep it with the run's parameters and iterations, all or nothing."""
+        model = self.learned(weights)
+        rows = {"iteration": record.iterations} if len(record.iterations) else {}
+        kept = LearnedModel(model, _clause_rows(model, weights), no_shapes())
+        self.run.finish(
+            kept, rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
+            parameters=record.parameters, seed=record.seed,
+        )  # fmt: skip
+        return model
+
+
+def _clause_rows(model: SoftModel, weights: FloatArray) -> pa.Table:
+    places = range(len(model.rules))
+    return pa.table(
+        {
+            "clause": pa.array(places, pa.int64()),
+            "text": pa.array([rule.formula + (" ^2" if rule.squared else "") for rule in model.rules], pa.string()),
+            "weight": pa.array(
+                [None if r.hard else float(w) for r, w in zip(model.rules, weights.tolist(), strict=True)], pa.float64()
+            ),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+            "rule": pa.array(places, pa.int32()),
+        }
+    )
+
+
+@contextmanager
+def soft_training(session: Session, model: SoftModel, *, examples: Any, limit: int | None) -> Iterator[SoftTraining]:
+    """Hold a soft model against the training examples while the context is open; a run that an error or Ctrl-C ends is kept so."""
+    given: object = model
+    if not isinstance(given, SoftModel):
+        raise InputError(
+            "learners of soft weights learn a program of probabilistic soft logic: read it with sqlrl.read_psl or sqlrl.parse_psl"
+        )
+    if all(rule.hard for rule in model.rules):
+        raise InputError("the model has no rules with a weight to learn: write some")
+    Query(Model({}), examples, limit=limit).check()
+    session.catalog.store.check_writable()
+    with (
+        session.verb(),
+        session.console.progress("learning"),
+        session.soft_program(model, training=True) as soft,
+        session.only(examples) as chosen,
+    ):
+        ids = session.ids(chosen)
+        network = ground_hinges(soft, Extent(soft.program, chosen, limit, len(ids)))
+        if not len(network.atoms):
+            raise InputError(
+                "there are no query atoms to learn from: check examples=, and that what is to be predicted has labels or a scope"
+            )
+        _warn_of_idle(session, model, network)
+        training = SoftTraining(session, soft, network, ids)
+        with training.run.ending():
+            yield training
+
+
+def _warn_of_idle(session: Session, model: SoftModel, network: HingeNetwork) -> None:
+    """Warn once of rules with weights that no query atom is in: nothing says what they weigh."""
+    idle = [i for i in np.setdiff1d(np.arange(len(model.rules)), network.rule).tolist() if not model.rules[i].hard]
+    new = [i for i in idle if session.unsaid([("no hinge", model.rules[i].formula)])]
+    if new:
+        shown = "; ".join(shortened(model.rules[i].formula, 80) for i in new[:SHOWN])
+        more = f" and {len(new) - SHOWN:,} more" if len(new) > SHOWN else ""
+        warn(
+            f"{counted(len(new), 'rule')} {'has' if len(new) == 1 else 'have'} no ground rule with a query atom, so that the weight stays 0: "
+            f"{shown}{more}",
+            GroundingWarning,
+        )
