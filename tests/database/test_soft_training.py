@@ -15,7 +15,11 @@ from sqlrl.errors import ConvergenceWarning, GroundingWarning, InputError, Label
 from sqlrl.logic import parse_psl
 
 TEXT = "1: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2"
-LEARNERS = (sqlrl.SoftPseudoLikelihood(prior=0.1), sqlrl.SoftPiecewiseLikelihood(prior=0.1), sqlrl.SoftMapLikelihood(prior=0.1))
+LEARNERS = (
+    sqlrl.SoftPseudoLikelihood(prior=0.1),
+    sqlrl.SoftPiecewiseLikelihood(prior=0.1),
+    sqlrl.SoftMapLikelihood(prior=0.1),
+)
 
 
 def people(labels=(("Bob", 1.0), ("Chris", 0.5))):
@@ -36,7 +40,12 @@ def test_a_weight_maximises_the_integrated_pseudo_likelihood():
     learner = sqlrl.SoftPseudoLikelihood(prior=0.1).fit(db, parse_psl(TEXT.splitlines()[0]))
     # Bob: (1 - b)^2 and (b - 0.5)^2 above 0.5; Chris: (1 - c)^2.
     parts = [(1.0, lambda y: (1 - y) ** 2 + max(0.0, y - 0.5) ** 2), (0.5, lambda y: (1 - y) ** 2)]
-    best = minimize_scalar(lambda w: 0.05 * w * w - sum(log_likelihood(w, v, h) for v, h in parts), bounds=(0, 50), method="bounded", options={"xatol": 1e-9})
+    best = minimize_scalar(
+        lambda w: 0.05 * w * w - sum(log_likelihood(w, v, h) for v, h in parts),
+        bounds=(0, 50),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
     assert learner.weights_[0] == pytest.approx(best.x, abs=1e-4)
 
 

@@ -109,7 +109,7 @@ def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> N
     share = np.cumsum(np.exp(-energy), axis=0)
     drawn = (share < random.random(20000) * share[-1]).sum(axis=0)
     network = hinge_network(listed, squared=range(3) if squared else ())
-    found = PseudoLikelihood(prior=1e-6).learn(network, y[drawn, 0])
+    found = SoftPseudoLikelihood(prior=1e-6).learn(network, y[drawn, 0])
     assert found.converged
     information = PenalisedPseudoLikelihood(atom_hinges(network, y[drawn, 0]), 0.0).information(
         found.weights, np.arange(3)
