@@ -952,7 +952,7 @@ class Database(Helpful):
         """
         return self.session.example_ids(examples)
 
-    def model(self, number: int | None = None) -> Model:
+    def model(self, number: int | None = None) -> Model | SoftModel:
         r"""Return a model that a learner or `predict(keep=True)` kept.
 
         Parameters
@@ -962,7 +962,7 @@ class Database(Helpful):
 
         Returns
         -------
-        Model
+        Model or SoftModel
 
         Raises
         ------
@@ -1453,7 +1453,7 @@ class Database(Helpful):
         self,
         model: SoftModel,
         *,
-        semantics: Literal["soft"] = ...,
+        semantics: Literal["soft"] | None = ...,
         examples: Any = ...,
         into: str | None = ...,
         replace: bool = ...,
@@ -1468,9 +1468,9 @@ class Database(Helpful):
     @overload
     def predict(
         self,
-        model: Model | SoftModel,
+        model: Model,
         *,
-        semantics: Literal["boolean"] | None = ...,
+        semantics: None = ...,
         examples: Any = ...,
         into: str | None = ...,
         replace: bool = ...,
@@ -1484,6 +1484,9 @@ class Database(Helpful):
         hidden: Iterable[str] = ...,
         empty: Iterable[str] = ...,
     ) -> Prediction: ...
+
+    @overload
+    def predict(self, model: SoftModel, *, semantics: Literal["boolean"], **options: Any) -> Prediction: ...
 
     def predict(
         self,

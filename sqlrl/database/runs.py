@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,43 @@ def no_shapes() -> pa.Table:
     return pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
 
 
+class Learned(Protocol):
+    """A learned model and what is kept of it; `clauses` and `shapes` are as `Records.save_model` takes them."""
+
+    @property
+    def model(self) -> Model | SoftModel:
+        """The model."""
+        ...
+
+    @property
+    def clauses(self) -> pa.Table:
+        """A row for each clause."""
+        ...
+
+    @property
+    def shapes(self) -> pa.Table:
+        """A row for each shape."""
+        ...
+
+
+@dataclass(frozen=True)
+class LearnedSoftModel:
+    """A learned soft model, whose shapes are not kept."""
+
+    model: SoftModel
+    clauses: pa.Table
+
+    @property
+    def shapes(self) -> pa.Table:
+        """None."""
+        return no_shapes()
+
+
 @dataclass(frozen=True)
 class LearnedModel:
     """A learned model and what is kept of it; `clauses` and `shapes` are as `Records.save_model` takes them."""
 
-    model: Model | SoftModel
+    model: Model
     clauses: pa.Table
     shapes: pa.Table
 
@@ -124,7 +156,7 @@ class Run:
 
     def finish(
         self,
-        learned: LearnedModel,
+        learned: Learned,
         rows: Mapping[str, pa.Table],
         *,
         origin: str,

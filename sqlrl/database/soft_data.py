@@ -6,7 +6,7 @@ truths the labels. Files are tables whose columns tabs separate: constants, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,7 +182,7 @@ def _rows_table(rows: Sequence[tuple[tuple[str, ...], float]], arity: int) -> pa
     return pa.table({**columns, "value": pa.array([value for _, value in rows], pa.float64())})
 
 
-def _check_roles(name: str, tables: dict[str, pa.Table]) -> None:
+def _check_roles(name: str, tables: Mapping[Role, pa.Table]) -> None:
     """Refuse targets that are observed, too."""
     if not {"observations", "targets"} <= tables.keys():
         return

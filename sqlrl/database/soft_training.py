@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedModel, Run, no_shapes
+from sqlrl.database.runs import LearnedSoftModel, Run
 from sqlrl.database.session import Query, Session
 from sqlrl.errors import GroundingWarning, InputError, warn
 from sqlrl.ground.atoms import read_values
@@ -76,7 +76,7 @@ class SoftTraining:
         """Make the learned model, and keep it with the run's parameters and iterations, all or nothing."""
         model = self.learned(weights)
         rows = {"iteration": record.iterations} if len(record.iterations) else {}
-        kept = LearnedModel(model, _clause_rows(model, weights), no_shapes())
+        kept = LearnedSoftModel(model, _clause_rows(model, weights))
         self.run.finish(
             kept, rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
             parameters=record.parameters, seed=record.seed,

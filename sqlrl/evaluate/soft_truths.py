@@ -173,7 +173,8 @@ def score_values(
     label, found = _values("truth", truth), _values("value", value)
     if label.shape != found.shape:
         raise InputError(f"truth has {len(label):,} numbers and value {len(found):,}: they are of the same atoms")
-    if not (isinstance(threshold, int | float) and not isinstance(threshold, bool) and 0 <= threshold <= 1):
+    asked: object = threshold
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= 1:
         raise InputError(f"threshold={threshold!r} must be a number from 0 to 1.")
     score = without_rounding(found)
     atoms = None if example is None else ranking(label >= threshold, score, example, examples)

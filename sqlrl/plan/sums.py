@@ -57,7 +57,8 @@ def bindings(
         alias = body.alias("o")
         relation = value_source(bound, literal, alias, zeros=True).source.relation
         if len(columns) < len(bound.columns(literal)):
-            names = [column(name, "s") for name, _ in columns] or [named(integer(1), "one")]
+            names: list[exp.Expression] = [column(name, "s") for name, _ in columns]
+            names = names or [named(integer(1), "one")]
             inner = relation.copy()
             inner.set("alias", exp.TableAlias(this=exp.to_identifier("s", quoted=True)))
             relation = subquery(exp.select(*names).distinct().from_(inner), alias)
