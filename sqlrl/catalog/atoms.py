@@ -54,7 +54,7 @@ class Opening:
     @property
     def valued(self) -> bool:
         """True if some source has values."""
-        return any(source.value is not None for source in self.sources.values())
+        return any(source.valued for source in self.sources.values())
 
     @property
     def known(self) -> list[str]:

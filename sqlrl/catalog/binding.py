@@ -59,7 +59,7 @@ def bind(
     with store.binding():
         between = values_between(store)
         if not soft:
-            refuse_values(between, model.predicates)
+            refuse_values(between, model.predicates.keys() - set(choices.drop))
         declare(store, model)
         openings = find_openings(store, model, choices)
         used, named = used_predicates(model), model.query | choices.opened
@@ -78,7 +78,7 @@ def bind(
             check_declared(store, model, constants)
         if model.strict:
             check_constants(store, model)
-        # A Markov logic network reads true facts, and none of a predicate that has other values and that it does not declare.
+        # A Markov logic network reads true facts, and none of a predicate that has other values: it does not declare that, or drops it.
         values = Values(store.valued() if soft else set(), set() if soft else set(between))
         built = _build(store, chosen, openings, model, constants, choices, values, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
@@ -168,8 +168,8 @@ def _build(
             **({"named": key} if (key := constants.key()) else {}),
             **({"empty": {n: model.predicates[n].types for n in choices.empty}} if choices.empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
-            # Which tables of closed facts are other ones for a soft model.
-            **({"values": kept} if (kept := sorted(set(values.kept) - set(openings))) else {}),
+            # Which tables have values; those of closed facts are other ones for a soft model.
+            **({"values": sorted(found)} if (found := _with_values(chosen, openings, values)) else {}),
         },
         sort_keys=True,
         ensure_ascii=False,
@@ -210,6 +210,10 @@ def _build(
     readable_views(store, closed.keys() | scoped.keys())
     store.set_state("atoms", built)
     return True
+
+
+def _with_values(chosen: Mapping[str, Opening], openings: Collection[str], values: Values) -> set[str]:
+    return {name for name, opening in chosen.items() if opening.valued} | (set(values.kept) - set(openings))
 
 
 def _with_example(opening: Opening, source: ExampleSource) -> Opening:
@@ -276,7 +280,7 @@ def _close(store: Store, opened: set[str], empty: Collection[str], values: Value
         if source.signed and name not in values.kept:
             facts = old or store.free_name("fact", name)
             keys = key_columns(len(record.arguments), source.example)
-            keys = [*keys, "value"] if source.value is not None else keys or ["truth"]
+            keys = [*keys, "value"] if source.valued else keys or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))
             rows = store.create(facts, true, f"keep the true facts of {name}")
         else:

@@ -249,7 +249,7 @@ class Catalog:
         """Return the columns of sources that hold soft truths, by predicate, those of several roles with a comma."""
         found: dict[str, list[str]] = {}
         for (name, _), source in self.store.sources().items():
-            if source.value is not None:
+            if source.valued and source.value is not None:
                 found.setdefault(name, []).append(source.value)
         return {name: ", ".join(dict.fromkeys(columns)) for name, columns in found.items()}
 

@@ -206,7 +206,7 @@ def build_domains(
                 sources.get((predicate.predicate, "fact")),
             )
             # A fact with the value 0 is as good as none.
-            valued = loaded is not None and loaded.value is not None
+            valued = loaded is not None and loaded.valued
             rows.append((predicate, facts.where(column("value") > exp.convert(0)) if valued else facts))
     for opening in openings.values():
         rows += [(opening.record, query) for query in _evidence_rows(store, opening)]

@@ -25,11 +25,13 @@ def check_kinds(store: Store, predicate: str, loaded: SourceRecord) -> None:
     for (name, role), other in store.sources().items():
         if name != predicate or role == loaded.role:
             continue
-        if (loaded.value is not None and role == "soft") or (loaded.role == "soft" and other.value is not None):
+        if (loaded.value is not None and role == "soft") or (loaded.role == "soft" and other.valued):
             had, now = ("probability=", "value=") if role == "soft" else ("value=", "probability=")
+            how = {"given": ", given=True", "label": ", target=True"}.get(role, "")
+            empty = f"after db.load({predicate!r}, [], empty='allow'{how}), which takes away those that are there"
             raise LoadError(
                 f"{predicate} was loaded with {had} from {shortened(other.source)}, and now with {now}: soft evidence is log-odds, which soft "
-                "truths are not: load all facts of it alike."
+                f"truths are not: load all facts of it alike, {'in another database' if role == 'soft' else empty}."
             )
 
 
@@ -97,7 +99,7 @@ def _shown(
 
 def values_between(store: Store) -> dict[str, int]:
     """Return how many values strictly between 0 and 1 predicates have, those that have some."""
-    valued = [source for source in store.sources().values() if source.value is not None]
+    valued = [source for source in store.sources().values() if source.valued]
     if not valued:
         return {}
     value = column("value")

@@ -68,6 +68,11 @@ class SourceRecord:
     value: str | None = None
 
     @property
+    def valued(self) -> bool:
+        """Whether some row has a value."""
+        return self.value is not None and self.rows > 0
+
+    @property
     def extra(self) -> tuple[str, ...]:
         """The columns of its table beside the keys: `truth`, `prior` (log-odds) and `value`, as far as there are any."""
         there = {"truth": self.signed, "prior": self.role == "soft", "value": self.value is not None}
@@ -545,7 +550,7 @@ class Store:
 
     def valued(self) -> set[str]:
         """Return the predicates of which some source has values."""
-        return {name for (name, _), source in self._records().sources.items() if source.value is not None}
+        return {name for (name, _), source in self._records().sources.items() if source.valued}
 
     def save_source(self, record: SourceRecord) -> None:
         """Keep what was loaded."""

@@ -86,7 +86,7 @@ def _loaded_rows(store: Store, record: PredicateRecord, sources: Mapping[str, So
         target = bool({"label", "given"} & sources.keys()) or record.scope is not None
         return known_rows(store, Opening(record, sources, target))
     keys = key_columns(len(record.arguments), fact.example)
-    if fact.value is not None:
+    if fact.valued:
         return exp.select(*map(column, [*keys, "value"])).from_(store.table(fact.storage))
     keys = keys or ["truth" if fact.signed else "present"]
     rows = exp.select(*map(column, keys)).from_(store.table(fact.storage))

@@ -78,6 +78,7 @@ _OPTIONS = {
                 "variables",
                 "truth",
                 "probability",
+                "value",
                 "target",
                 "given",
                 "fold_case",

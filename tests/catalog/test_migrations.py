@@ -18,6 +18,7 @@ from sqlrl.errors import EngineError, MigrationError, UntrustedError
 from sqlrl.logic.mln import parse_mln
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "layout_1.duckdb"
+BEFORE_VALUES = FIXTURE.with_name("layout_4.duckdb")
 STEPS = {
     "0002_note.sql": "-- Runs carry a note,\n-- so that people find them.\nALTER TABLE run ADD COLUMN note VARCHAR;\n",
     "0003_mark.sql": "-- Clauses can be marked.\nALTER TABLE clause ADD COLUMN mark VARCHAR;\nUPDATE clause SET mark = 'old';\n",
@@ -27,6 +28,11 @@ STEPS = {
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     return Path(shutil.copy(FIXTURE, tmp_path / "old.duckdb"))
+
+
+@pytest.fixture(params=[FIXTURE, BEFORE_VALUES], ids=["layout 1", "layout 4"])
+def each(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return Path(shutil.copy(request.param, tmp_path / "old.duckdb"))
 
 
 def test_a_released_database_still_opens_and_binds(old: Path) -> None:
@@ -41,9 +47,9 @@ def test_a_released_database_still_opens_and_binds(old: Path) -> None:
 
 
 @pytest.mark.usefixtures("comments")
-def test_a_migrated_layout_is_the_one_that_new_files_have(old: Path, tmp_path: Path) -> None:
+def test_a_migrated_layout_is_the_one_that_new_files_have(each: Path, tmp_path: Path) -> None:
     found = []
-    for path in (old, tmp_path / "new.duckdb"):
+    for path in (each, tmp_path / "new.duckdb"):
         catalog = Catalog(connect(path))
         names = {item.name for item in inspection._layout(migrations.layout_script())}
         listed = catalog.engine.connection.sql(
@@ -55,6 +61,43 @@ def test_a_migrated_layout_is_the_one_that_new_files_have(old: Path, tmp_path: P
         catalog.engine.close()
     assert (set(found[0]) ^ set(found[2]), set(found[1]) ^ set(found[3])) == (set(), set())
     assert ("part", "options", "VARCHAR", False, "Options of the load as JSON.") in found[0]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(tmp_path: Path, trusted: bool) -> None:
+    """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
+    path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))
+    with sqlrl.connect(path, trusted=trusted) as db:
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(5,)]
+        assert db.sql("select distinct value from sqlrl.source").fetchall() == [(None,)]
+        model = db.model()
+        for _ in range(2):
+            predicted = db.predict(model)
+            for name in ("Smokes", "Cancer", "Likes"):
+                was = db.sql(f'from "predicted_{name}" order by all').fetchall()
+                rows = predicted.atoms(name).drop_columns("truth").to_pylist()
+                assert sorted(tuple(row.values()) for row in rows) == was
+            assert db.sql('select count(*) from "predicted_Cancer"').fetchall() == [(3,)]
+            pairs = [("Anna", "Bob", 0.7), ("Bob", "Zoe", 0.0)]
+            db.load("Trusts", pairs, types=["person", "person"], value=2)
+            db.load("Knows", [("Anna", "Zoe", 0.25)], types=["person", "person"], value=2, target=True)
+        db.scope("Knows", [("Anna", "Zoe")])
+        layout = db.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B) & Friends(A, B) -> Knows(A, B)"), training=True)
+        assert [
+            (p, i.open, i.valued, i.rows)
+            for p, i in sorted(layout.predicates.items())
+            if p in ("Friends", "Knows", "Trusts")
+        ] == [
+            ("Friends", False, False, 5),
+            ("Knows", True, True, 1),
+            ("Trusts", False, True, 2),
+        ]
+        assert db.sql("select truth, value from sqlrl.named_Knows").fetchall() == [(False, 0.25)]
+        # The file goes on as before: parts are appended to and taken from what was loaded then.
+        db.load("Friends", [("Zoe", "Anna")], append=True)
+        assert db.sql("select rows, value from sqlrl.source where predicate = 'Friends'").fetchall() == [(6, None)]
+    with sqlrl.connect(path, trusted=trusted) as db:
+        assert sorted(db.sql("select value from sqlrl.named_Trusts").fetchall()) == [(0.0,), (0.7,)]
 
 
 def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:

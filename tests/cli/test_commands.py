@@ -80,6 +80,29 @@ def test_load_options_reach_the_catalog(run: Run, project: Project) -> None:
     assert sorted(row["name"] for row in names) == ["anna", "robert"]
 
 
+def test_soft_truths_are_loaded_from_a_column(run: Run, project: Project) -> None:
+    """By name or position; the table of predicates says so, and faults name the options."""
+    source, database = project / "trust.csv", project / "new.duckdb"
+    source.write_text("a,trust,b\nann,0.7,bob\nbob,0,ann\n", encoding="utf-8")
+    options = ["--columns", "a,b", "--types", "person,person"]
+    for column, more in (("trust", []), ("1", ["--append", "--duplicates", "drop"])):
+        (row,) = run("load", database, "Trusts", source, *options, "--value", column, *more, "--json").rows()
+        assert (row["predicate"], row["facts"], row["value"]) == ("Trusts(person, person)", 2, "trust")
+    shown = run("sql", database, "select * from sqlrl.named_Trusts order by value", "--json").rows()
+    assert shown == [
+        {"person": "bob", "person_2": "ann", "value": 0.0},
+        {"person": "ann", "person_2": "bob", "value": 0.7},
+    ]
+    source.write_text("a,trust,b\nann,,bob\nbob,1.2,ann\n", encoding="utf-8")
+    refused = run("load", database, "Trusts", source, *options, "--value", "trust")
+    assert refused.code == 1
+    assert "(row 1): fill or remove it, or pass --nulls drop" in refused.err
+    assert "1 row has a value outside [0, 1], such as 1.2 (row 2)" in refused.err
+    both = run("load", database, "Trusts", source, *options, "--value", "trust", "--truth", "trust")
+    assert "--value and --truth cannot both be given" in both.err
+    assert run("load", database, "--refresh", "--value", "trust").code == 2
+
+
 def test_refresh_loads_again_what_changed(run: Run, project: Project) -> None:
     source, database = project / "p.csv", project / "new.duckdb"
     source.write_text("who\na\n", encoding="utf-8")
