@@ -553,8 +553,10 @@ def _checked(layout: Layout, target: str, targets: LabelledPairs | None, symmetr
             f"{target} is closed, and has no labels: load its facts as those of a target, or give targets="
         )
     if targets is not None and info.example_column != (targets.example is not None):
-        has = "has" if info.example_column else "has not"
-        raise InputError(f"{target} {has} an example for each atom: give targets with example= exactly then")
+        has, given = ("an", "has not") if info.example_column else ("no", "has")
+        raise InputError(
+            f"{target} has {has} example for each atom, and targets= {given}: give example= where atoms have one, and only there"
+        )
     return info
 
 

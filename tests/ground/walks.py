@@ -121,8 +121,8 @@ class World:
             facts = of_facts([*observed, *hidden, *hidden], 2, inside)
             yes, no = [True] * len(observed), [False] * len(hidden)
             facts |= {
-                "truth": pa.array([*yes, *no, *([True] * len(hidden))]),
-                "given": pa.array([*yes, *([True] * len(hidden)), *no]),
+                "truth": pa.array([*yes, *no, *([True] * len(hidden))], pa.bool_()),
+                "given": pa.array([*yes, *([True] * len(hidden)), *no], pa.bool_()),
             }
         info = PredicateInfo(
             self.name, self.target, atoms, made("f_target", facts), example_column=inside, has_given=atoms
