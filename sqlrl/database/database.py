@@ -1486,7 +1486,24 @@ class Database(Helpful):
     ) -> Prediction: ...
 
     @overload
-    def predict(self, model: SoftModel, *, semantics: Literal["boolean"], **options: Any) -> Prediction: ...
+    def predict(
+        self,
+        model: SoftModel,
+        *,
+        semantics: Literal["boolean"],
+        examples: Any = ...,
+        into: str | None = ...,
+        replace: bool = ...,
+        method: WorldMethod = ...,
+        limit: int | None = ...,
+        deterministic_limit: float | None = ...,
+        seed: int = ...,
+        keep: bool = ...,
+        drop: Iterable[str] = ...,
+        query: Iterable[str] = ...,
+        hidden: Iterable[str] = ...,
+        empty: Iterable[str] = ...,
+    ) -> Prediction: ...
 
     def predict(
         self,

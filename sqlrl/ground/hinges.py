@@ -23,7 +23,7 @@ from sqlrl.ground.program import Extent, shown_rows
 from sqlrl.ground.rows import AtomIndex, Budget
 from sqlrl.ground.soft_program import SoftProgram, SumUse
 from sqlrl.logic.psl_arithmetic import ArithmeticRule, Coefficient, cardinalities, coefficient_value
-from sqlrl.logic.psl_literals import OrderLiteral, RuleError, literals_of
+from sqlrl.logic.psl_literals import OrderLiteral, RuleError, SoftLiteral, literals_of
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import EqualityLiteral, Literal
 from sqlrl.plan.hinges import hinges
@@ -210,26 +210,25 @@ def _sum_rows(soft: SoftProgram, extent: Extent, index: AtomIndex, budget: Budge
         )
     counts = parts.counts(found, size)
     constant = -_values(rule, rule.constant, counts, size)
-    constant += sum(_values(rule, each, counts, size) for each in parts.ones)
+    for one in parts.ones:
+        constant += _values(rule, one, counts, size)
     rows, columns, coefficients = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
     for coefficient, data in found:
         binding, atom, value = (data.column(name).to_numpy().astype(kind) for name, kind in _KINDS)
         order = np.lexsort((value, atom, binding))
         binding, atom, value = binding[order], atom[order], value[order]
         # Where a sum goes through nothing its coefficient, which may be divided by how many there are, is not asked for.
-        each = _values(rule, coefficient, {name: n[binding] for name, n in counts.items()}, len(binding))
+        times = _values(rule, coefficient, {name: n[binding] for name, n in counts.items()}, len(binding))
         # Added in order, so that the same data give the same sum.
-        constant += np.bincount(binding, each * value, minlength=size)
+        constant += np.bincount(binding, times * value, minlength=size)
         here = atom > 0
         rows.append(binding[here])
         columns.append(index.local(atom[here]))
-        coefficients.append(each[here])
+        coefficients.append(times[here])
     sign = -1.0 if rule.comparator == ">=" else 1.0
-    row, column, coefficient = _merged(
-        np.concatenate(rows), np.concatenate(columns), sign * np.concatenate(coefficients)
-    )
-    ones = np.ones(size, np.int64)
-    return _Rows(ones * use.number, sign * constant, ones, row, column, coefficient)
+    ones, entries = np.ones(size, np.int64), sign * np.concatenate(coefficients)
+    merged = _merged(np.concatenate(rows), np.concatenate(columns), entries)
+    return _Rows(ones * use.number, sign * constant, ones, *merged)
 
 
 _KINDS = (("binding", np.int64), ("atom", np.int64), ("value", np.float64))
@@ -254,15 +253,17 @@ class _Parts:
     def of(cls, rule: ArithmeticRule, use: SumUse) -> _Parts:
         """Find the parts of a rule in its shape."""
         shape = use.bound.shape
-        left = {
-            Literal: iter(shape.literals),
-            EqualityLiteral: iter(shape.equalities),
-            OrderLiteral: iter(shape.orders),
-        }
+        literals, equalities, orders = iter(shape.literals), iter(shape.equalities), iter(shape.orders)
 
-        def part(literal: object) -> ShapeLiteral | ShapeEquality | ShapeOrder:
+        def part(literal: SoftLiteral) -> ShapeLiteral | ShapeEquality | ShapeOrder:
             """Return the next part of the kind of a literal."""
-            return next(left[type(literal)])  # type: ignore[call-overload, no-any-return]
+            match literal:
+                case Literal():
+                    return next(literals)
+                case EqualityLiteral():
+                    return next(equalities)
+                case OrderLiteral():
+                    return next(orders)
 
         found = cls([], [], [], [], {name: Slot(False, use.variables.index(name)) for name in rule.summed}, frozenset())
         for term in rule.terms:
