@@ -189,12 +189,8 @@ def _sum_rows(soft: SoftProgram, extent: Extent, index: AtomIndex, budget: Budge
     rule = soft.model.rules[use.number]
     assert isinstance(rule, ArithmeticRule)
     bound, engine = use.bound, soft.engine
-    parts = _Parts.of(rule, use)
-    known = [
-        slot
-        for slot in (*bound.variables, *(Slot(True, i) for i in range(len(bound.shape.parameters))))
-        if slot not in parts.summed
-    ]
+    parts = Parts.of(rule, use)
+    known = parts.known(bound)
     query = bindings(bound, parts.atoms, parts.comparisons, parts.summed, extent.examples)
     step = f"ground {rule.place or rule}"
     with shown_rows(engine, soft.layout, query) as table_of:
@@ -235,11 +231,19 @@ _KINDS = (("binding", np.int64), ("atom", np.int64), ("value", np.float64))
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class Parts:
     """The parts of an arithmetic rule as its shape has them.
 
     `terms` are its atoms with their coefficients, `ones` the coefficients of comparisons, which are 1, `filters` the literals of each filter,
     `slots` the slot of each summed variable; `counted` are those whose cardinality some coefficient has.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import sample_soft_program
+    >>> soft = sample_soft_program("1: Knows(A, +B) / |B| <= 0.5", {"Knows": [("Ann", "Bob")]})
+    >>> parts = Parts.of(soft.model.rules[0], soft.sums[0])
+    >>> [str(atom) for atom in parts.atoms], sorted(map(str, parts.summed)), parts.counted == parts.summed
+    (['Knows(v0, v1)'], ['v1'], True)
     """
 
     terms: list[tuple[Coefficient, ShapeLiteral]]
@@ -250,7 +254,7 @@ class _Parts:
     counted: frozenset[Slot]
 
     @classmethod
-    def of(cls, rule: ArithmeticRule, use: SumUse) -> _Parts:
+    def of(cls, rule: ArithmeticRule, use: SumUse) -> Parts:
         """Find the parts of a rule in its shape."""
         shape = use.bound.shape
         literals, equalities, orders = iter(shape.literals), iter(shape.equalities), iter(shape.orders)
@@ -294,6 +298,11 @@ class _Parts:
     def summed(self) -> frozenset[Slot]:
         """The slots of the summed variables."""
         return frozenset(self.slots.values())
+
+    def known(self, bound: BoundShape) -> list[Slot]:
+        """Return the slots that a table of bindings has: variables that are not summed, and parameters."""
+        parameters = [Slot(True, i) for i in range(len(bound.shape.parameters))]
+        return [slot for slot in (*bound.variables, *parameters) if slot not in self.summed]
 
     def conditions(
         self, rule: ArithmeticRule, bound: BoundShape, literal: ShapeLiteral, known: Sequence[Slot]

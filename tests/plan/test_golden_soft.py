@@ -1,0 +1,100 @@
+"""Golden SQL of soft rules, in DuckDB's dialect and in Spark's, both executed on a small world.
+
+`SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_golden_soft.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.spark import SparkEngine
+from sqlrl.ground.hinges import Parts
+from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.logic import parse_psl
+from sqlrl.logic.psl_arithmetic import ArithmeticRule
+from sqlrl.plan.hinges import hinges
+from sqlrl.plan.sums import addends, bindings
+from tests.ground.soft_worlds import random_world
+from tests.spark import fetch, sorted_rows, unknown_functions
+
+FOLDER = Path(__file__).parent / "golden_soft"
+
+CASES = {
+    "clause": ("hinges", "1: C(A, B) & P(A, B) -> Q(B) ^2"),
+    "values": ("hinges", "1: V(A, B) & R(A, B) -> V(B, A) ^2"),
+    "prior": ("hinges", "1: !R(A, B)"),
+    "ordered": ("hinges", "1: Q(A) & Q(B) & (A % B) -> P(A, B)"),
+    "head_alone": ("hinges", "1: P(A, B)"),
+    "constants": ("hinges", "1: C(A, 'b') & R(A, 'b') -> Q('b')"),
+    "bindings": ("bindings", "1: R(A, B) = R(B, A)"),
+    "bindings_of_sums": ("bindings", "1: R(A, +B) + V(A, 'b') <= 1 {B: C(A, B)}"),
+    "addends": ("addends", "1: R(A, B) = R(B, A)"),
+    "addends_of_sums": ("addends", "1: R(A, +B) / |B| <= Q(A) {B: C(A, B) & !D(B) | B == 'a'}"),
+}
+
+
+@pytest.fixture(scope="module")
+def programs() -> Iterator[dict[str, SoftProgram]]:
+    world = random_world(1)
+    found = {name: world.program(parse_psl(rule)) for name, (_, rule) in CASES.items()}
+    yield found
+    for each in found.values():
+        each.close()
+
+
+def planned(kind: str, soft: SoftProgram) -> exp.Select:
+    if kind == "hinges":
+        (use,) = soft.program.shapes.values()
+        return hinges(use.bound).query
+    (sums,) = soft.sums
+    (rule,) = soft.model.rules
+    assert isinstance(rule, ArithmeticRule)
+    parts = Parts.of(rule, sums)
+    query = bindings(sums.bound, parts.atoms, parts.comparisons, parts.summed)
+    if kind == "bindings":
+        return query
+    known = parts.known(sums.bound)
+    literal = parts.atoms[0]
+    shown = [slot for _, slot in sums.bound.columns(literal) if slot in parts.counted]
+    found = soft.program.constants.scratch("bindings", query)
+    return addends(sums.bound, literal, known, found, parts.conditions(rule, sums.bound, literal, known), shown)
+
+
+def file_text(rule: str, query: exp.Expression) -> str:
+    texts = [f"-- {rule}"]
+    for dialect in ("duckdb", "spark"):
+        text = for_dialect(query, dialect).sql(dialect, pretty=True)
+        texts.append(f"-- {dialect}\n" + re.sub(r"scratch_soft_\d+_(\w+?)_\d+", r"scratch_\1", text) + ";")
+    return "\n\n".join(texts) + "\n"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, programs: dict[str, SoftProgram], spark: SparkEngine) -> None:
+    kind, rule = CASES[name]
+    soft = programs[name]
+    query = planned(kind, soft)
+    rows = soft.engine.fetch(for_dialect(query, "duckdb"), step=name)
+    found, path = file_text(rule, query), FOLDER / f"{name}.sql"
+    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(found)
+    assert found == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    in_duckdb, in_spark = found.split("-- duckdb\n")[1].split("-- spark\n")
+    assert rows.num_columns == len(sqlglot.parse_one(in_duckdb, dialect="duckdb").selects)
+    assert not unknown_functions(in_spark), "Spark knows every function"
+    others = fetch(spark, query, soft.engine)
+    assert sorted_rows(others) == sorted_rows(rows)
+    assert others.column_names == rows.column_names
+    assert rows.num_rows, "a comparison of no rows shows nothing"
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
