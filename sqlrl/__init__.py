@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
+    from sqlrl.structure.soft.estimator import SoftStructure
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
@@ -107,6 +108,7 @@ _HOMES = {
     "SoftMapLikelihood": "sqlrl.learn.soft.map_likelihood",
     "SoftPiecewiseLikelihood": "sqlrl.learn.soft.piecewise",
     "SoftPrediction": "sqlrl.database.soft_predictions",
+    "SoftStructure": "sqlrl.structure.soft.estimator",
     "SoftPseudoLikelihood": "sqlrl.learn.soft.pseudo_likelihood",
     "HingeOptions": "sqlrl.solve.hinge.result",
     "SubgraphTables": "sqlrl.database.subgraphs",
@@ -176,6 +178,7 @@ __all__ = [
     "SoftPrediction",
     "SoftPseudoLikelihood",
     "SoftScores",
+    "SoftStructure",
     "Split",
     "SqlrlError",
     "Subgradient",

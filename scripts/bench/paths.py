@@ -26,7 +26,7 @@ from sqlrl.catalog.layout import Layout
 from sqlrl.engine.connection import connect
 from sqlrl.ground.paths import LabelledPairs, RelationalPaths
 from sqlrl.report import track
-from sqlrl.structure.paths import PathParameters, path_clauses
+from sqlrl.structure.soft.paths import PathParameters, path_clauses
 
 RELATIONS = {
     "film/genre": "/film/film/genre",

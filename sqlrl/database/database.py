@@ -1459,6 +1459,7 @@ class Database(Helpful):
         replace: bool = ...,
         limit: int | None = ...,
         options: HingeOptions | None = ...,
+        observed_bodies: bool = ...,
         drop: Iterable[str] = ...,
         query: Iterable[str] = ...,
         hidden: Iterable[str] = ...,
@@ -1519,6 +1520,7 @@ class Database(Helpful):
         seed: int = 0,
         keep: bool = False,
         options: HingeOptions | None = None,
+        observed_bodies: bool = False,
         drop: Iterable[str] = (),
         query: Iterable[str] = (),
         hidden: Iterable[str] = (),
@@ -1558,6 +1560,9 @@ class Database(Helpful):
         options : HingeOptions, optional
             Of a soft model: how far and by what method its truth values are sought. `method`, `deterministic_limit`, `seed` and `keep` are
             of Markov logic networks alone.
+        observed_bodies : bool
+            Of a soft model: whether bodies of logical rules read what is observed of the open predicates alone, as where `SoftStructure` learned
+            them; their query atoms are 0 there.
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 
@@ -1590,10 +1595,10 @@ class Database(Helpful):
         if isinstance(model, SoftModel):
             refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, keep=keep)
             asked = Query(Model({}), examples, choices, limit)
-            return predict_soft(self.session, model, asked, destination, options)
-        if options is not None:
+            return predict_soft(self.session, model, asked, destination, options, observed_bodies=observed_bodies)
+        if options is not None or observed_bodies:
             raise InputError(
-                "options= are of soft models: a Markov logic network takes method=, deterministic_limit= and seed="
+                "options= and observed_bodies= are of soft models: a Markov logic network takes method=, deterministic_limit= and seed="
             )
         return predictions.predict(
             self.session, Query(model, examples, choices, limit), destination,

@@ -22,6 +22,7 @@ from sqlrl.database.selection import (
     to_learn_from,
 )
 from sqlrl.database.session import Query, Session
+from sqlrl.database.soft_structure import SoftStructureData, soft_structure
 from sqlrl.database.soft_training import SoftTraining, soft_training
 from sqlrl.database.subgraph_learning import (
     Part,
@@ -66,13 +67,24 @@ class Learning:
             )
         return self._loaded_windows(model, examples=examples, **order)
 
+    def soft_structure(
+        self, target: str | SoftModel, *, examples: Any = None, limit: int | None = None, symmetric: bool = False
+    ) -> AbstractContextManager[SoftStructureData]:
+        """Show the graph around the labelled atoms of a target while the context is open."""
+        return soft_structure(self.session, target, examples=examples, limit=limit, symmetric=symmetric)
+
     def soft_training(
-        self, model: SoftModel, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+        self,
+        model: SoftModel,
+        *,
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        observed_bodies: bool = False,
     ) -> AbstractContextManager[SoftTraining]:
         """Hold a soft model against the training examples while the context is open."""
         if isinstance(examples, Subgraphs):
             raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
-        return soft_training(self.session, model, examples=examples, limit=limit)
+        return soft_training(self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies)
 
     @contextmanager
     def _loaded_windows(

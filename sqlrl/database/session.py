@@ -146,7 +146,7 @@ class Session:
 
     @contextmanager
     def soft_program(
-        self, model: SoftModel, choices: Choices = NONE, *, training: bool = False
+        self, model: SoftModel, choices: Choices = NONE, *, training: bool = False, observed_bodies: bool = False
     ) -> Iterator[SoftProgram]:
         """Hold a soft model against the data while the context is open."""
         with self.engine.turn:
@@ -157,7 +157,7 @@ class Session:
                         "no predicate is open, so there is nothing to predict: give one the atoms to infer with scope(), load its labels with "
                         "target=True, or name it when the model is read: read_psl(path, query=[...])"
                     )
-                soft = SoftProgram(self.engine, layout, model)
+                soft = SoftProgram(self.engine, layout, model, observed_bodies=observed_bodies)
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
                     yield soft

@@ -349,14 +349,23 @@ def refuse_options(**given: object) -> None:
 
 @verb
 def predict_soft(
-    session: Session, model: SoftModel, asked: Query, destination: Destination, options: HingeOptions | None
+    session: Session,
+    model: SoftModel,
+    asked: Query,
+    destination: Destination,
+    options: HingeOptions | None,
+    *,
+    observed_bodies: bool = False,
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
     if destination.keep or destination.into is not None:
         session.catalog.store.check_writable()
     start = time.perf_counter()
-    with session.console.progress("predicting"), session.soft_program(model, asked.choices) as soft:
+    with (
+        session.console.progress("predicting"),
+        session.soft_program(model, asked.choices, observed_bodies=observed_bodies) as soft,
+    ):
         if destination.into is not None:
             session.engine.check_free(into_tables(soft.layout, destination.into).values(), replace=destination.replace)
         with session.only(asked.examples) as chosen:

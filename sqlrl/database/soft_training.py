@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -59,26 +59,26 @@ class SoftTraining:
         keep_learned_from(self._records, self._soft.program, self._examples, run)
         return run
 
-    def learned(self, weights: FloatArray) -> SoftModel:
-        """Return the model with other weights."""
+    def learned(self, weights: FloatArray, kept: Sequence[int] | None = None) -> SoftModel:
+        """Return the model with other weights, and with some of its rules alone."""
         rules = [
             rule if rule.hard else replace(rule, weight=float(w) + 0.0)
             for rule, w in zip(self._model.rules, weights.tolist(), strict=True)
         ]
-        return self._model.with_rules(rules)
+        return self._model.with_rules(rules if kept is None else [rules[i] for i in kept])
 
     def clauses(self, weights: FloatArray) -> pa.Table:
         """Return a row for each rule, with how many of its ground rules have a query atom as its `support`."""
         support = np.bincount(self.network.rule, self.network.multiplicity, minlength=len(weights)).astype(np.int64)
         return _clause_rows(self._model, weights).append_column("support", pa.array(support))
 
-    def finish(self, weights: FloatArray, record: TrainingRecord) -> SoftModel:
-        """Make the learned model, and keep it with the run's parameters and iterations, all or nothing."""
-        model = self.learned(weights)
+    def finish(self, weights: FloatArray, record: TrainingRecord, kept: Sequence[int] | None = None) -> SoftModel:
+        """Make the learned model, of all rules or some, and keep it with the run's parameters and iterations, all or nothing."""
+        model = self.learned(weights, kept)
+        weights = weights if kept is None else weights[list(kept)]
         rows = {"iteration": record.iterations} if len(record.iterations) else {}
-        kept = LearnedSoftModel(model, _clause_rows(model, weights))
         self.run.finish(
-            kept, rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
+            LearnedSoftModel(model, _clause_rows(model, weights)), rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
             parameters=record.parameters, seed=record.seed,
         )  # fmt: skip
         return model
@@ -100,7 +100,9 @@ def _clause_rows(model: SoftModel, weights: FloatArray) -> pa.Table:
 
 
 @contextmanager
-def soft_training(session: Session, model: SoftModel, *, examples: Any, limit: int | None) -> Iterator[SoftTraining]:
+def soft_training(
+    session: Session, model: SoftModel, *, examples: Any, limit: int | None, observed_bodies: bool = False
+) -> Iterator[SoftTraining]:
     """Hold a soft model against the training examples while the context is open; a run that an error or Ctrl-C ends is kept so."""
     given: object = model
     if not isinstance(given, SoftModel):
@@ -114,11 +116,12 @@ def soft_training(session: Session, model: SoftModel, *, examples: Any, limit: i
     with (
         session.verb(),
         session.console.progress("learning"),
-        session.soft_program(model, training=True) as soft,
+        session.soft_program(model, training=True, observed_bodies=observed_bodies) as soft,
         session.only(examples) as chosen,
     ):
         ids = session.ids(chosen)
-        network = ground_hinges(soft, Extent(soft.program, chosen, limit, len(ids)))
+        extent = Extent(soft.program, chosen, limit, len(ids))
+        network = ground_hinges(soft, extent)
         if not len(network.atoms):
             raise InputError(
                 "there are no query atoms to learn from: check examples=, and that what is to be predicted has labels or a scope"

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import ModelError
 from sqlrl.ground.blocks import BlockRule
@@ -33,6 +33,7 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+from sqlrl.plan.hinges import known_rows
 from sqlrl.plan.slots import BoundShape, bind
 
 _numbers = count(1)
@@ -56,7 +57,7 @@ class SoftProgram:
     r"""A soft model held against a layout.
 
     `program` has a clause for each of the m rules, whose number is its place in the model; those of arithmetic rules have no shapes,
-    and are `sums`.
+    and are `sums`. With `observed_bodies` the bodies of rules read what is observed of open predicates: their query atoms are 0 there.
 
     Examples
     --------
@@ -66,21 +67,26 @@ class SoftProgram:
     (['!Knows(v0, v1) v Knows(v1, v0)'], [2.0], [True])
     """
 
-    def __init__(self, engine: QueryEngine, layout: Layout, model: SoftModel) -> None:
+    def __init__(self, engine: QueryEngine, layout: Layout, model: SoftModel, *, observed_bodies: bool = False) -> None:
         prefix = f"scratch_soft_{next(_numbers)}"
         self.engine, self.layout, self.model = engine, layout, model
+        self._views: list[TableName] = []
+        observed: dict[str, str] = {}
+        if observed_bodies:
+            layout, observed = self._observed(layout, prefix)
         constants = ConstantIds(engine, layout, prefix)
         typed = model.with_types(
             {name: layout.predicates[name].types for name in model.predicates if name in layout.predicates}
         )
         plain = Model(dict(typed.predicates), rules=tuple(map(_shown, model.rules)), query=model.query)
         try:
-            self.program = Program(engine, plain, _SoftBinder(layout, typed), constants)
+            self.program = Program(engine, plain, _SoftBinder(layout, typed, observed), constants)
             self.sums = tuple(
                 self._sum(i, rule, constants) for i, rule in enumerate(typed.rules) if not isinstance(rule, LogicalRule)
             )
         except BaseException:
             constants.close()
+            self._drop()
             raise
 
     def weights(self) -> FloatArray:
@@ -105,6 +111,26 @@ class SoftProgram:
     def close(self) -> None:
         """Drop the scratch tables."""
         self.program.close()
+        self._drop()
+
+    def _drop(self) -> None:
+        for view in self._views:
+            self.engine.drop_view(view, step="drop scratch tables")
+        self._views.clear()
+
+    def _observed(self, layout: Layout, prefix: str) -> tuple[Layout, dict[str, str]]:
+        """Return a layout that has what is observed of each open predicate as a closed one, and its name by that of the open one."""
+        known, names = dict(layout.predicates), dict[str, str]()
+        for i, info in enumerate(p for p in layout.predicates.values() if p.open):
+            view = TableName(*layout.scratch, f"{prefix}_observed_{i}")
+            self._views.append(view)
+            self.engine.create_view(view, known_rows(info), step="show what is observed of a predicate")
+            names[info.name] = f"$observed_{info.name}"
+            closed = replace(
+                info, name=names[info.name], open=False, facts=view, atoms=None, has_given=False, atom_count=0
+            )
+            known[closed.name] = closed
+        return replace(layout, predicates=known), names
 
     def _sum(self, number: int, rule: SoftRule, constants: ConstantIds) -> SumUse:
         clause = _clause(rule, rule.literals, self.layout)
@@ -125,8 +151,8 @@ class SoftProgram:
 class _SoftBinder:
     """Holds the rules of a soft model against a layout, one feature for each, without a look at what their formulas mean in Boolean logic."""
 
-    def __init__(self, layout: Layout, model: SoftModel) -> None:
-        self.layout, self._model, self._given = layout, model, 0
+    def __init__(self, layout: Layout, model: SoftModel, observed: Mapping[str, str]) -> None:
+        self.layout, self._model, self._given, self._observed = layout, model, 0, observed
         self._shaper = Shaper(layout.type_of, layout.example_type)
 
     @property
@@ -144,9 +170,16 @@ class _SoftBinder:
     def _feature(self, shown: Rule, rule: SoftRule) -> BoundFeature:
         if not isinstance(rule, LogicalRule):
             return BoundFeature(shown, Feature((), (), ()), ())
-        clause = _clause(rule, rule.clause, self.layout)
-        instance = _ordered(self._shaper(clause), rule.clause, clause)
+        literals = (*(self._read(x) for x in rule.clause[: len(rule.body)]), *rule.head)
+        clause = _clause(rule, literals, self.layout)
+        instance = _ordered(self._shaper(clause), literals, clause)
         return BoundFeature(shown, Feature(clause.variables, (), (clause,)), (instance,))
+
+    def _read(self, literal: SoftLiteral) -> SoftLiteral:
+        """Return a literal of a body as one of what is observed, where bodies read that alone."""
+        if not isinstance(literal, Literal) or literal.predicate not in self._observed:
+            return literal
+        return replace(literal, predicate=self._observed[literal.predicate])
 
     def follows(self, layout: Layout) -> bool:
         """A program of a soft model is bound anew."""

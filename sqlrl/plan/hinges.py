@@ -70,6 +70,20 @@ def observed_rows(info: PredicateInfo, *, zeros: bool = False) -> exp.Select:
     return query.where(column("truth")) if info.open and not zeros else query
 
 
+def known_rows(info: PredicateInfo) -> exp.Select:
+    """Select what is observed of an open predicate as the facts of a closed one: its arguments, and `value` if it is valued.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> known_rows(people().predicates["Smokes"]).sql("duckdb")
+    'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
+    """
+    columns = [*map(column, argument_columns(info)), *([column("value")] if info.valued else [])]
+    query = exp.select(*columns).from_(table(info.facts)).where(column("given"))
+    return query if info.valued else query.where(column("truth"))
+
+
 def atom_rows(info: PredicateInfo) -> exp.Select:
     """Select the query atoms of an open predicate: its arguments, `atom`, and `value` 0."""
     assert info.atoms is not None

@@ -151,7 +151,7 @@ def test_what_only_networks_take_is_refused(friends):
     with pytest.raises(InputError, match=r"seed=3.*HingeOptions"):
         db.predict(model, seed=3)
     network = sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"])
-    with pytest.raises(InputError, match="options= are of soft models"):
+    with pytest.raises(InputError, match="observed_bodies= are of soft models"):
         db.predict(network, options=object())
 
 

@@ -45,10 +45,10 @@ class World:
         opened = [(name, x) for name in sorted(self.data) for x in self.data[name].atoms or ()]
         return {each: i + 1 for i, each in enumerate(opened)}
 
-    def program(self, model: SoftModel) -> SoftProgram:
+    def program(self, model: SoftModel, *, observed_bodies: bool = False) -> SoftProgram:
         """Hold a model against these data."""
         engine = connect(":memory:", threads=1)
-        return SoftProgram(engine, self.layout(engine), model)
+        return SoftProgram(engine, self.layout(engine), model, observed_bodies=observed_bodies)
 
     def layout(self, engine: QueryEngine) -> Layout:
         """Make the tables, and return what they are."""
@@ -130,11 +130,12 @@ Expression = tuple[dict[int, float], float]
 """Coefficients by the id of the atom, and a constant."""
 
 
-def enumerated(world: World, model: SoftModel) -> list[tuple[int, Expression]]:
-    """Return the expression of each grounding of each rule; those of `>=` are turned round."""
+def enumerated(world: World, model: SoftModel, *, observed_bodies: bool = False) -> list[tuple[int, Expression]]:
+    """Return the expression of each grounding of each rule; those of `>=` are turned round. With `observed_bodies` query atoms of bodies are 0."""
     found: list[tuple[int, Expression]] = []
     for i, rule in enumerate(model.rules):
-        each = _logical(world, rule) if isinstance(rule, LogicalRule) else _arithmetic(world, rule)
+        logical = isinstance(rule, LogicalRule)
+        each = _logical(world, rule, observed_bodies=observed_bodies) if logical else _arithmetic(world, rule)
         found.extend((i, x) for x in each)
     return found
 
@@ -169,7 +170,7 @@ def _names(terms: Iterator[Term] | tuple[Term, ...]) -> list[str]:
     return [t.name for t in terms if isinstance(t, Variable)]
 
 
-def _logical(world: World, rule: LogicalRule) -> Iterator[Expression]:
+def _logical(world: World, rule: LogicalRule, *, observed_bodies: bool) -> Iterator[Expression]:
     atoms = [x for x in rule.clause if isinstance(x, Literal)]
     names = list(dict.fromkeys(n for x in atoms for n in _names(x.terms)))
     bound = {n for x in atoms if not x.positive for n in _names(x.terms)}
@@ -192,11 +193,13 @@ def _logical(world: World, rule: LogicalRule) -> Iterator[Expression]:
                 continue
         coefficients: dict[int, float] = {}
         constant = 1.0 - sum(not x.positive for x in atoms)
-        for x in atoms:
+        for place, x in enumerate(rule.clause):
+            if not isinstance(x, Literal):
+                continue
             atom, value = _ground(world, x, binding)
             sign = -1.0 if x.positive else 1.0
             constant += sign * value
-            if atom is not None:
+            if atom is not None and not (observed_bodies and place < len(rule.body)):
                 coefficients[atom] = coefficients.get(atom, 0.0) + sign
         yield coefficients, constant
 

@@ -45,8 +45,8 @@ P(A, B) <= V(A, B) .
 """.strip().splitlines()
 
 
-def network_of(world, model, **options):
-    soft = world.program(model)
+def network_of(world, model, *, observed_bodies=False, **options):
+    soft = world.program(model, observed_bodies=observed_bodies)
     return soft, ground_hinges(soft, Extent(soft.program, **options))
 
 
@@ -78,6 +78,17 @@ def test_hinges_are_those_of_the_enumeration(seed):
                 mine.add((int(rule), tuple(pairs), round(float(constant), 9)))
         assert mine == hard(model, found), text
         soft.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bodies_may_read_what_is_observed_alone(seed):
+    world = random_world(seed)
+    model = parse_psl("\n".join(text for text in RULES[:20] if not text.endswith(".")))
+    found = enumerated(world, model, observed_bodies=True)
+    _, network = network_of(world, model, observed_bodies=True)
+    y = np.random.default_rng(seed).random(len(network.atoms))
+    truth = dict(zip(network.atoms.tolist(), y.tolist(), strict=True))
+    assert network.incompatibility(y) == pytest.approx(penalty(model, found, truth), abs=1e-9)
 
 
 def test_the_arrays_are_in_canonical_order():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -51,8 +51,8 @@ class SoftTraining(Protocol):
         """Return a row for each rule."""
         ...
 
-    def finish(self, weights: FloatArray, record: TrainingRecord) -> SoftModel:
-        """Make the learned model, and keep it."""
+    def finish(self, weights: FloatArray, record: TrainingRecord, kept: Sequence[int] | None = None) -> SoftModel:
+        """Make the learned model, of all rules or some, and keep it."""
         ...
 
 

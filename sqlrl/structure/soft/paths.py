@@ -69,7 +69,7 @@ class PathParameters:
     --------
     >>> PathParameters(length=0)
     Traceback (most recent call last):
-    sqlrl.errors.InputError: length=0: give an integer from 1 to 249
+    sqlrl.errors.InputError: length=0: give an integer of at least 1 and at most 249
     """
 
     length: Length = 3

@@ -1,0 +1,308 @@
+"""Structure of soft models as an estimator: clauses of paths, and those that piecewise pseudo-likelihood or a greedy search keeps."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from sqlrl.errors import NothingFoundWarning, warn
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.learn.batch.problem import Iteration, iteration_table
+from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.parameters import Option, check_database, check_parameters
+from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
+from sqlrl.learn.soft.atom_hinges import atom_hinges
+from sqlrl.learn.soft.estimator import SoftTraining
+from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
+from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior
+from sqlrl.logic.psl import LogicalRule, SoftModel
+from sqlrl.logic.terms import Literal as Atom
+from sqlrl.logic.terms import Variable
+from sqlrl.progress import Stage
+from sqlrl.structure.soft.greedy import GreedyRules, GreedySearch, Least, Most, greedy_rules
+from sqlrl.structure.soft.paths import (
+    ConstantLength,
+    Constants,
+    Length,
+    MinTargets,
+    Negations,
+    PathClauses,
+    PathParameters,
+    PathSource,
+    Simple,
+    Top,
+    path_clauses,
+)
+from sqlrl.wording import counted
+
+
+class SoftStructureData(Protocol):
+    """A model that declares what has data, and the graph around the labelled atoms of a target."""
+
+    @property
+    def model(self) -> SoftModel:
+        """The declarations, and rules that are candidates beside those of paths."""
+        ...
+
+    @property
+    def source(self) -> PathSource:
+        """The graph."""
+        ...
+
+
+class SoftStructureTraining(Protocol):
+    """Data that structure of soft models is learned from."""
+
+    def soft_structure(
+        self, target: str | SoftModel, *, examples: object, limit: int | None, symmetric: bool
+    ) -> AbstractContextManager[SoftStructureData]:
+        """Show the graph around the labelled atoms of a target while the context is open."""
+        ...
+
+    def soft_training(
+        self, model: SoftModel, *, examples: object, limit: int | None, observed_bodies: bool
+    ) -> AbstractContextManager[SoftTraining]:
+        """Hold a soft model against the training examples while the context is open."""
+        ...
+
+
+class SoftStructureDatabase(Protocol):
+    """What `fit` needs of its database."""
+
+    @property
+    def learning(self) -> SoftStructureTraining:
+        """The data that structure is learned from."""
+        ...
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SoftStructure(Fitted):
+    r"""Learns the rules of a soft model for a target of two arguments, and their weights.
+
+    The candidates are the clauses of the paths of relations that connect the arguments of labelled atoms, their negations, and a negative prior.
+
+    Parameters
+    ----------
+    method : {"ppll", "gls"}
+        Piecewise pseudo-likelihood: the rules whose weight, each by itself, is above 0; or greedy local search by pseudo-likelihood.
+    length, min_targets, top, simple, constants, constant_length, negations, squared
+        As in `PathParameters`.
+    symmetric : bool
+        Whether an atom of the target is as good the other way round.
+    negative_prior : bool
+        Whether `!Target(A, B)` is a candidate, too.
+    prior, l1, unlabelled
+        As in `SoftPseudoLikelihood`.
+    most, least
+        As in `GreedySearch`.
+
+    Attributes
+    ----------
+    model_ : SoftModel
+        The rules with a weight above 0.
+    candidates_ : PathClauses
+        The clauses of paths.
+    weights_ : float array, shape (m,)
+        Of all m candidates: the rules of the model that was given, the negative prior, the clauses of paths.
+    greedy_ : GreedyRules or None
+        In which order rules came, and the scores.
+    seconds_ : dict of str to float
+        Wall time of `paths`, `grounding`, `learning` and `statistics`.
+    run_ : int
+        The run's number in `sqlrl.run`.
+
+    Notes
+    -----
+    Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018). Atoms of the target in bodies are
+    what is observed of it (`given=True`), and 0 else; labels stand in no body. So predict with `observed_bodies=True`.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Parent", [("a", "b"), ("b", "c"), ("d", "e"), ("e", "f")], types=["person", "person"])
+    >>> labels = [("a", "c", 1.0), ("d", "f", 1.0), ("a", "b", 0.0), ("d", "c", 0.0)]
+    >>> db.load("Grandparent", labels, columns=[0, 1], types=["person", "person"], value=2, target=True)
+    >>> db.scope("Grandparent", [row[:2] for row in labels])
+    >>> learner = sqlrl.SoftStructure(length=2, min_targets=1).fit(db, "Grandparent")
+    >>> for row in learner.clauses():
+    ...     print(round(row["weight"], 3), row["clause"])
+    0.571 Parent(E1, E2) & Parent(E2, E3) -> Grandparent(E1, E3)
+    0.307 Parent(E1, E2) -> !Grandparent(E1, E2)
+    """
+
+    method: Annotated[Literal["ppll", "gls"], Option("piecewise pseudo-likelihood, or a greedy search")] = "ppll"
+    length: Length = 3
+    min_targets: MinTargets = 10
+    top: Top = 50
+    simple: Simple = True
+    constants: Constants = False
+    constant_length: ConstantLength = 1
+    negations: Negations = True
+    squared: bool = True
+    symmetric: Annotated[bool, Option("an atom is as good the other way round")] = False
+    negative_prior: Annotated[bool, Option("no candidate that says that atoms are false")] = True
+    prior: Prior = 1.0
+    l1: Lasso = 0.0
+    unlabelled: OnUnlabelled = "error"
+    most: Most = 20
+    least: Least = 1e-3
+
+    candidates_: PathClauses = field(init=False)
+    greedy_: GreedyRules | None = field(init=False)
+    iterations_: pa.Table = field(init=False)
+
+    learned: ClassVar[tuple[str, ...]] = ("candidates_", "greedy_", "iterations_")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def fit(
+        self,
+        db: SoftStructureDatabase,
+        target: str | SoftModel,
+        examples: object = None,
+        *,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> Self:
+        """Learn rules about a target and their weights.
+
+        Parameters
+        ----------
+        db : Database
+            The data: facts, what is observed of the target, and labels of its query atoms, true and false ones.
+        target : str or SoftModel
+            The predicate; or a model with one open predicate, whose rules are candidates, too.
+        examples : query or list of names, optional
+            What to learn from; all examples by default.
+        limit : int, optional
+            The most ground rules of one candidate; None for no limit.
+
+        Returns
+        -------
+        Self
+            This estimator.
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, the target has no labels, or fewer than `min_targets`.
+        UnsupportedError
+            The target has not two arguments.
+        GroundingLimitError
+            A step of the search has more walks, or a candidate more groundings, than the limit; counted before.
+        UnboundedWeightError
+            Without a penalty a rule that labels never violate would have an infinite weight.
+
+        Warns
+        -----
+        NothingFoundWarning
+            No candidate has a weight above 0.
+        """
+        check_parameters(self)
+        check_database(db)
+        started, name, seconds = datetime.now(UTC), type(self).__name__, dict[str, float]()
+        clock = time.perf_counter()
+        with db.learning.soft_structure(target, examples=examples, limit=None, symmetric=self.symmetric) as data:
+            found = path_clauses(data.source, self._paths())
+            model = data.model.with_rules((*data.model.rules, *self._beside(data.source.target), *found.rules))
+        seconds["paths"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        iterations: list[Iteration] = []
+        with db.learning.soft_training(model, examples=examples, limit=limit, observed_bodies=True) as training:
+            number = training.begin(name, self.recorded(), 0)
+            seconds["grounding"] = time.perf_counter() - clock
+            clock = time.perf_counter()
+            with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
+                weights, greedy = self._weights(training, iterations)
+            seconds["learning"] = time.perf_counter() - clock
+            clock, table = time.perf_counter(), iteration_table(iterations)
+            none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
+            record = TrainingRecord(name, self.recorded(), 0, started, seconds, STEP_SCHEMA.empty_table(), none, table)
+            kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
+            learned = training.finish(weights, record, kept)
+            seconds["statistics"] = time.perf_counter() - clock
+        if not any(weights > 0):
+            warn(
+                f"none of {counted(len(model.rules), 'candidate')} got a weight above 0: allow longer paths, fewer targets for each (min_targets=), or "
+                "a weaker prior=",
+                NothingFoundWarning,
+            )
+        self.model_, self.weights_, self.candidates_, self.greedy_ = learned, weights, found, greedy
+        self.iterations_, self.seconds_, self.run_ = table, seconds, number
+        self._table = _clause_table(model, weights, found)
+        return self
+
+    def _paths(self) -> PathParameters:
+        return PathParameters(**{each.name: getattr(self, each.name) for each in fields(PathParameters)})
+
+    def _beside(self, target: str) -> list[LogicalRule]:
+        """Return the negative prior, if it is a candidate."""
+        if not self.negative_prior:
+            return []
+        pair = Atom(target, (Variable("A"), Variable("B")), positive=False)
+        return [LogicalRule((), (pair,), 0.0, self.squared)]
+
+    def _weights(self, training: SoftTraining, iterations: list[Iteration]) -> tuple[FloatArray, GreedyRules | None]:
+        """Return the weights of all candidates, 0 for those that the model does without."""
+        network, truth, names = training.network, training.truth, training.names
+        if self.method == "ppll":
+            learner = SoftPiecewiseLikelihood(prior=self.prior, l1=self.l1, unlabelled=self.unlabelled)
+            return learner.learn(network, truth, names=names, report=iterations.append).weights, None
+        hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
+        search = GreedySearch(most=self.most, least=self.least)
+        found = greedy_rules(
+            hinges,
+            SoftPseudoLikelihood(prior=self.prior, l1=self.l1, unlabelled=self.unlabelled),
+            search,
+            report=lambda rules, score: iterations.append(Iteration(iteration=rules, objective=score)),
+        )
+        weights = np.zeros(len(network.hard))
+        weights[found.rules] = found.weights
+        return weights, found
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("candidates", f"{len(self.weights_):,}"), *super()._facts()]
+
+
+def _clause_table(model: SoftModel, weights: FloatArray, found: PathClauses) -> pa.Table:
+    """Return the rules of the model, the strongest first, with how many labelled atoms the path of each connects."""
+    first = len(model.rules) - len(found)
+    rows: list[dict[str, Any]] = []
+    for i, (rule, weight) in enumerate(zip(model.rules, weights.tolist(), strict=True)):
+        if rule.hard or weight > 0:
+            path = found[i - first] if i >= first else None
+            rows.append(
+                {
+                    "clause": rule.formula,
+                    "weight": None if rule.hard else weight,
+                    "hard": rule.hard,
+                    "support": path.support if path else 0,
+                    "positive": path.positive if path else None,
+                    "negative": path.negative if path else None,
+                    "id": i,
+                }
+            )
+    rows.sort(key=lambda row: (-(np.inf if row["weight"] is None else row["weight"]), row["id"]))
+    return pa.Table.from_pylist(rows, _CLAUSES)
+
+
+_CLAUSES = pa.schema(
+    {
+        "clause": pa.string(),
+        "weight": pa.float64(),
+        "hard": pa.bool_(),
+        "support": pa.int64(),
+        "positive": pa.int64(),
+        "negative": pa.int64(),
+        "id": pa.int64(),
+    }
+)

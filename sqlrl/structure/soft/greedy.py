@@ -1,0 +1,142 @@
+"""Greedy local search: the rules that raise the pseudo-likelihood most, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.learn.parameters import AtLeast, Option, Whole, check_parameters
+from sqlrl.learn.soft.atom_hinges import AtomHinges
+from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
+from sqlrl.progress import Stage
+
+Most = Annotated[int, Whole(1), Option("the most rules of a greedy search (l)")]
+Least = Annotated[
+    float, AtLeast(0.0, "the least gain, as a share of the score; 0.001 is the default"), Option("epsilon")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedySearch:
+    """When a greedy search ends.
+
+    Parameters
+    ----------
+    most : int
+        The most rules (l in the source).
+    least : float
+        The least by which a rule must raise the score, as a share of its absolute value (epsilon).
+
+    Examples
+    --------
+    >>> GreedySearch(most=0)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: most=0: give an integer of at least 1
+    """
+
+    most: Most = 20
+    least: Least = 1e-3
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyRules:
+    """What a greedy search found.
+
+    Parameters
+    ----------
+    rules : array of int64, shape (k,)
+        In the order in which they came.
+    weights : array of float64, shape (k,)
+        Those of all of them together.
+    scores : array of float64, shape (k,)
+        The penalised pseudo-log-likelihood after each.
+    start : float
+        The score without a rule.
+    evaluated : int
+        How many models were learned.
+    """
+
+    rules: IntArray
+    weights: FloatArray
+    scores: FloatArray
+    start: float
+    evaluated: int
+
+
+def greedy_rules(
+    hinges: AtomHinges,
+    learner: SoftPseudoLikelihood,
+    search: GreedySearch | None = None,
+    *,
+    report: Callable[[int, float], None] | None = None,
+) -> GreedyRules:
+    r"""Add the rule that raises the score most, again and again; all weights are learned anew with each.
+
+    Parameters
+    ----------
+    hinges : AtomHinges
+        Of all m candidates.
+    learner : SoftPseudoLikelihood
+        Its objective is the score; a rule that would have weight 0 adds nothing.
+    search : GreedySearch, optional
+    report : callable, optional
+        Called with the number of rules and the score after each.
+
+    Returns
+    -------
+    GreedyRules
+
+    Notes
+    -----
+    Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018), algorithm 1. As printed its
+    loop would go on while one of two criteria holds and takes the score of the round before for that of the last one: here it ends with the first
+    of both, the best score so far is kept, and a rule that does not raise it is not added. A candidate begins with the weight that it had when it
+    was tried last, the others with theirs.
+
+    Examples
+    --------
+    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
+    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
+    >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
+    >>> found = greedy_rules(atom_hinges(hinge_network(rules), np.array([1.0, 1.0, 0.0])), SoftPseudoLikelihood())
+    >>> found.rules.tolist(), found.weights.round(4).tolist(), found.evaluated
+    ([0], [0.4002], 3)
+    """
+    limits = search or GreedySearch()
+    # Rules without a hinge raise nothing.
+    left = [int(i) for i in np.flatnonzero(hinges.support > 0)]
+    last = np.zeros(len(hinges.squared))
+    chosen: list[int] = []
+    weights = np.zeros(0)
+    start = score = learner.learn_hinges(hinges.of_rules(np.zeros(0, np.int64))).objective
+    scores: list[float] = []
+    evaluated = 0
+    with Stage("rules of a greedy search") as stage:
+        while left and len(chosen) < limits.most:
+            best: tuple[float, int, FloatArray] | None = None
+            for candidate in left:
+                rules = np.array([*chosen, candidate])
+                found = learner.learn_hinges(hinges.of_rules(rules), start=np.append(weights, last[candidate]))
+                evaluated += 1
+                last[candidate] = found.weights[-1]
+                if best is None or found.objective > best[0]:
+                    best = found.objective, candidate, found.weights
+            assert best is not None, "some candidate was tried"
+            gain = best[0] - score
+            if not gain > limits.least * abs(score) or not best[2][-1] > 0:
+                break
+            score, weights = best[0], best[2]
+            chosen.append(best[1])
+            left.remove(best[1])
+            scores.append(score)
+            stage.advance(1, note=f"{len(chosen)} rules, score {score:.6g}")
+            if report is not None:
+                report(len(chosen), score)
+    return GreedyRules(np.array(chosen, np.int64), weights, np.array(scores), start, evaluated)
