@@ -156,6 +156,7 @@ class SoftStructure(Fitted):
     most: Most = 20
     least: Least = 1e-3
 
+    model_: SoftModel = field(init=False)  # type: ignore[assignment]
     candidates_: PathClauses = field(init=False)
     greedy_: GreedyRules | None = field(init=False)
     iterations_: pa.Table = field(init=False)

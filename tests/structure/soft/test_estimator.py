@@ -72,7 +72,7 @@ def test_rules_of_a_model_are_candidates_too():
     db = loaded(labels, parents, friends)
     rule = "0: Friend(A, B) & Parent(B, C) -> Grandparent(A, C) ^2"
     model = sqlrl.parse_psl(rule, query=["Grandparent"]).with_types(
-        dict.fromkeys(["Friend", "Parent", "Grandparent"], ["person", "person"])
+        {name: ["person", "person"] for name in ("Friend", "Parent", "Grandparent")}
     )
     learner = sqlrl.SoftStructure(length=1, min_targets=3).fit(db, model)
     assert len(learner.weights_) == 2 + len(learner.candidates_)

@@ -31,6 +31,10 @@ def random_rules(seed, count=5):
     return rows, rng.choice([0.0, 0.25, 1.0], ATOMS)
 
 
+def cost(hinges, y):
+    return sum(v * max(0.0, a * y + b) ** 2 for v, a, b in hinges)
+
+
 def score(rows, truth, rules, prior):
     """The penalised pseudo-log-likelihood of some rules, integrated numerically and maximised by another library."""
 
@@ -39,10 +43,8 @@ def score(rows, truth, rules, prior):
         total = prior / 2 * float(np.dot(w, w))
         for atom in range(ATOMS):
             mine = [(weight[r], c[atom], b) for r, c, b, _ in rows if r in weight and atom in c]
-            cost = lambda y: sum(v * max(0.0, a * y + b) ** 2 for v, a, b in mine)  # noqa: B023
-            total += cost(truth[atom]) + np.log(
-                quad(lambda y: np.exp(-cost(y)), 0, 1, epsabs=1e-12, points=[0.3, 0.5])[0]
-            )
+            total += cost(mine, truth[atom])
+            total += np.log(quad(lambda y, mine=mine: np.exp(-cost(mine, y)), 0, 1, epsabs=1e-12, points=[0.3, 0.5])[0])
         return total
 
     if not rules:
