@@ -19,10 +19,12 @@ from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.report import PlainConsole
 from sqlrl.solve.hinge.bound import dual_bound
 from sqlrl.solve.hinge.inference import map_state
-from sqlrl.solve.hinge.iterates import start
+from sqlrl.solve.hinge.interior_point import interior_points
+from sqlrl.solve.hinge.iterates import residuals, start
 from sqlrl.solve.hinge.problem import problem_of
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError, Method
 from sqlrl.solve.hinge.sample_networks import hinge_network
+from sqlrl.solve.hinge.single_atoms import solve_single_atoms
 from tests.solve.hinges import Soft, best, feasible, random_soft, softs
 
 LINEAR = ["", "=", "", "."]
@@ -59,6 +61,40 @@ def test_squared_models_are_solved_as_by_sequential_quadratic_programming(seed: 
     expected = best(soft)
     assert np.isfinite(expected)
     check(soft, map_state(soft.network, soft.weights, HingeOptions(method=method)), expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_interior_points_are_those_of_sequential_quadratic_programming(seed: int) -> None:
+    soft = random_soft(
+        200 + seed, 4 + seed, 8 + 2 * seed, [MIXED, ["2"], ["", "2=", "."], ["=", "2", "=."]][seed % 4], spread=0.5
+    )
+    problem, expected = problem_of(soft.network, soft.weights), best(soft)
+    part, y = problem.joint, np.zeros(soft.atoms)
+    assert part.components >= 1
+    *_, (found, duals) = interior_points(part.hinges)
+    y[part.atoms], y[problem.alone.atoms] = found, solve_single_atoms(problem.alone.hinges).y
+    assert soft.excess(y) < 1e-8
+    assert soft.cost(y) == pytest.approx(expected, rel=1e-6, abs=1e-7)
+    possible = start(part.hinges, found, duals, np.zeros(part.components), 0.0).dual
+    np.testing.assert_allclose(possible, duals, atol=1e-6)
+    assert max(residuals(part.hinges, found, possible)) < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_models_of_many_scales_are_proved_by_interior_points(seed: int) -> None:
+    soft = random_soft(
+        seed,
+        60 + 20 * seed,
+        180 + 60 * seed,
+        ["2", "", "2=", "=", "2", "."] if seed % 2 else ["2", "2=", "2", "2="],
+        spread=2.0,
+    )
+    result = map_state(soft.network, soft.weights, HingeOptions(patience=50))
+    assert result.components["interior point"] >= 1
+    assert result.status is HingeStatus.OPTIMAL, result
+    assert soft.excess(result.y) <= 1e-6
+    assert result.objective == pytest.approx(soft.cost(result.y), rel=1e-12)
+    assert result.gap <= 1e-6 * (result.objective + 3 * max(soft.weights))
 
 
 @pytest.mark.parametrize("seed", range(3))

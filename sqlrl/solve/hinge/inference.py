@@ -16,6 +16,7 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.progress import Stage
 from sqlrl.solve.hinge import admm, primal_dual
 from sqlrl.solve.hinge.bound import EPSILON, dual_bound
+from sqlrl.solve.hinge.interior_point import interior_points
 from sqlrl.solve.hinge.iterates import Goal, Iterates, look_at, residuals, slopes, start
 from sqlrl.solve.hinge.linear_programs import Conflict, hard_point, linear_point
 from sqlrl.solve.hinge.problem import AT_MOST, EQUAL, QUADRATIC, SQUARED, Part, Problem, problem_of
@@ -26,7 +27,10 @@ WORK = 20_000_000
 """Coefficients that are read between two chances to interrupt: about a tenth of a second."""
 
 ENTRIES = 50_000
-"""The most coefficients of a linear program that decides a component, or several small ones together."""
+"""The most coefficients of a linear or quadratic program, of one component or of several small ones together."""
+
+ATOMS = 2_000
+"""The most atoms of a component for the interior-point method, whose matrices may become dense."""
 
 SHARE = 0.9
 """The search aims at this part of the tolerances, so that the rounding that is taken off the bound does not open the gap again."""
@@ -87,6 +91,7 @@ class _Search:
         self.problem, self.options = problem, options
         self.goal = Goal(SHARE * options.relative, options.violation)
         self.by_program = np.zeros(problem.joint.components, dtype=np.bool_)
+        self.by_interior_point = self.by_program.copy()
         self.refuse_single_conflicts()
         self.alone = self.solve_alone()
         self.points = self.begin(warm)
@@ -162,7 +167,7 @@ class _Search:
         return float(self.problem.weights @ np.where(self.problem.network.hard, 0.0, self.problem.network.base))
 
     def run(self) -> None:
-        """Iterate until the gap is closed or the limit is reached; `patience` is told once."""
+        """Iterate until the gap is closed or the limit is reached; after `patience` other methods help."""
         method: Any = admm if self.options.method == "admm" else primal_dual
         hinges, points, limit = self.problem.joint.hinges, self.points, self.options.iterations
         patience = min(self.options.patience, limit)
@@ -180,10 +185,9 @@ class _Search:
                     if self.closed():
                         return
                 if number == 0:
-                    with Stage("linear programs"):
-                        self.consult_programs()
-                    if self.closed():
-                        return
+                    self.consult_others(solving=limit >= self.options.patience)
+                if self.closed():
+                    return
 
     def told(self) -> str:
         """Say how far the search is."""
@@ -192,10 +196,21 @@ class _Search:
         gap = float((points.objective[found] - points.bound[found]).sum()) * self.problem.scale
         return f"gap {gap:.3g}, {int(points.done.sum()):,} of {len(points.done):,} components"
 
-    def consult_programs(self) -> None:
-        """Let linear programs decide components that iterations did not: whether hard hinges can hold, and the best point of linear ones."""
+    def consult_others(self, *, solving: bool) -> None:
+        """Let other methods decide components that iterations did not: whether hard hinges can hold, and, if `solving`, what is best."""
+        if solving:
+            with Stage("linear programs"):
+                self.consult_linear_programs()
+        with Stage("hard hinges"):
+            self.consult_hard_hinges()
+        if solving:
+            with Stage("interior points"):
+                self.consult_interior_points()
+
+    def consult_linear_programs(self) -> None:
+        """Let linear programs end small components without squared hinges."""
         part, points = self.problem.joint, self.points
-        if points.done.all():
+        if not part.components:
             return
         linear = ~part.any_of(SQUARED, QUADRATIC) & (part.entries <= ENTRIES)
         for chosen in _batches(np.flatnonzero(~points.done & linear), part.entries):
@@ -205,6 +220,12 @@ class _Search:
                 points.y[piece.atoms], points.dual[piece.rows] = found
                 self.look_again(piece, chosen)
                 self.by_program[chosen] = points.done[chosen]
+
+    def consult_hard_hinges(self) -> None:
+        """Give components for which no point was found at which the hard hinges hold such a point, or refuse them."""
+        part, points = self.problem.joint, self.points
+        if not part.components:
+            return
         lost = ~points.done & (points.objective == np.inf) & part.any_of(AT_MOST, EQUAL)
         for chosen in _batches(np.flatnonzero(lost), part.entries):
             piece = part.chosen(chosen)
@@ -214,6 +235,21 @@ class _Search:
             else:
                 points.y[piece.atoms] = point
                 self.look_again(piece, chosen)
+
+    def consult_interior_points(self) -> None:
+        """Let an interior-point method end small components; the iterates stay where they are."""
+        part, points = self.problem.joint, self.points
+        small = (part.entries <= ENTRIES) & (np.diff(part.hinges.atom_start) <= ATOMS)
+        for chosen in _batches(np.flatnonzero(~points.done & small), part.entries):
+            piece = part.chosen(chosen)
+            before = points.y[piece.atoms], points.dual[piece.rows]
+            for y, dual in interior_points(piece.hinges):
+                points.y[piece.atoms], points.dual[piece.rows] = y, dual
+                self.look_again(piece, chosen)
+                if points.done[chosen].all():
+                    break
+            self.by_interior_point[chosen] = points.done[chosen]
+            points.y[piece.atoms], points.dual[piece.rows] = before
 
     def look_again(self, piece: Part, chosen: IntArray) -> None:
         """Evaluate components whose points were replaced."""
@@ -248,8 +284,9 @@ class _Search:
         proved = hold and objective - bound <= tolerance + 2.0 * rounding * problem.scale
         counts = {
             "closed form": problem.alone.components,
-            self.options.method: int((~self.by_program).sum()),
+            self.options.method: int((~self.by_program & ~self.by_interior_point).sum()),
             "lp": int(self.by_program.sum()),
+            "interior point": int(self.by_interior_point.sum()),
         }
         return HingeResult(
             state=HingeState(y, duals, penalty),
@@ -279,10 +316,11 @@ class _Search:
 
 
 def _allowances(patience: int, limit: int) -> Iterator[int]:
-    # Iterations of each round: first those after which linear programs are consulted, then the rest.
-    yield patience
-    if limit > patience:
-        yield limit - patience
+    # Iterations of each round: as many as before it; after the first one other methods help.
+    done = 0
+    while done < limit:
+        yield (allowance := min(done or patience, limit - done))
+        done += allowance
 
 
 def _batches(components: IntArray, entries: IntArray) -> Iterator[IntArray]:

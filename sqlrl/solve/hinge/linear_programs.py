@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.solve.hinge.problem import ABSOLUTE, AT_MOST, EQUAL, Hinges
+from sqlrl.solve.hinge.problem import ABSOLUTE, AT_MOST, EQUAL, Hinges, matrix_of
 
 EXACT = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 
@@ -23,11 +23,6 @@ class Conflict:
 
     rows: IntArray
     excess: float
-
-
-def _matrix(hinges: Hinges) -> sparse.csr_array:
-    shape = len(hinges.constant), int(hinges.atom_start[-1])
-    return sparse.csr_array((hinges.coefficient, hinges.column, hinges.pointer), shape=shape)
 
 
 def _program(
@@ -44,7 +39,7 @@ def _two_sided(hinges: Hinges) -> tuple[sparse.csr_array, FloatArray, IntArray]:
     equal = hard[hinges.kind[hard] == EQUAL]
     rows = np.concatenate([hard, equal])
     sign = np.repeat([1.0, -1.0], [len(hard), len(equal)])
-    matrix = sparse.csr_array(sparse.diags_array(sign) @ _matrix(hinges)[rows])
+    matrix = sparse.csr_array(sparse.diags_array(sign) @ matrix_of(hinges)[rows])
     return matrix, sign * hinges.constant[rows], rows
 
 
@@ -106,7 +101,7 @@ def linear_point(hinges: Hinges) -> tuple[FloatArray, FloatArray] | None:
     >>> float(y.sum()), dual.tolist()
     (1.0, [1.0, 1.0])
     """
-    matrix, n, h = _matrix(hinges), int(hinges.atom_start[-1]), len(hinges.constant)
+    matrix, n, h = matrix_of(hinges), int(hinges.atom_start[-1]), len(hinges.constant)
     soft = np.flatnonzero(hinges.kind < AT_MOST)
     both = np.flatnonzero(hinges.kind == ABSOLUTE)
     above = np.flatnonzero(hinges.kind == AT_MOST)

@@ -39,6 +39,12 @@ class Hinges(NamedTuple):
     hinge_start: IntArray
 
 
+def matrix_of(hinges: Hinges) -> sparse.csr_array:
+    """The coefficients, shape (h, n): expressions are this times truth values, and constants."""
+    shape = len(hinges.constant), int(hinges.atom_start[-1])
+    return sparse.csr_array((hinges.coefficient, hinges.column.astype(np.int64), hinges.pointer), shape=shape)
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Some of the connected components of a network, each a group of `hinges`.

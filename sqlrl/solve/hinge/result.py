@@ -33,7 +33,7 @@ class HingeOptions:
         The most for each connected component; a search that ends here says so in its status.
     patience : int
         After so many iterations of a component, linear programs (HiGHS) decide whether its hard hinges can hold, and solve it if it is small
-        and has no squared hinges.
+        and has no squared hinges; an interior-point method solves other small ones.
     method : {"primal-dual", "admm"}
         Restarted reflected Halpern iteration of the primal-dual hybrid gradient method, or consensus ADMM: see `solve.hinge.primal_dual` and
         `solve.hinge.admm`. The first needs fewer and cheaper iterations wherever it was measured.
@@ -171,7 +171,7 @@ class HingeResult:
     untouched : int
         Atoms that no hinge of positive weight and no hard one touches: they are 0.
     components : mapping of str to int
-        How many connected components each method solved: "closed form", "primal-dual" or "admm", "lp".
+        How many connected components each method solved: "closed form", "primal-dual" or "admm", "lp", "interior point".
     unproved : int
         Components whose own gap was not closed.
     seconds : float
