@@ -204,6 +204,18 @@ def test_hard_rules_that_only_rounding_breaks_hold() -> None:
     assert result.y[2] == pytest.approx(0.3, abs=1e-6)
 
 
+def test_hard_rules_of_one_atom_hold_within_the_tolerance_where_they_can() -> None:
+    # At most 0.3, and 0.3000005 or more by a rule a thousand times as steep: half a millionth above 0.3 is within both tolerances.
+    close = [(0, {0: 1.0}, -0.3), (1, {0: -1000.0}, 300.0005)]
+    result = map_state(hinge_network(1, [".", "."], close), np.zeros(2))
+    assert (result.status, result.violated) == (HingeStatus.OPTIMAL, 0)
+    assert result.y[0] == pytest.approx(0.3000005, abs=1e-7)
+    apart = [(0, {0: 1.0}, -0.3), (1, {0: -1000.0}, 300.01)]
+    with pytest.raises(InfeasibleHingesError) as caught:
+        map_state(hinge_network(1, [".", "."], apart), np.zeros(2))
+    assert caught.value.rows.tolist() == [0, 1]
+
+
 def test_no_atoms_no_hinges_no_rules_and_rules_without_hinges() -> None:
     nothing = map_state(hinge_network(0, [], []), [])
     assert (nothing.objective, nothing.gap, nothing.status) == (0.0, 0.0, HingeStatus.OPTIMAL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -114,7 +114,7 @@ class _Search:
             if excess[worst] > self.options.violation:
                 self.refuse(part, Conflict(rows[[worst]], float(excess[worst])))
 
-    def refuse(self, part: Part, conflict: Conflict) -> None:
+    def refuse(self, part: Part, conflict: Conflict) -> NoReturn:
         """Say which hard hinges cannot hold together."""
         rows = np.sort(part.rows[conflict.rows])
         raise InfeasibleHingesError(self.problem.named(rows), rows, conflict.excess)
@@ -123,11 +123,13 @@ class _Search:
         """Solve the atoms that are connected with no other one."""
         part = self.problem.alone
         found = solve_single_atoms(part.hinges)
-        for c in np.flatnonzero(found.violation > self.options.violation)[:1]:
+        # The middle of what hard hinges of different slopes ask can be too far from one of them where another point is not.
+        for c in np.flatnonzero(found.violation > self.options.violation):
             one = part.chosen(np.array([c]))
             point = hard_point(one.hinges, found.y[[c]], self.options.violation)
             if isinstance(point, Conflict):
                 self.refuse(part, Conflict(one.rows[point.rows], point.excess))
+            found.y[[c]] = point
         return found
 
     def begin(self, warm: HingeState | HingeResult | npt.ArrayLike | None) -> Iterates:
@@ -280,7 +282,8 @@ class _Search:
         objective = network.objective(problem.weights, y)
         violations = self.violations(y)
         tolerance = self.options.relative * objective + self.options.absolute * problem.scale
-        hold = not unsolved.any()
+        violated = int((violations > self.options.violation).sum())
+        hold = not (violated or unsolved.any())
         proved = hold and objective - bound <= tolerance + 2.0 * rounding * problem.scale
         counts = {
             "closed form": problem.alone.components,
@@ -296,7 +299,7 @@ class _Search:
             tolerance=tolerance,
             primal_residual=primal,
             dual_residual=dual,
-            violated=int((violations > self.options.violation).sum()),
+            violated=violated,
             violation=float(violations.max(initial=0.0)),
             iterations=int(points.used.max(initial=0)),
             total=int(points.used.sum()),

@@ -33,7 +33,8 @@ class HingeOptions:
         The most for each connected component; a search that ends here says so in its status.
     patience : int
         After so many iterations of a component, linear programs (HiGHS) decide whether its hard hinges can hold, and solve it if it is small
-        and has no squared hinges; an interior-point method solves other small ones.
+        and has no squared hinges; an interior-point method solves other small ones. Where
+        there are fewer iterations than that, only hard hinges are decided.
     method : {"primal-dual", "admm"}
         Restarted reflected Halpern iteration of the primal-dual hybrid gradient method, or consensus ADMM: see `solve.hinge.primal_dual` and
         `solve.hinge.admm`. The first needs fewer and cheaper iterations wherever it was measured.
