@@ -365,7 +365,9 @@ def next_frontier(
     if search.least > 1:
         steps["found"], found = found, _supported(search, old)
     for name, query in steps.items():
-        found = found.with_(exp.to_identifier(name, quoted=True), as_=query, materialized=name == "found", copy=False)
+        # What was found is read twice.
+        once = True if name == "found" else None
+        found = found.with_(exp.to_identifier(name, quoted=True), as_=query, materialized=once, copy=False)
     return found
 
 

@@ -7,17 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import GroundingLimitError, InputError, ModelError, UnsupportedError
 from sqlrl.ground import paths as searching
 from sqlrl.ground.paths import LabelledPairs, RelationalPaths
+from sqlrl.plan.sources import table as table_node
 from tests.ground.walks import Fact, World
 
 KINDS = {
@@ -145,6 +148,48 @@ def test_supports_on_umls_are_those_of_all_walks(umls: World, simple: bool) -> N
         found = umls.read(paths.supports(3, simple=simple))
     assert len(found) > 1000
     assert found == umls.supports(3, simple=simple)
+
+
+# ---- which targets and facts -------------------------------------------------------------------------------
+
+
+def test_targets_of_some_examples_alone() -> None:
+    rows = [(0, 0, 1), (0, 1, 2), (1, 0, 1), (1, 1, 2), (1, 2, 3)]
+    labels = {(0, 0, 2): True, (1, 0, 2): False, (1, 1, 3): True}
+    world = World({"Knows": KINDS["Knows"]}, SIZES, {"Knows": frozenset(rows)}, KINDS["Knows"], labels, examples=2)
+    engine = connect(":memory:", threads=1)
+    layout = world.load(engine, True)
+    chosen = TableName("memory", "main", "chosen")
+    engine.create_table(chosen, pa.table({"example": pa.array([1], pa.int32())}), step="choose")
+    with RelationalPaths(engine, layout, world.name, examples=chosen) as paths:
+        found = world.read(paths.supports(2))
+    some = replace(world, labels={fact: label for fact, label in labels.items() if fact[0] == 1})
+    assert found == some.supports(2, simple=True) == {("both", (("Knows", 0, 1),) * 2, None): (1, 1)}
+
+
+def test_soft_truths_are_rounded() -> None:
+    # Of the given facts that with .4 is none; of the labels that with .5 is positive.
+    knows = frozenset({(0, 0, 1), (0, 1, 2)})
+    labels = {(0, 0, 2): True, (0, 0, 3): False}
+    observed = frozenset({(0, 2, 3), (0, 1, 3)})
+    world = World({"Knows": KINDS["Knows"]}, SIZES, {"Knows": knows}, KINDS["Knows"], labels, observed)
+    engine = connect(":memory:", threads=1)
+    layout = world.load(engine, True)
+    info = layout.predicates[world.name]
+    assert info.atoms is not None
+    for table, truths in ((info.facts, {(1, 3): 0.4, (2, 3): 0.8}), (info.atoms, {(0, 2): 0.5, (0, 3): 0.49})):
+        data = engine.fetch(exp.select("*").from_(table_node(table)), step="read")
+        soft = [truths.get((row["a0"], row["a1"]), row["truth"]) for row in data.to_pylist()]
+        column = pa.array([None if x is None else float(x) for x in soft], pa.float64())
+        engine.create_table(table, data.set_column(data.column_names.index("truth"), "truth", column), step="soften")
+    with RelationalPaths(engine, layout, world.name) as paths:
+        found = world.read(paths.supports(3))
+    # (0, 1) and (1, 2) lead to (0, 2); with (2, 3) to (0, 3), and no longer with (1, 3).
+    knows_step, target_step = ("Knows", 0, 1), ("Target", 0, 1)
+    assert found == {
+        ("both", (knows_step, knows_step), None): (1, 0),
+        ("both", (knows_step, knows_step, target_step), None): (0, 1),
+    }
 
 
 # ---- what it takes ---------------------------------------------------------------------------------------

@@ -1,0 +1,106 @@
+"""Queries of relational paths: golden SQL in DuckDB's dialect and in Spark's, and whole searches that are the same on both engines.
+
+`SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_paths.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlglot import exp
+
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.connection import connect
+from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.spark import SparkEngine
+from sqlrl.ground.paths import RelationalPaths
+from sqlrl.plan.paths import (
+    Frontier,
+    Numbering,
+    Search,
+    count_walks,
+    fact_edges,
+    next_frontier,
+    passed_columns,
+    path_supports,
+    path_walks,
+    relations,
+    stopped_supports,
+)
+from sqlrl.plan.sample_layout import people
+from tests.ground.walks import World
+from tests.spark import copied_layout, unknown_functions
+
+FOLDER = Path(__file__).parent / "golden_paths"
+
+
+def name(text: str) -> TableName:
+    return TableName("db", "main", text)
+
+
+SIMPLE = Search(
+    name("edges"), name("marks"), name("pairs"), name("starts"), name("stops"), relations=6, simple=True, least=1
+)
+ALL = replace(SIMPLE, simple=False, own=2)
+STARTS = Frontier(name("starts"), 0, True)
+ONE, LAST = Frontier(name("one"), 1, True), Frontier(name("last"), 1, False)
+TWO = Frontier(name("two"), 2, False, passed_columns(2, 2))
+PASSED = Frontier(name("passed"), 2, True, passed_columns(2, None))
+STOPPED = Frontier(name("stopped"), 2, True, passed_columns(2, 2))
+
+
+def edges() -> exp.Query:
+    layout = people()
+    steps = relations(layout, ["Friends"])
+    return fact_edges(layout, Numbering.of(layout, ["Friends"]), steps)
+
+
+CASES = {
+    "edges": edges(),
+    "first_step": next_frontier(SIMPLE, STARTS, 0),
+    "supported": next_frontier(replace(SIMPLE, least=10), LAST, 2, [ONE.table]),
+    "three_witnesses": next_frontier(ALL, LAST, 3),
+    "all_passed": next_frontier(SIMPLE, PASSED),
+    "stopping": next_frontier(SIMPLE, LAST, 0, stopping=True),
+    "count_walks": count_walks(SIMPLE, ONE, [LAST.table], stopping=True),
+    "one_step": path_supports(ALL, ONE, None),
+    "simple_paths": path_supports(SIMPLE, ONE, TWO, (0, 100)),
+    "all_paths": path_supports(ALL, ONE, replace(TWO, passed=passed_columns(2, 3))),
+    "path_walks": path_walks(SIMPLE, ONE, TWO),
+    "stopped": stopped_supports(replace(SIMPLE, own=2), STOPPED, 30),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: str) -> None:
+    texts = {d: for_dialect(CASES[case].copy(), d).sql(d, pretty=True) for d in ("duckdb", "spark")}
+    written, path = "\n\n".join(f"-- {d}\n{text};" for d, text in texts.items()) + "\n", FOLDER / f"{case}.sql"
+    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(written)
+    assert written == path.read_text(), f"{case} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    assert not unknown_functions(texts["spark"]), "Spark knows every function"
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
+
+
+@pytest.mark.parametrize(("length", "simple"), [(4, True), (3, False)])
+def test_a_search_is_the_same_on_spark(length: int, simple: bool, spark: SparkEngine) -> None:
+    ring = frozenset((0, i, (i + step) % 5) for i in range(5) for step in (1, 2))
+    kinds = {"Knows": ("person", "person"), "Old": ("person",), "Sold": ("person", "tag", "person")}
+    sold = frozenset({(0, 0, 1, 2), (0, 3, 0, 4), (0, 0, 0, 2)})
+    facts = {"Knows": ring, "Old": frozenset({(0, 1), (0, 2)}), "Sold": sold}
+    labels = {(0, i, (i + 3) % 5): i < 3 for i in range(5)}
+    observed = frozenset({(0, 0, 3), (0, 1, 0), (0, 3, 3)})
+    world = World(kinds, {"person": 5, "tag": 2}, facts, ("person", "person"), labels, observed)
+    engine = connect(":memory:", threads=1)
+    layout = world.load(engine, False)
+    with RelationalPaths(spark, copied_layout(layout, engine, spark), world.name, world.pairs()) as paths:
+        found = world.read(paths.supports(length, min_targets=2, simple=simple, constant_length=2))
+    expected = world.supports(length, simple=simple, constant_length=2)
+    assert found == {path: n for path, n in expected.items() if sum(n) >= 2}
