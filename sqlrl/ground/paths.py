@@ -46,8 +46,8 @@ from sqlrl.plan.paths import (
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
-MOST_WALKS = 200_000_000
-"""Walks that one step makes, or that meet, before anything is aggregated: about ten seconds of two cores."""
+MOST_WALKS = 100_000_000
+"""Walks that one step makes, or that meet, before anything is aggregated: about ten seconds of two cores, and a few gigabytes."""
 
 AT_ONCE = 20_000_000
 """Walks that are made distinct by one query: more fill the memory."""
@@ -412,7 +412,7 @@ class _Run:
         for forward in () if not length else (True,) if self._search.symmetric else (True, False):
             walks = self._origin(forward)
             for literals in range(1, length + 1):
-                self._check(walks, count_walks(self._search, walks, stopping=True))
+                self._check(walks, [], stopping=True)
                 kept = None if self._passing and literals > 2 else self._own_witnesses
                 query = next_frontier(self._search, walks, kept, stopping=True)
                 table = self._scratch.create("stops", query)
@@ -472,23 +472,25 @@ class _Run:
     def _step(self, old: Frontier, witnesses: int | None, reached: list[TableName] | None = None) -> Frontier:
         """Make the frontier of one step more, if its walks are not too many."""
         met = reached or []
-        self._check(old, count_walks(self._search, old, met))
+        self._check(old, met)
         table = self._scratch.create("frontier", next_frontier(self._search, old, witnesses, met))
         return Frontier(table, old.steps + 1, old.forward, passed_columns(old.steps + 1, witnesses))
 
     def _walks_of(self, query: exp.Select) -> int:
-        return int(_integers(self._scratch.fetch(query, "count walks"), "n")[0])
+        # It need not fit into 64 bits.
+        return int(self._scratch.fetch(query, "count walks").column("n").to_pylist()[0])
 
-    def _check(self, old: Frontier, size: exp.Select) -> None:
-        n = self._walks_of(size)
+    def _check(self, old: Frontier, reached: list[TableName], *, stopping: bool = False) -> None:
+        """Refuse a step that makes too many walks; which they are, is known before it is made."""
+        n = self._walks_of(count_walks(self._search, old, reached, stopping=stopping))
         if n > self._paths.limit:
-            data = self._scratch.fetch(busiest_entity(self._search, old), "look for the entity with most walks")
-            (entity,) = _integers(data, "entity").tolist()
-            (name,) = self._paths.constants([entity % self._paths.numbering.total]).values()
+            query = busiest_entity(self._search, old, reached, stopping=stopping)
+            (row,) = self._scratch.fetch(query, "look for the entity with most walks").to_pylist()
+            (name,) = self._paths.constants([int(row["entity"]) % self._paths.numbering.total]).values()
             end = "first" if old.forward else "last"
             raise GroundingLimitError(
                 f"there are {counted(n, 'walk')} of {counted(old.steps + 1, 'step')} from the {end} arguments of {self._paths.target}, "
-                f"{int(_integers(data, 'n')[0]):,} of them through {name}; the limit is {self._paths.limit:,}: {FEWER_WALKS}"
+                f"{int(row['n']):,} of them through {name}; the limit is {self._paths.limit:,}: {FEWER_WALKS}"
             )
 
     # ---- supports ----------------------------------------------------------------------------------------

@@ -454,12 +454,13 @@ def count_walks(
     return _with_degrees(search, old, reached, stopping=stopping).select(named(total, "n"), copy=False)
 
 
-def busiest_entity(search: Search, old: Frontier) -> exp.Select:
+def busiest_entity(
+    search: Search, old: Frontier, reached: Sequence[TableName] = (), *, stopping: bool = False
+) -> exp.Select:
     """Select the entity through which most walks of a step go, and how many: one row `entity`, `n`."""
     entity, total = column("entity", "d"), cast(exp.Sum(this=column("n", "d")), "INT128")
-    query = _with_degrees(search, old, (), stopping=False).select(
-        named(entity, "entity"), named(total, "n"), copy=False
-    )
+    query = _with_degrees(search, old, reached, stopping=stopping)
+    query = query.select(named(entity, "entity"), named(total, "n"), copy=False)
     first = [exp.Ordered(this=column("n"), desc=True), exp.Ordered(this=column("entity"))]
     return query.group_by(entity.copy(), copy=False).order_by(*first, copy=False).limit(1, copy=False)
 
