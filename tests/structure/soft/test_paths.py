@@ -16,7 +16,7 @@ from sqlrl.ground.paths import LabelledPairs, RelationalPaths
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.psl import LogicalRule
 from sqlrl.logic.terms import Constant, Literal, Variable
-from sqlrl.structure.paths import PathClauses, PathParameters, path_clauses
+from sqlrl.structure.soft.paths import PathClauses, PathParameters, path_clauses
 from tests.ground.walks import Fact, World
 
 KINDS = {
