@@ -16,7 +16,7 @@ from sqlrl.errors import NothingFoundWarning, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import Option, check_database, check_parameters
+from sqlrl.learn.parameters import AtLeast, Option, check_database, check_parameters
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import SoftTraining
@@ -98,7 +98,10 @@ class SoftStructure(Fitted):
     symmetric : bool
         Whether an atom of the target is as good the other way round.
     negative_prior : bool
-        Whether `!Target(A, B)` is a candidate, too.
+        Whether `!Target(A, B)` is a candidate, too, which the model has in any case.
+    least_prior : float
+        The least weight of that in the model. Where most labels are true its own weight is 0, and without it rules that lift atoms would all lift
+        them to 1, so that none comes before another.
     prior, l1, unlabelled
         As in `SoftPseudoLikelihood`.
     most, least
@@ -135,6 +138,7 @@ class SoftStructure(Fitted):
     >>> learner = sqlrl.SoftStructure(length=2, min_targets=1).fit(db, "Grandparent")
     >>> for row in learner.clauses():
     ...     print(round(row["weight"], 3), row["clause"])
+    1.0 !Grandparent(A, B)
     0.571 Parent(E1, E2) & Parent(E2, E3) -> Grandparent(E1, E3)
     0.307 Parent(E1, E2) -> !Grandparent(E1, E2)
     """
@@ -150,6 +154,7 @@ class SoftStructure(Fitted):
     squared: bool = True
     symmetric: Annotated[bool, Option("an atom is as good the other way round")] = False
     negative_prior: Annotated[bool, Option("no candidate that says that atoms are false")] = True
+    least_prior: Annotated[float, AtLeast(0.0, "1 is the default"), Option("the least weight of that")] = 1.0
     prior: Prior = 1.0
     l1: Lasso = 0.0
     unlabelled: OnUnlabelled = "error"
@@ -224,6 +229,7 @@ class SoftStructure(Fitted):
             clock = time.perf_counter()
             with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
                 weights, greedy = self._weights(training, iterations)
+                weights = self._with_prior(weights, model, found)
             seconds["learning"] = time.perf_counter() - clock
             clock, table = time.perf_counter(), iteration_table(iterations)
             none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
@@ -231,9 +237,9 @@ class SoftStructure(Fitted):
             kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
             learned = training.finish(weights, record, kept)
             seconds["statistics"] = time.perf_counter() - clock
-        if not any(weights > 0):
+        if not any(weights[len(model.rules) - len(found) :] > 0):
             warn(
-                f"none of {counted(len(model.rules), 'candidate')} got a weight above 0: allow longer paths, fewer targets for each (min_targets=), or "
+                f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each (min_targets=), or "
                 "a weaker prior=",
                 NothingFoundWarning,
             )
@@ -269,6 +275,15 @@ class SoftStructure(Fitted):
         weights = np.zeros(len(network.hard))
         weights[found.rules] = found.weights
         return weights, found
+
+    def _with_prior(self, weights: FloatArray, model: SoftModel, found: PathClauses) -> FloatArray:
+        """Return the weights with that of the negative prior no less than it may be."""
+        if not self.negative_prior:
+            return weights
+        place = len(model.rules) - len(found) - 1
+        raised = weights.copy()
+        raised[place] = max(raised[place], self.least_prior)
+        return raised
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("candidates", f"{len(self.weights_):,}"), *super()._facts()]
