@@ -201,10 +201,8 @@ def build_domains(
     rows: list[tuple[PredicateRecord, exp.Query]] = []
     for predicate in closed.values():
         if predicate.facts is not None:
-            facts, loaded = (
-                exp.select("*").from_(store.table(predicate.facts)),
-                sources.get((predicate.predicate, "fact")),
-            )
+            facts = exp.select("*").from_(store.table(predicate.facts))
+            loaded = sources.get((predicate.predicate, "fact"))
             # A fact with the value 0 is as good as none.
             valued = loaded is not None and loaded.valued
             rows.append((predicate, facts.where(column("value") > exp.convert(0)) if valued else facts))

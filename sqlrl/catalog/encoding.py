@@ -393,7 +393,7 @@ def _contradictions(store: Store, numbered: exp.Subquery, keys: list[str], extra
             low_p, high_p = ((1 + math.tanh(row[f"{end} value"] / 2)) / 2 for end in ("min", "max"))
             what = f"has the probabilities {low_p:.6g} and {high_p:.6g}"
         elif "value" in extra:
-            what = f"has the values {row['min value']:.6g} and {row['max value']:.6g}"
+            what = f"has the values {row['min value']} and {row['max value']}"
         texts.append(f"({', '.join(str(row[k]) for k in keys)}) {what} (rows {rows[0]} and {rows[1]})")
     return [f"contradictory facts: {'; '.join(texts)}: remove one of each."] if texts else []
 

@@ -91,7 +91,7 @@ def _shown(
     texts = [constant_name(column(k), numeric[k]) if k in numeric else column(k) for k in keys]
     same = exp.and_(exp.true(), *(text.eq(exp.convert(names[k])) for k, text in zip(keys, texts, strict=True)))
     places = row_numbers(store, raw, same)
-    return f"{atom_name(store, record, row)} is {row['here']:g} here{places} and {row['there']:g} there"
+    return f"{atom_name(store, record, row)} is {row['here']} here{places} and {row['there']} there"
 
 
 # ---- models that know true and false alone -----------------------------------------------------------

@@ -123,6 +123,7 @@ FAULTS: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
     ([("a", "b", "half"), ("a", "c", 2), (None, "c", 0.1)], {}, r"for argument 1 \(row 3\)[^$]*no number \(row 1\)[^$]*such as 2\.0 \(row 2\)"),
     ([("a", "b", "2"), ("a", "c", None), ("x", "y", "1")], {"nulls": "drop"}, r"outside \[0, 1\], such as 2\.0 \(row 1\)"),
     ([("a", "b", 0.2), ("b", "a", 0.2), ("a", "b", 0.3)], {}, r"contradictory facts: \(a, b\) has the values 0\.2 and 0\.3 \(rows 1 and 3\)"),
+    ([("a", "b", 0.2), ("a", "b", 0.2 + 2**-54)], {}, r"\(a, b\) has the values 0\.2 and 0\.20+7 \(rows 1 and 2\)"),
     ([("a", "b", 0.2), ("b", "a", 0.2), ("b", "a", 0.2)], {}, r"duplicate facts: \(b, a\) occurs 2 times \(rows 2 and 3\)"),
     ([("a", "b", 0.2), ("a", "b", 0.7)], {"duplicates": "drop"}, r"has the values 0\.2 and 0\.7 \(rows 1 and 2\)"),
     ([("a", "b", True)], {}, r"the value column 'column2' has type BOOLEAN, expected a number"),
@@ -222,7 +223,7 @@ def test_an_atom_has_one_value_in_all_roles(one: Pairs, other: Pairs, roles: tup
                 first = min(wrong)
                 row = list(rows).index(first) + 1
                 assert (
-                    f"Trusts({', '.join(first)}) is {said[1][first]:g} here (row {row}) and {said[0][first]:g} there"
+                    f"Trusts({', '.join(first)}) is {said[1][first]} here (row {row}) and {said[0][first]} there"
                     in str(e.value)
                 )
             else:
