@@ -130,6 +130,8 @@ def _observed(info: PredicateInfo, layout: Layout, numbers: Numbering) -> tuple[
     query = exp.select().from_(table(info.facts, "t"))
     if info.open:
         query = query.where(exp.And(this=column("given", "t"), expression=_rounded(column("truth", "t"))), copy=False)
+    elif info.valued:
+        query = query.where(_rounded(column("value", "t")), copy=False)
     return _in_examples(query, info, layout, numbers)
 
 

@@ -12,12 +12,15 @@ from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.labels import Names
-from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
+from sqlrl.learn.soft.piecewise import PerRule, Rate
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, starting
 from sqlrl.solve.hinge.inference import map_state
+
+Iterations = Annotated[int, Whole(1), Option("how many")]
 
 
 class Inference(Protocol):
@@ -74,11 +77,9 @@ class SoftMapLikelihood(SoftEstimator):
     [1.5, 0.5]
     """
 
-    learning_rate: Annotated[
-        float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")
-    ] = 0.2
-    iterations: Annotated[int, Whole(1), Option("how many")] = 25
-    per_rule: Annotated[bool, Option("do not divide steps by the ground rules of a rule")] = True
+    learning_rate: Rate = 0.2
+    iterations: Iterations = 25
+    per_rule: PerRule = True
     average: Averaged = True
     prior: Prior = 1.0
     l1: Lasso = 0.0

@@ -18,6 +18,12 @@ from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, projected, starting
 from sqlrl.solve.structure import ragged_ranges
 
+Tolerance = Annotated[float, Above(0, "1e-8 is the default"), Option("when to stop")]
+Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")]
+Steps = Annotated[int, Whole(1), Option("along the gradient (--method steps)")]
+Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
+PerRule = Annotated[bool, Option("do not divide steps by the ground rules of a rule")]
+
 MOST = 200
 """Rounds after which a weight is as good as rounding allows: bisection alone needs no more."""
 
@@ -73,14 +79,12 @@ class SoftPiecewiseLikelihood(SoftEstimator):
 
     prior: Prior = 1.0
     l1: Lasso = 0.0
-    tolerance: Annotated[float, Above(0, "1e-8 is the default"), Option("when to stop")] = 1e-8
+    tolerance: Tolerance = 1e-8
     unlabelled: OnUnlabelled = "error"
-    method: Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")] = "exact"
-    steps: Annotated[int, Whole(1), Option("along the gradient (--method steps)")] = 150
-    learning_rate: Annotated[float, Above(0.0, "without it nothing is learned"), Option("of a step", name="--eta")] = (
-        1.0
-    )
-    per_rule: Annotated[bool, Option("do not divide steps by the ground rules of a rule")] = True
+    method: Method = "exact"
+    steps: Steps = 150
+    learning_rate: Rate = 1.0
+    per_rule: PerRule = True
 
     def __post_init__(self) -> None:
         check_parameters(self)

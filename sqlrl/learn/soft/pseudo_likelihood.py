@@ -19,6 +19,9 @@ from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.projected_newton import maximise
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, starting
 
+Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
+MostIterations = Annotated[int, Whole(1), Option("at most")]
+
 
 @dataclass(frozen=True, eq=False)
 class PenalisedPseudoLikelihood:
@@ -99,8 +102,8 @@ class SoftPseudoLikelihood(SoftEstimator):
 
     prior: Prior = 1.0
     l1: Lasso = 0.0
-    tolerance: Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")] = 1e-6
-    max_iterations: Annotated[int, Whole(1), Option("at most")] = 200
+    tolerance: Tolerance = 1e-6
+    max_iterations: MostIterations = 200
     unlabelled: OnUnlabelled = "error"
 
     def __post_init__(self) -> None:

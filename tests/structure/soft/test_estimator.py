@@ -118,3 +118,18 @@ def test_what_cannot_be_learned_is_refused(options, target, kind, message):
     with pytest.raises(kind, match=message):
         sqlrl.SoftStructure(**options).fit(db, target)
     assert db.sql("select count(*) from sqlrl.run where status = 'done'").fetchall() == [(0,)]
+
+
+def test_soft_facts_are_rounded_for_paths_and_read_as_they_are_by_hinges():
+    db = sqlrl.connect(progress=False)
+    near = [("a", "b", 0.9), ("c", "d", 0.4), ("e", "f", 0.5)]
+    db.load("Near", near, columns=[0, 1], types=["t", "t"], value=2)
+    labels = [("a", "b", 1.0), ("c", "d", 1.0), ("e", "f", 1.0)]
+    db.load("Like", labels, columns=[0, 1], types=["t", "t"], value=2, target=True)
+    db.scope("Like", [row[:2] for row in labels])
+    learner = sqlrl.SoftStructure(length=1, min_targets=1, negations=False).fit(db, "Like")
+    (clause,) = learner.candidates_
+    assert (str(clause), clause.positive) == ("Near(E1, E2) -> Like(E1, E2)", 2)
+    rules = [rule for rule in learner.model_.rules if rule.body]
+    network_pairs = db.predict(learner.model_.with_rules(rules)).atoms()["value"].to_pylist()
+    assert network_pairs == pytest.approx([0.9, 0.4, 0.5], abs=2e-2)
