@@ -15,10 +15,13 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.soft.atom_hinges import AtomHinges
-from sqlrl.learn.soft.integrals import mirrored, rising_moments
+from sqlrl.learn.soft.integrals import mirrored, rising_moments, shortfall
 
 EXPECTATIONS, VARIANCES, COVARIANCES = 0, 1, 2
 """What is asked for beside log Z and expectations: nothing; variances of rows of one rule; covariances of rules."""
+
+NEARLY = 0.1
+"""Where the exponent varies by less than this, log Z is taken from what Z is below the length, so that it has its digits near 0, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +194,15 @@ def _add(
     other: FloatArray,
     near: FloatArray,
     far: FloatArray,
-) -> None:
+) -> float:
     # Add the moments of exp(-rise - slope v - curve v^2), v from 0 to length, to those about a point `offset` before 0, `near`, and to those
-    # about the end of the stretch, `far`.
+    # about the end of the stretch, `far`; return what the integral is below the length.
     if length <= 0.0:
-        return
-    rising_moments(slope * length, curve * length * length, top, work, unit)
+        return 0.0
+    linear, square = slope * length, curve * length * length
+    rising_moments(linear, square, top, work, unit)
     mirrored(unit, top, other)
+    below = length * (np.exp(-rise) * shortfall(linear, square, unit) - np.expm1(-rise))
     scale = np.exp(-rise) * length
     for n in range(top + 1):
         unit[n] *= scale
@@ -207,12 +212,13 @@ def _add(
     if offset == 0.0:
         for n in range(top + 1):
             near[n] += unit[n]
-        return
+        return below
     # (offset + v)^n, power by power.
     for n in range(top + 1):
         near[n] += unit[0]
         for k in range(top - n):
             unit[k] = offset * unit[k] + unit[k + 1]
+    return below
 
 
 @kernel
@@ -261,13 +267,16 @@ def _single(
     degree = 2 if squared else 1
     top = degree if second == 0 else 2 * degree
     rising_moments(w * linear * active, w * curve * active * active, top, work, unit)
+    below = active * shortfall(w * linear * active, w * curve * active * active, unit)
     scale = active
     for n in range(top + 1):
         unit[n] *= scale
         scale *= active
     z = unit[0] + rest
     mean = (value * unit[0] + linear * unit[1] + (curve * unit[2] if squared else 0.0)) / z
-    found[0], found[1], found[2] = np.log(z) - w * value, w * value, size * mean
+    near = w * (linear + curve * active) * active < NEARLY
+    found[0] = (np.log1p(-below / (active + rest)) + np.log(active + rest) if near else np.log(z)) - w * value
+    found[1], found[2] = w * value, size * mean
     if second == 0:
         return
     value -= mean
@@ -357,7 +366,7 @@ def _integrate(
                 break
         left[:pieces, : top + 1] = 0.0
         right[:pieces, : top + 1] = 0.0
-        rise, falling, least[index] = 0.0, 0.0, up[pieces, 0] + down[pieces, 0]
+        rise, falling, below, least[index] = 0.0, 0.0, 0.0, up[pieces, 0] + down[pieces, 0]
         for i in range(lowest, pieces):
             length = ends[i + 1] - ends[i]
             curve = up[i, 2] + down[i + 1, 2]
@@ -367,7 +376,7 @@ def _integrate(
                 if slope < 0.0:
                     begin = min(-slope / (2.0 * curve), length)
                     falling = curve * begin * begin
-                    _add(0.0, begin, length - begin, 0.0, curve, top, work, unit, other, right[i], left[i])
+                    below += _add(0.0, begin, length - begin, 0.0, curve, top, work, unit, other, right[i], left[i])
                     slope = 0.0
                 rest = length - begin
                 least[index] = (
@@ -378,19 +387,20 @@ def _integrate(
                 )
             slope = max(slope, 0.0)
             length -= begin
-            _add(rise, length, begin, slope, curve, top, work, unit, other, left[i], right[i])
+            below += _add(rise, length, begin, slope, curve, top, work, unit, other, left[i], right[i])
             rise += (slope + curve * length) * length
         for i in range(lowest - 1, -1, -1):
             length = ends[i + 1] - ends[i]
             curve = up[i, 2] + down[i + 1, 2]
             slope = max(down[i + 1, 1] - (up[i, 1] + 2.0 * up[i, 2] * length), 0.0)
-            _add(falling, length, 0.0, slope, curve, top, work, unit, other, right[i], left[i])
+            below += _add(falling, length, 0.0, slope, curve, top, work, unit, other, right[i], left[i])
             falling += (slope + curve * length) * length
         _sweep(pieces, ends, left, after, True)
         _sweep(pieces, ends, right, before, False)
-        # A constant exponent has no rounding of its pieces.
-        z = after[0, 0] if rise + falling > 0.0 else upper[row] - lower[row]
-        log_z[index] = np.log(z) - least[index]
+        z, whole = after[0, 0], upper[row] - lower[row]
+        log_z[index] = (np.log1p(-below / whole) + np.log(whole) if max(rise, falling) < NEARLY else np.log(z)) - least[
+            index
+        ]
 
         many = 0
         for k in range(first, last):

@@ -88,6 +88,13 @@ def rising_moments(s: float, q: float, top: int, work: FloatArray, found: FloatA
 
 
 @kernel
+def shortfall(s: float, q: float, moments: FloatArray) -> float:
+    """What moment 0 is below 1, where s + q is small to nearly all digits: by parts, from moments 1 and, unless q is 0, 2."""
+    found = -math.expm1(-(s + q)) - s * moments[1]
+    return found - 2.0 * q * moments[2] if q > 0.0 else found
+
+
+@kernel
 def mirrored(moments: FloatArray, top: int, found: FloatArray) -> None:
     """Fill `found[n]` with the integrals of (1 - v)^n in place of v^n, of a function that does not rise with v: no digit is lost."""
     for n in range(top + 1):

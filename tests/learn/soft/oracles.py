@@ -51,7 +51,10 @@ def integrals(
     least = energy.min()
     share = (half * SHARES).ravel() * np.exp(least - energy)
     z = share.sum()
-    return float(np.log(z) - least), [float(share @ factor(y) / z) for factor in factors]
+    log_z = np.log(z) - least
+    if energy.max() < 0.5:  # where z is near the length, what it is below that has more digits
+        log_z = np.log1p(((half * SHARES).ravel() @ np.expm1(-energy)) / (upper - lower)) + np.log(upper - lower)
+    return float(log_z), [float(share @ factor(y) / z) for factor in factors]
 
 
 def atom_log_density(network: HingeNetwork, weights: Floats, truth: Floats, atom: int) -> float:

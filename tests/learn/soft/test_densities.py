@@ -25,7 +25,7 @@ def hinge(kind: tuple[bool, bool], a: float, b: float, y: Floats) -> Floats:
     return found * found if squared else found
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(HINGES, KINDS, KINDS, st.lists(WEIGHTS, min_size=3, max_size=3), BOUNDS)
 @example([(0, 1.0, 0.0, 1), (1, -1.0, 1.0, 1), (2, 1.0, -0.5, 3)], [True] * 3, [False] * 3, [1e6] * 3, (0.0, 1.0))
 @example(
@@ -62,7 +62,9 @@ def test_log_z_and_expectations_are_those_of_numerical_integration(
 
     points = [-b / a for _, a, b, _ in listed]
     log_z, expected = integrals(energy, [lambda y, r=r: sums(y)[r] for r in range(3)], lower, upper, points)
-    assert found.log_z[0] == pytest.approx(log_z, rel=1e-9, abs=1e-13)
+    # The nodes of the rule are rounded to floats, which shifts what it sums by that times how much the exponent varies where it matters.
+    nodes = 4e-16 * min(float(energy(np.array([lower, upper])).max()), 50.0)
+    assert found.log_z[0] == pytest.approx(log_z, rel=1e-9, abs=nodes)
     assert found.expected[:3] == pytest.approx(expected, rel=1e-8, abs=1e-15)
     assert found.expected[3] == 0
     spread = [
@@ -94,12 +96,22 @@ def test_a_row_of_one_hinge_is_as_one_of_that_hinge_in_halves(
     halves = atom_hinges(hinge_network([(0, {0: a}, b, times), (1, {0: a}, b, times), *hard], **kind), np.array([0.5]))
     found = densities(single, np.array([weight, 0.0, 0.0]), second=VARIANCES)
     other = densities(halves, np.array([weight / 2, weight / 2, 0.0]), second=COVARIANCES)
-    assert found.log_z == pytest.approx(other.log_z, rel=1e-12, abs=1e-14)
+    assert found.log_z == pytest.approx(other.log_z, rel=1e-12, abs=1e-300)
     assert found.least == pytest.approx(other.least, rel=1e-14)
     assert found.expected[0] == pytest.approx(other.expected[0], rel=1e-11)
     assert found.covariance[0, 0] == pytest.approx(
         other.covariance[0, 1], rel=1e-6, abs=1e-15 * (1 + found.expected[0] ** 2)
     )
+
+
+def test_a_hinge_that_begins_a_rounding_below_the_end_is_integrated_all_the_same() -> None:
+    """Of (2 y - b)^2 with b an ulp below 2 there is 4 h^3 / 3, h = (2 - b) / 2, on which quadrature has no nodes; with a hinge that is 0 beside it."""
+    h = (2 - np.nextafter(2.0, 0.0)) / 2
+    listed = [(0, {0: 2.0}, -float(np.nextafter(2.0, 0.0)), 1), (1, {0: 1.0}, -0.5, 1)]
+    rows = atom_hinges(hinge_network(listed, squared=[0, 1]), np.array([0.5]))
+    found = densities(rows, np.array([1.0, 0.0]))
+    assert found.log_z[0] == pytest.approx(-4 * h**3 / 3, rel=1e-12, abs=0)
+    assert found.expected == pytest.approx([4 * h**3 / 3, 1 / 24], rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (0.25, 0.75), (0.1, 0.3)])

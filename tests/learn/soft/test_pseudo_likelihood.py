@@ -98,16 +98,16 @@ def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("squared", [True, False])
 def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> None:
-    """20,000 atoms, each drawn given an evidence of its own by the inverse of its distribution function on a grid."""
+    """5,000 atoms, each drawn given an evidence of its own by the inverse of its distribution function on a grid."""
     random = np.random.default_rng(11)
-    evidence, weights = random.random((2, 20000)), np.array([6.0, 2.0, 0.5])
-    listed = [(r, {i: -1.0}, float(evidence[r, i]), 1) for r in range(2) for i in range(20000)]
-    listed += [(2, {i: 1.0}, 0.0, 1) for i in range(20000)]
-    y = np.linspace(0, 1, 2001)[:, None]
+    evidence, weights = random.random((2, 5000)), np.array([6.0, 2.0, 0.5])
+    listed = [(r, {i: -1.0}, float(evidence[r, i]), 1) for r in range(2) for i in range(5000)]
+    listed += [(2, {i: 1.0}, 0.0, 1) for i in range(5000)]
+    y = np.linspace(0, 1, 1001)[:, None]
     hinges = np.array([np.maximum(evidence[0] - y, 0), np.maximum(evidence[1] - y, 0), y + 0 * evidence[0]])
     energy = np.tensordot(weights, hinges**2 if squared else hinges, axes=1)
     share = np.cumsum(np.exp(-energy), axis=0)
-    drawn = (share < random.random(20000) * share[-1]).sum(axis=0)
+    drawn = (share < random.random(5000) * share[-1]).sum(axis=0)
     network = hinge_network(listed, squared=range(3) if squared else ())
     found = SoftPseudoLikelihood(prior=1e-6).learn(network, y[drawn, 0])
     assert found.converged
@@ -115,7 +115,7 @@ def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> N
         found.weights, np.arange(3)
     )
     errors = np.sqrt(np.diag(np.linalg.inv(information)))
-    assert (errors < 0.2).all()
+    assert (errors < 0.4).all()
     assert (np.abs(found.weights - weights) < 3.5 * errors).all()
 
 
