@@ -212,13 +212,13 @@ def _add(
     if offset == 0.0:
         for n in range(top + 1):
             near[n] += unit[n]
-        return below
+        return float(below)
     # (offset + v)^n, power by power.
     for n in range(top + 1):
         near[n] += unit[0]
         for k in range(top - n):
             unit[k] = offset * unit[k] + unit[k + 1]
-    return below
+    return float(below)
 
 
 @kernel

@@ -91,7 +91,7 @@ def rising_moments(s: float, q: float, top: int, work: FloatArray, found: FloatA
 def shortfall(s: float, q: float, moments: FloatArray) -> float:
     """What moment 0 is below 1, where s + q is small to nearly all digits: by parts, from moments 1 and, unless q is 0, 2."""
     found = -math.expm1(-(s + q)) - s * moments[1]
-    return found - 2.0 * q * moments[2] if q > 0.0 else found
+    return float(found - 2.0 * q * moments[2]) if q > 0.0 else float(found)
 
 
 @kernel
