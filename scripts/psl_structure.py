@@ -9,7 +9,8 @@ public. Labelled pairs of a target are in five folds: what is true of one is obs
 - film-genre, profession: two relations of FB15k-237 in place of FILMRATING and BOOKAUTHOR, which it does not have: as these they link films and people
   with a value of a kind, and have thousands of facts.
 
-For knowledge graphs as many false pairs as true ones are drawn, of a first and a last entity that the relation has, with no fact in any split.
+For knowledge graphs as many false pairs as true ones are drawn, or all there are, of a first and a last entity that the relation has, with no
+fact in any split.
 
     python scripts/psl_structure.py [--quick] [--task NAME] [--method NAME] [--fold N] [--processes N] [--seed N] [--db FILE] [--json FILE] [--data DIR]
     python scripts/psl_structure.py --scaling [--plot FILE] ...
@@ -25,7 +26,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -36,7 +37,8 @@ import sqlrl
 from sqlrl.evaluate import auc_roc, mean_and_deviation
 
 TASKS = ("drugs", "umls", "nations", "film-genre", "profession")
-METHODS = ("ppll", "gls")
+Method = Literal["ppll", "gls"]
+METHODS: tuple[Method, ...] = ("ppll", "gls")
 FOLDS = ("1", "2", "3", "4", "5")
 RELATIONS = {"film-genre": "/film/film/genre", "profession": "/people/person/profession"}
 
@@ -72,7 +74,7 @@ class Job:
     seed: int
     task: str
     fold: str
-    method: str
+    method: Method
     quick: bool
     top: int = TOP
 
@@ -87,7 +89,7 @@ class Outcome:
     candidates: int
     seconds: Mapping[str, float]
     rules: tuple[tuple[str, float], ...]
-    baseline: float | None
+    baseline: float
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,12 @@ def graph(folder: Path, relation: str | None, seed: int, quick: bool) -> Links:
     true = sorted(by[target])
     chosen = [true[i] for i in random.permutation(len(true))[: QUICK // 2 if quick else 5_000].tolist()]
     firsts, lasts = (sorted({pair[i] for pair in true}) for i in (0, 1))
-    false: set[tuple[str, str]] = set()
-    while len(false) < len(chosen):
-        pair = firsts[random.integers(len(firsts))], lasts[random.integers(len(lasts))]
-        if pair not in by[target]:
-            false.add(pair)
-    pairs = [(*pair, 1.0) for pair in chosen] + [(*pair, 0.0) for pair in sorted(false)]
+    place = [{name: i for i, name in enumerate(names)} for names in (firsts, lasts)]
+    known = [place[0][a] * len(lasts) + place[1][b] for a, b in true]
+    free = np.setdiff1d(np.arange(len(firsts) * len(lasts)), known)
+    drawn = np.sort(random.choice(free, min(len(chosen), len(free)), replace=False))
+    false = [(firsts[i // len(lasts)], lasts[i % len(lasts)]) for i in drawn.tolist()]
+    pairs = [(*pair, 1.0) for pair in chosen] + [(*pair, 0.0) for pair in false]
     pairs = [pairs[i] for i in random.permutation(len(pairs)).tolist()]
     names: dict[str, str] = {}
     for name in sorted(by):
@@ -225,7 +227,7 @@ def run(job: Job) -> Outcome:
 
 def degrees(
     found: Links, observed: Sequence[tuple[str, str, float]], test: Sequence[tuple[str, str, float]], truth: Any
-) -> float | None:
+) -> float:
     """Return the AUC of the product of the rates at which the two ends of a pair have the relation in the observed fold."""
     rates: dict[tuple[int, str], list[float]] = {}
     for a, b, value in both_ways(found, observed):
@@ -233,7 +235,12 @@ def degrees(
             rates.setdefault((place, end), [1.0, 2.0])
             rates[place, end][0] += value
             rates[place, end][1] += 1
-    rate = lambda place, end: rates[place, end][0] / rates[place, end][1] if (place, end) in rates else 0.5  # noqa: E731
+
+    def rate(place: int, end: str) -> float:
+        """Return the rate of an end; a half of one that was not seen."""
+        true, all_ = rates.get((place, end), (1.0, 2.0))
+        return true / all_
+
     return auc_roc(truth, np.array([rate(0, a) * rate(1, b) for a, b, _ in test]))
 
 
@@ -257,7 +264,7 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
         base = [
             r.value.baseline
             for j, r in runs
-            if j.task == task and j.method == jobs[0].method and r.value.baseline is not None
+            if j.task == task and j.method == jobs[0].method
         ]
         if base:
             found = mean_and_deviation(base)
