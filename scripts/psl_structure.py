@@ -261,11 +261,7 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
         for method, top in dict.fromkeys((job.method, job.top) for job in jobs if job.task == task):
             mine = [(j, r) for j, r in runs if (j.task, j.method, j.top) == (task, method, top)]
             rows.append({"task": task, "system": method, "whose": "ours", "fold": "all", **means([r for _, r in mine])})
-        base = [
-            r.value.baseline
-            for j, r in runs
-            if j.task == task and j.method == jobs[0].method
-        ]
+        base = [r.value.baseline for j, r in runs if j.task == task and j.method == jobs[0].method]
         if base:
             found = mean_and_deviation(base)
             rows.append(

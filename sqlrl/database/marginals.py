@@ -21,7 +21,6 @@ from sqlrl.evaluate.probabilities import BINS, ProbabilityScores
 from sqlrl.ground.clauses import atom_texts, clause_table, describer, shape_table, stated_model
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Program
-from sqlrl.ground.rows import MOST_ENTRIES
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
 from sqlrl.wording import counted
@@ -281,8 +280,7 @@ def marginals(
         program, done = asking.program, 0
         left = time_limit
         # A sampled world is one of all examples, so that it needs them together.
-        entries = None if streamed else MOST_ENTRIES
-        for window, network in divided(asking.extent, np.sort(asking.ids), entries=entries):
+        for window, network in divided(asking.extent, np.sort(asking.ids), whole=bool(streamed)):
             if time_limit is not None:
                 # Windows share what is left by their examples; the last ones still get enough for two samples.
                 left = max(time_limit - (time.perf_counter() - begun), SHORTEST)

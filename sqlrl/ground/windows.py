@@ -26,6 +26,10 @@ window want many examples, but progress, saving and Ctrl-C come between windows.
 ENTRIES = 2**20
 """Literals and atoms that a later window shall have together, if the first one is like the others."""
 
+SHAPE_ENTRIES = 10_000
+"""Literals and atoms for each query of a window that is as large as memory allows: those take as long to stream as a query takes to be planned,
+so that a window of a model with thousands of shapes is worth its queries."""
+
 
 # ---- a stream ----------------------------------------------------------------------------------------
 
@@ -226,13 +230,13 @@ def _fitting(entries: int) -> int:
 
 
 def divided(
-    extent: Extent, examples: IntArray, *, entries: int | None = MOST_ENTRIES
+    extent: Extent, examples: IntArray, *, entries: int | None = None, whole: bool = False
 ) -> Iterator[tuple[IntArray, Network]]:
     r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
 
     A window with more ground clauses of one shape than the limit is divided, too; if one example has more, that is a
-    GroundingLimitError. `examples` are those of the extent. `entries` is the most atoms and literals of a window; a window of
-    one example may have more. None: one window for all.
+    GroundingLimitError. `examples` are those of the extent. `entries` is the most atoms and literals of a window, by default
+    `MOST_ENTRIES`, or `SHAPE_ENTRIES` for each shape, if that is more; a window of one example may have more. `whole`: one window for all.
 
     Yields the examples of a window, and the network over their atoms. All windows have the same clauses; their counts (`total`,
     `open`, `evidence_violated`, `base`) add up to those of a network of all examples.
@@ -254,15 +258,18 @@ def divided(
     ... ]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if entries is None or len(examples) <= 1 or not adds_up(extent.program):
+    if whole or len(examples) <= 1 or not adds_up(extent.program):
         yield examples, ground_network(extent, views=True)
         return
+    if entries is None:
+        entries = max(MOST_ENTRIES, SHAPE_ENTRIES * len(extent.program.shapes))
     entries = min(entries, check_found(extent.program, len(examples)))
     extent.program.engine.leave(extent.program.engine.memory.arrays)
     begin, size = 0, _first(extent.program, len(examples), entries)
     while begin < len(examples):
         window = examples[begin : begin + size]
-        budget = Budget(entries) if len(window) > 1 else None
+        # What one example has is counted before it is grounded; of those after the first the budget says when it is too many.
+        budget = Budget(entries) if len(window) > 1 else memory_budget(extent.program) if begin else None
         try:
             network = _network(extent, window, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import GroundingLimitError, InfeasibleError
+from sqlrl.ground import grounding
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Extent
@@ -173,9 +174,10 @@ def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, 
     rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
     whole = db.marginals(rules)
     assert whole.visible.exact.all()
-    monkeypatch.setattr("sqlrl.database.marginals.MOST_ENTRIES", 100)
     drawn: list[int] = []
-    monkeypatch.setattr("sqlrl.database.marginals.divided", lambda *args, **options: noted(drawn, *args, **options))
+    monkeypatch.setattr(
+        "sqlrl.database.marginals.divided", lambda *args, **options: noted(drawn, *args, **{"entries": 100, **options})
+    )
     found = db.marginals(rules, method=method, keep=True, samples=500)
     assert len(drawn) > 2
     assert (found.network_atoms.ids == whole.network_atoms.ids).all()
@@ -185,6 +187,32 @@ def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, 
     assert kept == dict(zip(found.network_atoms.visible.tolist(), found.visible.probability.tolist(), strict=True))
     db.marginals(rules, method="mcsat", samples=5, chains=2, samples_into="worlds")
     assert drawn[-1] == len(whole.examples)
+
+
+def test_windows_are_worth_the_queries_of_their_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = database([["W1", "W2"]] * 12)
+    rules = model([(RULES[0], 1.0), (RULES[2], 0.7)])
+    monkeypatch.setattr("sqlrl.ground.windows.MOST_ENTRIES", 40)
+    for each, windows in ((0, 2), (10_000, 1)):
+        monkeypatch.setattr("sqlrl.ground.windows.SHAPE_ENTRIES", each)
+        drawn: list[int] = []
+        monkeypatch.setattr("sqlrl.database.predictions.divided", lambda *a, drawn=drawn, **o: noted(drawn, *a, **o))
+        found = db.predict(rules)
+        assert sum(drawn) == len(found.examples)
+        assert (len(drawn) > 1) == (windows > 1)
+
+
+def test_windows_of_one_example_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    real = grounding.check_memory
+    monkeypatch.setattr(grounding, "check_memory", lambda extent, atoms: counted.append(atoms) or real(extent, atoms))
+    db = database([["W1", "W2", "W3"]] * 6)
+    rules = model([(RULES[0], 1.0), (RULES[2], 0.7)])
+    with db.program(rules) as program:
+        program.expand()
+        windows = [len(window) for window, _ in divided(Extent(program), np.arange(6), entries=2)]
+    assert windows == [1] * 6
+    assert len(counted) == 1
 
 
 def noted(sizes: list[int], *args: Any, **options: Any) -> Iterator[tuple[IntArray, Network]]:
