@@ -104,7 +104,7 @@ def psl(
         )
         with opened as held:
             if path is None:
-                held.load_soft_data(model, split=split.value)
+                held.load_soft_data(model, split=split.value, folder=program.parent if untrusted else None)
             with run.working("predicting"):
                 prediction = held.predict(model, limit=limit, into=into, replace=replace)
             run.message(repr(prediction))

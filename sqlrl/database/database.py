@@ -320,7 +320,7 @@ class Database(Helpful):
         >>> db.sql("from sqlrl.named_Price").fetchall()[1:3]
         [('b', 'price(-inf,30)'), ('c', 'price[30,inf)')]
         >>> db.load("Trusts", [("Anna", "Bob", 0.7), ("Bob", "Anna", 0.2)], types=["person", "person"], value=2)
-        >>> db.sql("from sqlrl.named_Trusts").fetchall()
+        >>> sorted(db.sql("from sqlrl.named_Trusts").fetchall())
         [('Anna', 'Bob', 0.7), ('Bob', 'Anna', 0.2)]
         """
         with self.console.progress(f"loading {predicate}"):
@@ -389,7 +389,9 @@ class Database(Helpful):
         with self.console.progress(f"removing from {predicate}"):
             return self.catalog.remove(predicate, source)
 
-    def load_soft_data(self, model: SoftModel, *, split: str = "infer") -> dict[str, dict[str, int]]:
+    def load_soft_data(
+        self, model: SoftModel, *, split: str = "infer", folder: str | Path | None = None
+    ) -> dict[str, dict[str, int]]:
         """Load the data of a program of probabilistic soft logic from where its configuration says that they are.
 
         Observations are facts, or observed values of a predicate that has targets or truths; targets are its scope, truths its labels.
@@ -400,6 +402,8 @@ class Database(Helpful):
             With `partitions`, as `sqlrl.read_psl` reads PSL's JSON and YAML.
         split : {"infer", "learn"}
             The data of which task, beside those of both.
+        folder : str or Path, optional
+            Files outside of it are refused: for a program that a stranger may have written.
 
         Returns
         -------
@@ -431,7 +435,7 @@ class Database(Helpful):
         from sqlrl.database.soft_data import load_soft_data
 
         with self.console.progress("loading data"):
-            return load_soft_data(self, model, split)
+            return load_soft_data(self, model, split, None if folder is None else Path(folder))
 
     def load_evidence(
         self,

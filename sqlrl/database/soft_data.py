@@ -26,7 +26,7 @@ SHOWN = 5
 SPLITS = ("infer", "learn")
 
 
-def load_soft_data(db: Database, model: SoftModel, split: str) -> dict[str, dict[str, int]]:
+def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | None = None) -> dict[str, dict[str, int]]:
     """Load the partitions of a model for a task; `Database.load_soft_data` explains it.
 
     Returns, by predicate and role, how many rows were loaded.
@@ -39,6 +39,8 @@ def load_soft_data(db: Database, model: SoftModel, split: str) -> dict[str, dict
             "the program says of no predicate where its data are: read PSL's JSON or YAML, or give the .data file, read_psl(path, data=...); or "
             "load tables with load() and scope()"
         )
+    if folder is not None:
+        _check_inside(chosen, folder.resolve())
     _check_files(chosen)
     found: dict[str, dict[str, int]] = {}
     roles = {name: {part.role for part in chosen if part.predicate == name} for name in model.predicates}
@@ -76,6 +78,16 @@ def _load(db: Database, model: SoftModel, name: str, role: str, table: pa.Table,
         target=role == "truth",
         empty="allow",
     )
+
+
+def _check_inside(parts: Iterable[Partition], folder: Path) -> None:
+    """Refuse files outside of a folder."""
+    for part in parts:
+        for file in part.files:
+            if not file.resolve().is_relative_to(folder):
+                raise InputError(
+                    f"{part.place or part.predicate}: {file} leads out of {folder}, and only what is below it is read (--untrusted, folder=)"
+                )
 
 
 def _check_files(parts: Iterable[Partition]) -> None:

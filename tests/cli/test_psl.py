@@ -82,6 +82,18 @@ def test_wrong_options_are_refused(run: Run, program: Path, options: list[str], 
     assert (done.code, message in " ".join(done.err.split())) == (code, True), done.err
 
 
+def test_data_outside_of_the_folder_of_a_stranger_are_not_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "secret.txt").write_text("a\n", encoding="utf-8")
+    path = tmp_path / "program" / "p.json"
+    text = {"rules": ["1: !Q(A)"], "predicates": {"Q/1": {"targets": ["../secret.txt"]}}}
+    path.write_text(json.dumps(text), encoding="utf-8")
+    assert run("psl", path).code == 0
+    done = run("psl", path, "--untrusted")
+    assert done.code == 1
+    assert "leads out of" in done.err
+
+
 def test_missing_data_are_named(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     text = {"rules": ["1: !Q(A)"], "predicates": {"Q/1": {"targets": ["gone.txt"], "truth": ["lost.txt"]}}}

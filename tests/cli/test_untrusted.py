@@ -28,6 +28,7 @@ COMMANDS = {
     "infer": ["infer", "{db}", "--model", "{model}"],
     "evaluate": ["evaluate", "{db}", "--model", "{model}"],
     "why": ["why", "{db}", "--atom", "InField(b, f, p)", "--model", "{model}"],
+    "psl": ["psl", "{rules}", "{db}"],
     "export": ["export", "{db}", "--model", "{model}", "--out", "{folder}/out.wcnf"],
     "explain": ["explain", "{db}", "--model", "{model}"],
     "sql": ["sql", "{db}", "from sqlrl.predicate"],
@@ -43,6 +44,8 @@ def hostile(project: Project) -> dict[str, str]:
     (project / "models").mkdir()
     model = project / "models" / "m.mln"
     model.write_text(f'#include "../secret.csv"\n{(project / "chain.mln").read_text()}', encoding="utf-8")
+    rules = project / "models" / "rules.psl"
+    rules.write_text("1: !InField(B, F, P)", encoding="utf-8")
     with duckdb.connect(project / "cite.duckdb") as connection:
         connection.execute("ALTER TABLE sqlrl.predicate RENAME TO was")
         connection.execute(
@@ -53,6 +56,7 @@ def hostile(project: Project) -> dict[str, str]:
         "model": str(project / "chain.mln"),
         "folder": str(project.folder),
         "bad": str(model),
+        "rules": str(rules),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class SoftMapLikelihood(SoftEstimator):
     >>> learner.learn(network, np.array([1.0]), heavier).weights.tolist()
     [1.5, 0.5]
     """
+
+    word: ClassVar[str] = "soft-map-likelihood"
 
     learning_rate: Rate = 0.2
     iterations: Iterations = 25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -76,6 +76,8 @@ class SoftPiecewiseLikelihood(SoftEstimator):
     >>> found.weights.round(4).tolist(), found.optimality < 1e-8
     ([0.4002, 0.0], True)
     """
+
+    word: ClassVar[str] = "soft-piecewise-likelihood"
 
     prior: Prior = 1.0
     l1: Lasso = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -99,6 +99,8 @@ class SoftPseudoLikelihood(SoftEstimator):
     >>> found.weights.round(4).tolist(), found.converged
     ([0.4002, 0.0], True)
     """
+
+    word: ClassVar[str] = "soft-pseudo-likelihood"
 
     prior: Prior = 1.0
     l1: Lasso = 0.0

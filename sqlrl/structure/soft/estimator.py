@@ -143,6 +143,8 @@ class SoftStructure(Fitted):
     0.307 Parent(E1, E2) -> !Grandparent(E1, E2)
     """
 
+    word: ClassVar[str] = "soft-structure"
+
     method: Annotated[Literal["ppll", "gls"], Option("piecewise pseudo-likelihood, or a greedy search")] = "ppll"
     length: Length = 3
     min_targets: MinTargets = 10
