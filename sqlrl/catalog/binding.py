@@ -66,7 +66,7 @@ def bind(
         if soft:
             refuse_soft_evidence(store, used | named)
         chosen = {
-            name: replace(opening, unlabelled=not training)
+            name: replace(opening, unlabelled=not training or soft)
             for name, opening in openings.items()
             if name in used or name in named
         }

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
-from sqlrl.errors import InputError, LoadError
+from sqlrl.errors import InputError, LabelWarning, LoadError, brief, warn
 from sqlrl.logic.psl import Partition, Role, SoftModel
 from sqlrl.wording import counted
 
@@ -52,6 +52,7 @@ def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | No
         }
         inferred = bool({"targets", "truth"} & roles[name])
         _check_roles(name, tables)
+        _check_left(db, name, tables, split, inferred=inferred)
         for role, table in tables.items():
             _load(db, model, name, role, table, inferred=inferred)
             found.setdefault(name, {})[role] = table.num_rows
@@ -121,6 +122,8 @@ def _file_table(part: Partition, file: Path, arity: int) -> pa.Table:
     where = f"{part.place}: {file}" if part.place else str(file)
     with file.open(encoding="utf-8", errors="replace") as lines:
         first = next((line for line in lines if line.strip()), "")
+    if not first.strip():
+        return _rows_table([], arity)
     width = len(first.rstrip("\r\n").split("\t"))
     if width not in (arity, arity + 1):
         raise LoadError(
@@ -139,14 +142,17 @@ def _file_table(part: Partition, file: Path, arity: int) -> pa.Table:
         )
         return "skip"
 
-    table = pyarrow.csv.read_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(column_names=names, use_threads=False),
-        parse_options=pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False, invalid_row_handler=skip),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-        ),
-    )
+    try:
+        table = pyarrow.csv.read_csv(
+            file,
+            read_options=pyarrow.csv.ReadOptions(column_names=names, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(delimiter="\t", quote_char=False, invalid_row_handler=skip),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise LoadError(f"{where}: {brief(str(error))}: expected text in UTF-8 with tabs between its columns") from None
     if wrong:
         more = f" and {counted(len(wrong) - SHOWN, 'other')}" if len(wrong) > SHOWN else ""
         raise LoadError(
@@ -194,8 +200,31 @@ def _rows_table(rows: Sequence[tuple[tuple[str, ...], float]], arity: int) -> pa
     return pa.table({**columns, "value": pa.array([value for _, value in rows], pa.float64())})
 
 
+def _check_left(db: Database, name: str, tables: Mapping[Role, pa.Table], split: str, *, inferred: bool) -> None:
+    """Refuse to load beside what is there in a role that these data do not replace: it would be read together with them."""
+    store = db.catalog.store
+    replaced = {"observations": "given" if inferred else "fact", "truth": "label"}
+    roles = {role for predicate, role in store.sources() if predicate == name} - {
+        replaced[r] for r in tables if r in replaced
+    }
+    left = [
+        {"fact": "facts", "given": "observed values", "label": "labels", "soft": "soft evidence"}[r]
+        for r in sorted(roles)
+    ]
+    record = store.predicates().get(name)
+    if record is not None and record.scope is not None and "targets" not in tables:
+        left.append("targets")
+    if left:
+        raise InputError(
+            f"{name} has {' and '.join(left)} in this database, which the data for split={split!r} do not replace: load them into a new one, "
+            "connect()"
+        )
+
+
 def _check_roles(name: str, tables: Mapping[Role, pa.Table]) -> None:
     """Refuse targets that are observed, too."""
+    if {"targets", "truth"} <= tables.keys() and tables["truth"].num_rows:
+        _warn_of_unlabelled(name, tables)
     if not {"observations", "targets"} <= tables.keys():
         return
     keys = [column for column in tables["targets"].column_names if column != "value"]
@@ -207,4 +236,16 @@ def _check_roles(name: str, tables: Mapping[Role, pa.Table]) -> None:
         raise LoadError(
             f"{counted(both.num_rows, 'target')} {'is' if both.num_rows == 1 else 'are'} observed, too: {shown}{more}: leave "
             f"{'it' if both.num_rows == 1 else 'them'} out of one of the two"
+        )
+
+
+def _warn_of_unlabelled(name: str, tables: Mapping[Role, pa.Table]) -> None:
+    """Say how many targets have no truth."""
+    keys = [column for column in tables["targets"].column_names if column != "value"]
+    left = tables["targets"].select(keys).join(tables["truth"].select(keys), keys, join_type="left anti").num_rows
+    if left:
+        warn(
+            f"{left:,} of {counted(tables['targets'].num_rows, 'target')} of {name} {'has' if left == 1 else 'have'} no truth, and count as 0 in scores "
+            "and for learners",
+            LabelWarning,
         )

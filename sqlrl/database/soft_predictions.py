@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.ground.unseen import Unseen
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_literals import format_number
+from sqlrl.logic.terms import Literal
 from sqlrl.report import Table
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError
@@ -347,6 +349,13 @@ def refuse_options(**given: object) -> None:
         )
 
 
+def without_dropped(model: SoftModel, drop: Iterable[str]) -> SoftModel:
+    """Return a model without the rules that mention dropped predicates."""
+    dropped = frozenset(drop)
+    rules = [r for r in model.rules if not any(isinstance(x, Literal) and x.predicate in dropped for x in r.literals)]
+    return model.with_rules(rules) if dropped else model
+
+
 @verb
 def predict_soft(
     session: Session,
@@ -359,6 +368,7 @@ def predict_soft(
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
+    model = without_dropped(model, asked.choices.drop)
     if destination.keep or destination.into is not None:
         session.catalog.store.check_writable()
     start = time.perf_counter()

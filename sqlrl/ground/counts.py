@@ -146,11 +146,11 @@ def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
 # ---- the limit on the number of ground clauses -------------------------------------------------------
 
 
-def check_limit(extent: Extent, use: ShapeUse) -> None:
+def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None:
     r"""Refuse a shape whose joins would enumerate more groundings than the limit, which is counted without enumerating them.
 
     The GroundingLimitError names the clause with the most groundings, where it stands, how many clauses share its shape, the
-    count, and the variables that nothing joins.
+    count, and the variables that nothing joins. `counting` is as for `sqlrl.plan.bounds.enumerated`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def check_limit(extent: Extent, use: ShapeUse) -> None:
     program, limit = extent.program, extent.limit
     if limit is None or extent.domain_bound(use) <= limit:
         return
-    for bound in enumerated(use.bound, extent.examples):
+    for bound in enumerated(use.bound, extent.examples, counting=counting):
         found = run_counts(program, use, bound.query)
         size = sum(n for _, n in found)
         if size > limit:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.engine.nodes import named, star_count
-from sqlrl.errors import InfeasibleError, ModelError
+from sqlrl.engine.nodes import integer, named, star_count, subquery
+from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import check_limit
 from sqlrl.ground.hinge_network import HingeNetwork
@@ -74,9 +74,12 @@ def ground_hinges(soft: SoftProgram, extent: Extent, *, budget: Budget | None = 
         budget = memory_budget(extent.program, len(atoms))
     budget.take(len(atoms))
     pipeline = Pipeline(extent, index, np.zeros(soft.program.clause_count, object), budget)
-    parts = [rows for each in _decided(extent) for rows in _rows_of(pipeline, each)]
+    parts: list[_Rows] = []
+    for each in _decided(extent):
+        check_limit(extent, each.use, counting=False)
+        parts += _rows_of(pipeline, each)
     for each in plans(extent, hinges):
-        check_limit(extent, each.use)
+        check_limit(extent, each.use, counting=False)
         parts += _rows_of(pipeline, each)
     for use in staged("grounding arithmetic rules", soft.sums):
         parts.append(_sum_rows(soft, extent, index, budget, use))
@@ -193,6 +196,15 @@ def _sum_rows(soft: SoftProgram, extent: Extent, index: AtomIndex, budget: Budge
     known = parts.known(bound)
     query = bindings(bound, parts.atoms, parts.comparisons, parts.summed, extent.examples)
     step = f"ground {rule.place or rule}"
+    if extent.limit is not None:
+        # One more than there may be says that there are too many.
+        most = exp.select(integer(1)).from_(subquery(query.copy(), "b")).limit(extent.limit + 1)
+        count = exp.select(named(star_count(), "n")).from_(subquery(most, "n"))
+        if int(engine.fetch(count, step=step).column(0)[0].as_py()) > extent.limit:
+            raise GroundingLimitError(
+                f"{rule.place or rule}: its variables have more than {counted(extent.limit, 'binding')}, the limit: join them by closed predicates, "
+                "narrow a scope, pass fewer examples=, or a greater limit="
+            )
     with shown_rows(engine, soft.layout, query) as table_of:
         found: list[tuple[Coefficient, pa.Table]] = []
         for term, literal in parts.terms:

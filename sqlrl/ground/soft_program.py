@@ -16,7 +16,8 @@ from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.psl import LogicalRule, SoftModel, SoftRule
-from sqlrl.logic.psl_literals import OrderLiteral, SoftLiteral
+from sqlrl.logic.psl_arithmetic import ArithmeticRule
+from sqlrl.logic.psl_literals import OrderLiteral, SoftLiteral, literals_of
 from sqlrl.logic.shapes import Instance, ShapeOrder, Shaper, Slot, in_given_order
 from sqlrl.logic.terms import (
     And,
@@ -133,6 +134,13 @@ class SoftProgram:
         return replace(layout, predicates=known), names
 
     def _sum(self, number: int, rule: SoftRule, constants: ConstantIds) -> SumUse:
+        for each in rule.filters if isinstance(rule, ArithmeticRule) else ():
+            for literal in literals_of(each.condition):
+                if isinstance(literal, Literal) and self.layout.predicates[literal.predicate].open:
+                    raise ModelError(
+                        f"{rule.place or rule}: {literal.predicate} is to be inferred, and stands in the filter {each}: what a sum goes through must "
+                        "be known beforehand; filter by a closed predicate"
+                    )
         clause = _clause(rule, rule.literals, self.layout)
         instance = _ordered(
             in_given_order(clause, self.layout.type_of, self.layout.example_type), rule.literals, clause

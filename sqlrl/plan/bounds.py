@@ -53,13 +53,13 @@ def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
     return size
 
 
-def enumerated(whole: BoundShape, examples: TableName | None = None) -> list[Enumerated]:
+def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting: bool = True) -> list[Enumerated]:
     """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
 
     What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out. The
     witnesses of a quantifier are enumerated beside the groundings, and again as the literals of the ground clauses. The
     sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its
-    ground clauses.
+    ground clauses. Without `counting` the query enumerates every variable, as that of a soft clause does.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def enumerated(whole: BoundShape, examples: TableName | None = None) -> list[Enu
     >>> [found.query.sql("duckdb") for found in enumerated(bind(friends_smoke(), people()))]
     ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
-    parts, main, variables = _uncounted(whole)
+    parts, main, variables = _uncounted(whole) if counting else ((), whole, list(whole.variables))
     loose = loose_literal(whole)
     must = [*_negative(main), *([] if loose is None else [loose])]
     found = [_joined(whole, must, variables, examples, parts)]

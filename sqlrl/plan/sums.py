@@ -50,9 +50,17 @@ def bindings(
         body.join(parameter_source(bound.parameters, bound.shape))
     opened = [x for x in terms if bound.info(x).open]
     closed = [x for x in terms if not bound.info(x).open]
+    bindable = {slot for literal in opened for slot in literal.terms} | {
+        Slot(True, i) for i in range(len(bound.shape.parameters))
+    }
     for literal in (*opened, *closed):
         columns = [(name, slot) for name, slot in bound.columns(literal) if slot not in summed]
-        if not bound.info(literal).open and opened and all(slot in body.known for _, slot in columns):
+        # Whatever the order of terms: the open ones alone say which variables are bound.
+        if (
+            not bound.info(literal).open
+            and opened
+            and all(slot in bindable or slot == bound.hidden for _, slot in columns)
+        ):
             continue
         alias = body.alias("o")
         relation = value_source(bound, literal, alias, zeros=True).source.relation

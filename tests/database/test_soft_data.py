@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError, LoadError
+from sqlrl.errors import InputError, LabelWarning, LoadError
 
 RULES = ["1: Near(A, B) & Likes(A) -> Likes(B) ^2", "0.1: !Likes(A) ^2"]
 
@@ -60,6 +60,40 @@ def test_files_of_another_task_are_left_alone(tmp_path):
     model = program(tmp_path, predicates)
     for split, size in (("infer", 1), ("learn", 2)):
         assert sqlrl.connect(progress=False).load_soft_data(model, split=split)["Likes"] == {"targets": size}
+
+
+def test_data_of_another_task_are_not_loaded_beside_those_of_the_first(tmp_path):
+    files(tmp_path, near="a\tb\n", seen="a\n", targets="b\n", others="c\n")
+    predicates = {
+        "Near/2": {"observations": ["near.txt"]},
+        "Likes/1": {
+            "observations": {"learn": ["seen.txt"]},
+            "targets": {"infer": ["targets.txt"], "learn": ["others.txt"]},
+        },
+    }
+    model = program(tmp_path, predicates)
+    db = sqlrl.connect(progress=False)
+    db.load_soft_data(model, split="learn")
+    with pytest.raises(InputError, match=r"Likes has observed values in this database.*connect\(\)"):
+        db.load_soft_data(model, split="infer")
+
+
+def test_targets_without_a_truth_are_counted(tmp_path):
+    files(tmp_path, near="a\tb\n", targets="b\nc\n", truth="b\t1\n")
+    model = program(
+        tmp_path,
+        {"Near/2": {"observations": ["near.txt"]}, "Likes/1": {"targets": ["targets.txt"], "truth": ["truth.txt"]}},
+    )
+    with pytest.warns(LabelWarning, match="1 of 2 targets of Likes has no truth"):
+        sqlrl.connect(progress=False).load_soft_data(model)
+
+
+def test_a_file_in_another_encoding_is_refused_with_its_name(tmp_path):
+    files(tmp_path, targets="b\n")
+    (tmp_path / "near.txt").write_bytes(b"a\xff\tb\t0.5\n")
+    model = program(tmp_path, {"Near/2": {"observations": ["near.txt"]}, "Likes/1": {"targets": ["targets.txt"]}})
+    with pytest.raises(LoadError, match=r"near\.txt: .*UTF-?8"):
+        sqlrl.connect(progress=False).load_soft_data(model)
 
 
 WRONG = [

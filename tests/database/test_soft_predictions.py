@@ -10,7 +10,14 @@ import pytest
 from scipy.optimize import minimize
 
 import sqlrl
-from sqlrl.errors import CatalogError, GroundingWarning, InfeasibleError, InputError, ModelError
+from sqlrl.errors import (
+    CatalogError,
+    GroundingLimitError,
+    GroundingWarning,
+    InfeasibleError,
+    InputError,
+    ModelError,
+)
 from sqlrl.logic import parse_psl
 from tests.ground.soft_worlds import enumerated, penalty, random_world
 
@@ -234,3 +241,58 @@ def test_what_has_no_boolean_reading_is_refused_with_its_place(friends):
         db.predict(model, semantics="fuzzy")
     with pytest.raises(InputError, match="is of soft models"):
         db.predict(sqlrl.parse_mln("P(t)\n1 P(x)"), semantics="soft")
+
+
+# ---- what a reader found ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", ["F(A, B) + N(A, B)", "N(A, B) + F(A, B)"])
+def test_the_order_of_terms_makes_no_difference(terms):
+    db = sqlrl.connect(progress=False)
+    db.load("F", [("a", "b", 0.5)], columns=[0, 1], types=["p", "p"], value=2)
+    db.load("N", [("a", "b"), ("c", "b")], types=["p", "p"])
+    db.scope("S", [("b",)])
+    # Of A nothing but both closed atoms says what it is: a alone. (1.5 - 0.5)^2.
+    assert db.predict(parse_psl(f"1: {terms} - 0.5 * S(B) <= 0 ^2")).objective == pytest.approx(1.0, abs=1e-6)
+
+
+def test_rules_of_dropped_predicates_are_left_out():
+    db = sqlrl.connect(progress=False)
+    db.load("H", [("a",)], types=["p"])
+    db.scope("S", [("a",), ("b",)])
+    prediction = db.predict(parse_psl("5: H(A) -> S(A)\n1: !S(A)"), drop=["H"])
+    assert prediction.result.y.tolist() == [0.0, 0.0]
+    assert [row["rule"] for row in prediction.why("S(a)").table] == ["1: !S(A)"]
+
+
+def test_a_filter_by_what_is_inferred_is_refused():
+    db = sqlrl.connect(progress=False)
+    for name in ("S", "T"):
+        db.scope(name, [("a",), ("b",)])
+    with pytest.raises(ModelError, match=r"S is to be inferred, and stands in the filter \{A: S\(A\)\}"):
+        db.predict(parse_psl("1: T(+A) <= 0.5 {A: S(A)}\n1: T(A)\n1: S(A)"))
+
+
+@pytest.mark.parametrize("rule", ["1: S(A) + S(B) + S(C) <= 1", "1: D(A) & D(B) & D(C) -> E(A)"])
+def test_the_limit_holds_for_every_kind_of_rule(rule):
+    db = sqlrl.connect(progress=False)
+    people = [(f"n{i}",) for i in range(30)]
+    db.scope("S", people)
+    db.load("D", people, types=["p"])
+    db.load("E", people[:1], types=["p"])
+    with pytest.raises(GroundingLimitError, match=r"limit"):
+        db.predict(parse_psl(f"{rule}\n1: !S(A)"), limit=1000)
+
+
+def test_learners_refuse_an_open_predicate_without_labels():
+    db = sqlrl.connect(progress=False)
+    db.load("D", [("a",), ("b",)], types=["p"])
+    db.scope("S", [("a",), ("b",)])
+    with pytest.raises(InputError, match="label"):
+        sqlrl.SoftMapLikelihood().fit(db, parse_psl("1: D(A) -> S(A)"))
+
+
+@pytest.mark.parametrize("options", [{"relative": "x"}, {"absolute": None}, {"violation": True}])
+def test_options_that_are_no_numbers_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        sqlrl.HingeOptions(**options)

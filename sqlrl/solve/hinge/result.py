@@ -56,6 +56,8 @@ class HingeOptions:
     def __post_init__(self) -> None:
         for name in ("relative", "absolute", "violation"):
             value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"{name} is {value!r}: it must be a finite number of at least 0")
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{name} is {value}: it must be a finite number of at least 0")
         for name in ("iterations", "patience"):
