@@ -31,7 +31,7 @@ SHOWN = 3
 
 
 class SoftTraining:
-    """The hinges of a soft model over the training examples; `sqlrl.learn.soft.protocols.SoftTraining` says what each part does."""
+    """The hinges of a soft model over the training examples; `sqlrl.learn.soft.estimator.SoftTraining` says what each part does."""
 
     def __init__(self, session: Session, soft: SoftProgram, network: HingeNetwork, examples: IntArray) -> None:
         self._soft, self._model, self._examples = soft, soft.model, examples

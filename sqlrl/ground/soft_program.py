@@ -51,7 +51,6 @@ class SumUse:
     number: int
     bound: BoundShape
     variables: tuple[str, ...]
-    constants: tuple[Term, ...]
 
 
 class SoftProgram:
@@ -153,7 +152,7 @@ class SoftProgram:
         ]
         unknown = frozenset(k for k, number in enumerate(known) if number < 0)
         bound = bind(instance.shape, self.layout, unknown, parameters)
-        return SumUse(number, bound, tuple(name for name, _ in clause.variables), instance.arguments)
+        return SumUse(number, bound, tuple(name for name, _ in clause.variables))
 
 
 class _SoftBinder:

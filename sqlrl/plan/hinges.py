@@ -18,7 +18,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.engine.nodes import column, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.grounding import GroundingQuery
@@ -36,7 +36,7 @@ def decimal(value: float) -> exp.Expression:
     >>> decimal(-1.0).sql("duckdb")
     'CAST(-1.0 AS DOUBLE)'
     """
-    return exp.cast(exp.Literal.number(repr(value)), exp.DataType.build("DOUBLE"))
+    return cast(exp.Literal.number(repr(value)), "DOUBLE")
 
 
 def value_of(info: PredicateInfo, alias: str | None = None) -> exp.Expression:
@@ -61,7 +61,7 @@ def observed_rows(info: PredicateInfo, *, zeros: bool = False) -> exp.Select:
     """
     columns: list[exp.Expression] = [column(name) for name in argument_columns(info)]
     if info.open:
-        columns.append(named(exp.cast(integer(0), exp.DataType.build("BIGINT")), "atom"))
+        columns.append(named(cast(integer(0), "BIGINT"), "atom"))
     query = exp.select(*columns, named(value_of(info), "value")).from_(table(info.facts))
     if info.open:
         query = query.where(column("given"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery
 from sqlrl.logic.psl_literals import Both, Condition, Either
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import Literal
@@ -115,11 +115,7 @@ def addends(
     each = value_source(bound, literal, "s", zeros=True)
     places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
     on = connect(each.source, places)
-    atom = (
-        column("atom", "s")
-        if each.atom is not None
-        else named(exp.cast(integer(0), exp.DataType.build("BIGINT")), "atom")
-    )
+    atom = column("atom", "s") if each.atom is not None else named(cast(integer(0), "BIGINT"), "atom")
     value = named(decimal(each.value) if isinstance(each.value, float) else each.value.copy(), "value")
     query = exp.select(column("binding", "b"), atom, value, *(named(places[slot].copy(), str(slot)) for slot in summed))
     query = query.from_(table(table_of, "b")).join(each.source.relation, on=conjunction(on) or exp.true())
