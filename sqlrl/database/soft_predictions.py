@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -230,21 +230,17 @@ class SoftPrediction(Inferred):
         with self.session.soft_program(self.model, self.asked.choices) as soft:
             names = atom_texts(soft.program, network.atoms[places])
         found = []
-        for j, row, (start, end) in zip(mine.tolist(), rows.tolist(), ends, strict=True):
+        for j, row in zip(mine.tolist(), rows.tolist(), strict=True):
             rule = self.model.rules[network.rule[row]]
             slope = float(network.coefficients[j])
             e, both = float(value[row]), bool(network.equal[network.rule[row]])
             steep = (2 * abs(e) if rule.squared else 1.0) * (np.sign(e) if both else float(e > 0))
             push = None if rule.hard else -(rule.weight or 0.0) * int(network.multiplicity[row]) * steep * slope + 0.0
-            terms = [
-                (float(c), names[int(network.atoms[i])])
-                for c, i in zip(network.coefficients[start:end], network.columns[start:end], strict=True)
-            ]
             found.append(
                 {
                     "side": "hard" if push is None else "up" if push > 0 else "down" if push < 0 else "neutral",
                     "rule": str(rule),
-                    "hinge": expression_text(terms, float(network.constants[row])),
+                    "hinge": _hinge_text(network, row, names),
                     "weight": rule.weight,
                     "times": int(network.multiplicity[row]),
                     "distance": float(distance[row]),
@@ -407,14 +403,10 @@ def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHi
     for row in error.rows.tolist()[:SHOWN_RULES]:
         here = slice(int(network.pointer[row]), int(network.pointer[row + 1]))
         names = atom_texts(soft.program, network.atoms[network.columns[here]])
-        terms = [
-            (float(c), names[int(network.atoms[i])])
-            for c, i in zip(network.coefficients[here], network.columns[here], strict=True)
-        ]
         relation = "=" if network.equal[network.rule[row]] else "<="
         rule = soft.model.rules[network.rule[row]]
         shown.append(
-            f"{rule.place + ': ' if rule.place else ''}{rule} says {expression_text(terms, float(network.constants[row]))} {relation} 0"
+            f"{rule.place + ': ' if rule.place else ''}{rule} says {_hinge_text(network, row, names)} {relation} 0"
         )
     more = f" and {counted(len(error.rows) - SHOWN_RULES, 'more ground rule')}" if len(error.rows) > SHOWN_RULES else ""
     text = (
@@ -423,6 +415,16 @@ def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHi
     )
     error.args = (text,)
     return error
+
+
+def _hinge_text(network: HingeNetwork, row: int, names: Mapping[int, str]) -> str:
+    """Return the linear expression of a ground rule, with its atoms by their names."""
+    here = slice(int(network.pointer[row]), int(network.pointer[row + 1]))
+    terms = [
+        (float(c), names[int(network.atoms[i])])
+        for c, i in zip(network.coefficients[here], network.columns[here], strict=True)
+    ]
+    return expression_text(terms, float(network.constants[row]))
 
 
 def _warn_of_idle(session: Session, model: SoftModel, network: HingeNetwork) -> None:
