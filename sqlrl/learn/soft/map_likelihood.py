@@ -16,8 +16,7 @@ from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
-from sqlrl.learn.soft.piecewise import PerRule, Rate
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, starting
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, PerRule, Prior, Rate, SoftWeights, starting
 from sqlrl.solve.hinge.inference import map_state
 
 Iterations = Annotated[int, Whole(1), Option("how many")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,18 +11,27 @@ from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.labels import Names
-from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
+from sqlrl.learn.parameters import Above, Option, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, projected, starting
+from sqlrl.learn.soft.settings import (
+    Lasso,
+    Method,
+    OnUnlabelled,
+    PerRule,
+    Prior,
+    Rate,
+    SoftWeights,
+    Steps,
+    check_bounded,
+    gradient_steps,
+    projected,
+    starting,
+)  # fmt: skip
 from sqlrl.solve.structure import ragged_ranges
 
 Tolerance = Annotated[float, Above(0, "1e-8 is the default"), Option("when to stop")]
-Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")]
-Steps = Annotated[int, Whole(1), Option("along the gradient (--method steps)")]
-Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
-PerRule = Annotated[bool, Option("do not divide steps by the ground rules of a rule")]
 
 MOST = 200
 """Rounds after which a weight is as good as rounding allows: bisection alone needs no more."""
@@ -187,14 +196,11 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         """Return the weights after the steps along the gradient."""
         every = np.arange(pieces.rules)
         rate = self.learning_rate / np.maximum(pieces.hinges.ground, 1) if self.per_rule else self.learning_rate
-        weights = start
-        for step in range(1, self.steps + 1):
-            gradient = pieces.at(weights, every, second=EXPECTATIONS).gradient
-            moved = np.maximum(weights + rate * gradient, 0.0)
-            if report is not None:
-                report(Iteration(iteration=step, step=float(np.linalg.norm(moved - weights))))
-            weights = moved
-        return weights
+
+        def gradient(weights: FloatArray) -> FloatArray:
+            return pieces.at(weights, every, second=EXPECTATIONS).gradient
+
+        return gradient_steps(gradient, start, self.steps, rate, report)
 
 
 def _inside(found: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

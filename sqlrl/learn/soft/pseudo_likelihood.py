@@ -17,7 +17,20 @@ from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
 from sqlrl.learn.soft.projected_newton import maximise
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, SoftWeights, check_bounded, starting
+from sqlrl.learn.soft.settings import (
+    Lasso,
+    Method,
+    OnUnlabelled,
+    PerRule,
+    Prior,
+    Rate,
+    SoftWeights,
+    Steps,
+    check_bounded,
+    gradient_steps,
+    projected,
+    starting,
+)  # fmt: skip
 
 Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
 MostIterations = Annotated[int, Whole(1), Option("at most")]
@@ -82,6 +95,10 @@ class SoftPseudoLikelihood(SoftEstimator):
     max_iterations : int
     unlabelled : {"error", "zero"}
         What an atom without a label is to those that it shares a hinge with: refused, or 0.
+    method : {"exact", "steps"}
+        Find the maximum; or take `steps` steps along the gradient, each weight cut at 0.
+    steps, learning_rate, per_rule
+        As in `SoftPiecewiseLikelihood`; 15 steps are those of Embar et al. (2018) in each round of a greedy search.
 
     Notes
     -----
@@ -107,6 +124,10 @@ class SoftPseudoLikelihood(SoftEstimator):
     tolerance: Tolerance = 1e-6
     max_iterations: MostIterations = 200
     unlabelled: OnUnlabelled = "error"
+    method: Method = "exact"
+    steps: Steps = 15
+    learning_rate: Rate = 1.0
+    per_rule: PerRule = True
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -165,13 +186,16 @@ class SoftPseudoLikelihood(SoftEstimator):
         function = PenalisedPseudoLikelihood(hinges, self.prior, self.l1)
         # Rules without hinges here would keep the weights that they start with.
         begun = np.where(hinges.support > 0, 0.0 if start is None else start, 0.0)
-        found = maximise(
-            function,
-            begun,
-            allowed=self.tolerance * np.maximum(np.ones(m), hinges.observed),
-            max_iterations=self.max_iterations,
-            report=_reporter(report),
-        )
+        allowed = self.tolerance * np.maximum(np.ones(m), hinges.observed)
+        if self.method == "steps":
+            rate = self.learning_rate / np.maximum(hinges.ground, 1) if self.per_rule else self.learning_rate
+            weights = gradient_steps(lambda w: function(w)[1], begun, self.steps, rate, report)
+            value, gradient = function(weights)
+            done = bool((projected(weights, gradient) <= allowed).all())
+            return SoftWeights(
+                weights, gradient, value, self.steps, done, hinges.labelled, hinges.outside, hinges.narrow
+            )
+        found = maximise(function, begun, allowed=allowed, max_iterations=self.max_iterations, report=_reporter(report))
         return SoftWeights(
             found.point, found.gradient, found.value, found.iterations, found.converged, hinges.labelled, hinges.outside, hinges.narrow
         )  # fmt: skip

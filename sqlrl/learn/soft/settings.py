@@ -11,8 +11,9 @@ import numpy as np
 from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.labels import SHOWN, Names
-from sqlrl.learn.parameters import AtLeast, Option
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
 from sqlrl.learn.soft.atom_hinges import AtomHinges
 from sqlrl.wording import counted
 
@@ -29,6 +30,10 @@ Lasso = Annotated[
 OnUnlabelled = Annotated[
     Literal["error", "zero"], Option("what atoms without a label are to others: refused, or 0", name="--unlabelled")
 ]
+Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")]
+Steps = Annotated[int, Whole(1), Option("along the gradient (--method steps)")]
+Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
+PerRule = Annotated[bool, Option("do not divide steps by the ground rules of a rule")]
 
 ROUNDING = 1e-12
 """A hinge of at most this at a label, which may come from sums of truths, is not taken for a violation; nor is so small a share of a sum."""
@@ -94,6 +99,44 @@ def starting(network: HingeNetwork, start: FloatArray | None, default: float) ->
             "learner"
         )
     return np.where(network.hard, 0.0, start)
+
+
+def gradient_steps(
+    gradient: Callable[[FloatArray], FloatArray],
+    start: FloatArray,
+    steps: int,
+    rate: float | FloatArray,
+    report: Report | None = None,
+) -> FloatArray:
+    """Walk along the gradient, each weight cut at 0 after each step.
+
+    Parameters
+    ----------
+    gradient : callable
+        Returns the gradient at weights, shape (m,).
+    start : array of float64, shape (m,)
+    steps : int
+    rate : float or array of float64, shape (m,)
+        What the gradient is taken times.
+    report : callable, optional
+        Called with an `Iteration` after each step.
+
+    Returns
+    -------
+    array of float64, shape (m,)
+
+    Examples
+    --------
+    >>> gradient_steps(lambda w: np.array([3.0, -1.0]) - w, np.zeros(2), steps=2, rate=0.5).tolist()
+    [2.25, 0.0]
+    """
+    weights = start
+    for step in range(1, steps + 1):
+        moved = np.maximum(weights + rate * gradient(weights), 0.0)
+        if report is not None:
+            report(Iteration(iteration=step, step=float(np.linalg.norm(moved - weights))))
+        weights = moved
+    return weights
 
 
 def check_bounded(

@@ -16,7 +16,7 @@ from sqlrl.errors import NothingFoundWarning, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import AtLeast, Option, check_database, check_parameters
+from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, check_parameters
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import SoftTraining
@@ -106,6 +106,8 @@ class SoftStructure(Fitted):
         As in `SoftPseudoLikelihood`.
     most, least
         As in `GreedySearch`.
+    steps : int, optional
+        Learn weights by so many steps along the gradient, as the source does (150 of "ppll", 15 of each model of "gls"); by default to the maximum.
 
     Attributes
     ----------
@@ -162,6 +164,9 @@ class SoftStructure(Fitted):
     unlabelled: OnUnlabelled = "error"
     most: Most = 20
     least: Least = 1e-3
+    steps: Annotated[
+        int | None, Whole(1), Option("learn weights by so many steps along the gradient", default="to the maximum")
+    ] = None
 
     model_: SoftModel = field(init=False)  # type: ignore[assignment]
     candidates_: PathClauses = field(init=False)
@@ -263,14 +268,17 @@ class SoftStructure(Fitted):
     def _weights(self, training: SoftTraining, iterations: list[Iteration]) -> tuple[FloatArray, GreedyRules | None]:
         """Return the weights of all candidates, 0 for those that the model does without."""
         network, truth, names = training.network, training.truth, training.names
+        shared: dict[str, Any] = {"prior": self.prior, "l1": self.l1, "unlabelled": self.unlabelled}
+        if self.steps is not None:
+            shared |= {"method": "steps", "steps": self.steps}
         if self.method == "ppll":
-            learner = SoftPiecewiseLikelihood(prior=self.prior, l1=self.l1, unlabelled=self.unlabelled)
+            learner = SoftPiecewiseLikelihood(**shared)
             return learner.learn(network, truth, names=names, report=iterations.append).weights, None
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
         search = GreedySearch(most=self.most, least=self.least)
         found = greedy_rules(
             hinges,
-            SoftPseudoLikelihood(prior=self.prior, l1=self.l1, unlabelled=self.unlabelled),
+            SoftPseudoLikelihood(**shared),
             search,
             report=lambda rules, score: iterations.append(Iteration(iteration=rules, objective=score)),
         )

@@ -77,6 +77,35 @@ def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
     assert log_pseudo_likelihood(network, found.weights, truth) - prior / 2 * found.weights @ found.weights - l1 * found.weights.sum() == pytest.approx(found.objective, abs=1e-10)  # fmt: skip
 
 
+@pytest.mark.parametrize("per_rule", [True, False])
+def test_steps_go_along_the_gradient(per_rule: bool) -> None:
+    """Against numerical gradients of the oracle."""
+    network, truth = random_network(8, rules=3, hinges=12), random_truth(8)
+    learner = SoftPseudoLikelihood(method="steps", steps=4, learning_rate=0.3, prior=0.5, per_rule=per_rule)
+    found = learner.learn(network, truth)
+    ground = atom_hinges(network, truth).ground
+    weights = np.zeros(3)
+    for _ in range(4):
+        slope = np.zeros(3)
+        for r in range(3):
+            h = 1e-5 * np.eye(3)[r]
+            up, down = (
+                log_pseudo_likelihood(network, weights + x, truth) - (weights + x) @ (weights + x) / 4 for x in (h, -h)
+            )
+            slope[r] = (up - down) / 2e-5
+        weights = np.maximum(0.0, weights + 0.3 / (ground if per_rule else 1) * slope)
+    assert found.weights == pytest.approx(weights, abs=1e-7)
+    assert (found.iterations, found.converged) == (4, False)
+
+
+def test_many_steps_end_where_the_maximum_is() -> None:
+    network, truth = random_network(2, rules=5, hinges=25), random_truth(2)
+    exact = SoftPseudoLikelihood().learn(network, truth)
+    found = SoftPseudoLikelihood(method="steps", steps=6000, learning_rate=0.5).learn(network, truth)
+    assert found.weights == pytest.approx(exact.weights, abs=1e-5)
+    assert found.converged
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network, truth = random_network(seed, hinges=25), random_truth(seed)

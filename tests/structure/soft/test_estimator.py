@@ -58,6 +58,18 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     assert all(rule.weight > 0 for rule in learner.model_.rules)
 
 
+@pytest.mark.parametrize("method", ["ppll", "gls"])
+def test_steps_of_the_source_come_near_the_maximum(method):
+    parents, friends, labels = families()
+    db = loaded(labels, parents, friends)
+    best, walked, short = (
+        sqlrl.SoftStructure(method=method, length=2, min_targets=3, steps=steps).fit(db, "Grandparent")
+        for steps in (None, 3000, 1)
+    )
+    assert walked.weights_ == pytest.approx(best.weights_, abs=1e-3)
+    assert short.weights_ != pytest.approx(best.weights_, abs=1e-3)
+
+
 def test_labels_stand_in_no_body():
     parents, friends, labels = families(1)
     observed = [row[:2] for row in labels if row[2] == 1.0][:20]
