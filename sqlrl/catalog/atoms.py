@@ -11,7 +11,7 @@ from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.wording import shortened
 
@@ -97,10 +97,7 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
         kinds = [*((k, "int") for k in opening.keys), ("truth", "boolean"), ("given", "boolean"), ("prior", "double")]
         nothing = [named(exp.cast(exp.null(), kind), name) for name, kind in kinds]
         return exp.select(*nothing).where(exp.false())
-    union = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False)
-    return union
+    return union_all(parts)
 
 
 def merge_known(store: Store, opening: Opening, table: str) -> None:

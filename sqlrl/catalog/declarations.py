@@ -13,7 +13,7 @@ from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, union_all
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
@@ -181,10 +181,7 @@ def _kept(
         parts.append(exp.select(column(ident).as_("old", quoted=True)).from_(table.copy()).where(names))
     if not parts:
         parts.append(exp.select(column(ident).as_("old", quoted=True)).from_(table.copy()).where(exp.false()))
-    union = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False)
-    used = exp.select(column("old")).from_(union.subquery("uses")).distinct().subquery("used")
+    used = exp.select(column("old")).from_(union_all(parts).subquery("uses")).distinct().subquery("used")
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[exp.Ordered(this=column("old"))]))
     new = exp.cast(exp.Sub(this=number, expression=exp.convert(1)), "int").as_("new", quoted=True)
     store.create(_MAP, exp.select(column("old"), new).from_(used), "find unused constants")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.subformulas import atoms_of
@@ -181,10 +181,9 @@ def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first
         )
         condition = exp.and_(present, unseen) if record.size else present
         return places.where(condition).group_by(column("name"))
-    union: exp.Query = names[0]
-    for query in names[1:]:
-        union = exp.union(union, query, distinct=False)
-    distinct = exp.select(column("name")).from_(union.subquery("all_names")).distinct().subquery("distinct_names")
+    distinct = (
+        exp.select(column("name")).from_(union_all(names).subquery("all_names")).distinct().subquery("distinct_names")
+    )
     condition = exp.and_(present, unseen) if record.size else present
     return exp.select(column("name")).from_(distinct).where(condition)
 

@@ -180,10 +180,7 @@ def _build_domain(
     if not parts:
         empty = exp.select(named(exp.cast(exp.null(), "int"), "example"), named(exp.cast(exp.null(), "int"), "id"))
         parts.append(empty.where(exp.false()))
-    union: exp.Query = parts[0]
-    for other in parts[1:]:
-        union = exp.union(union, other, distinct=False)
-    distinct = exp.select(column("example"), column("id")).from_(union.subquery("all_rows")).distinct()
+    distinct = exp.select(column("example"), column("id")).from_(union_all(parts).subquery("all_rows")).distinct()
     domain = record.domain or store.free_name("domain", record.type)
     store.create(domain, distinct.order_by(column("example"), column("id")), f"collect the domain of {record.type}")
     return replace(record, domain=domain, local=True)

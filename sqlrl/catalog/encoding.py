@@ -14,7 +14,7 @@ from sqlrl.catalog.bins import constant_name, is_number, no_constant
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted
 
@@ -83,10 +83,7 @@ def _first_seen(raw: exp.Query, positions: Sequence[int]) -> exp.Query:
         parts.append(
             exp.select(named(column(f"a{position}"), "name"), named(place, "place")).from_(raw.subquery("raw"))
         )
-    union = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False)
-    return union
+    return union_all(parts)
 
 
 def _extend_examples(store: Store, raw: exp.Query) -> None:
