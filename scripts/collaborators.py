@@ -258,18 +258,18 @@ def scores(con: duckdb.DuckDBPyConnection, tables: Tables, model: sqlrl.Model) -
     }
     for name, table in tables.items():
         con.register(f"window_{name}", table)
-    order = f"SELECT row_number() OVER () AS place, example, article, editor FROM window_{TARGET}"  # noqa: S608
+    order = f"SELECT row_number() OVER () AS place, example, article, editor FROM window_{TARGET}"
     try:
         for name, query in BASELINES.items():
             keys = [x for x in ("example", "article", "editor") if x in con.sql(query).columns]
             rows = con.sql(
-                f"SELECT coalesce(score, 0) AS score FROM ({order}) LEFT JOIN ({query}) USING ({', '.join(keys)}) ORDER BY place"  # noqa: S608
+                f"SELECT coalesce(score, 0) AS score FROM ({order}) LEFT JOIN ({query}) USING ({', '.join(keys)}) ORDER BY place"
             )
             found[name] = rows.to_arrow_table()["score"].to_numpy().astype(np.float64)
         con.register("window_marginals", probabilities(tables, model))
         same = " AND ".join(f"p.{x} = m.{x}::TEXT" for x in ("example", "article", "editor"))
         rows = con.sql(
-            f"SELECT probability FROM ({order}) AS m LEFT JOIN window_marginals AS p ON {same} ORDER BY place"  # noqa: S608
+            f"SELECT probability FROM ({order}) AS m LEFT JOIN window_marginals AS p ON {same} ORDER BY place"
         )
         found["resolwe"] = rows.to_arrow_table()["probability"].to_numpy()
     finally:

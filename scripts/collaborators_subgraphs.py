@@ -426,7 +426,7 @@ def held(facts: Facts, patterns: Sequence[Pattern] = PATTERNS) -> list[Held]:
     found = []
     for pattern in patterns:
         row = con.execute(
-            "SELECT count(*), count(*) FILTER (label), count(*) FILTER (elsewhere), count(*) FILTER (elsewhere AND label)"  # noqa: S608
+            "SELECT count(*), count(*) FILTER (label), count(*) FILTER (elsewhere), count(*) FILTER (elsewhere AND label)"
             f" FROM ({pattern.selected}) JOIN asked USING (example, article, editor)"
         ).fetchone()
         assert row is not None

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -150,15 +150,20 @@ def graph(folder: Path, relation: str | None, seed: int, quick: bool) -> Links:
     false = [(firsts[i // len(lasts)], lasts[i % len(lasts)]) for i in drawn.tolist()]
     pairs = [(*pair, 1.0) for pair in chosen] + [(*pair, 0.0) for pair in false]
     pairs = [pairs[i] for i in random.permutation(len(pairs)).tolist()]
-    names: dict[str, str] = {}
-    for name in sorted(by):
-        short = re.sub(r"\W+", "_", name).strip("_")[-60:].lstrip("_0123456789")
-        names[name] = (
-            short if short.casefold() not in {x.casefold() for x in names.values()} else f"{short}_{len(names)}"
-        )
+    names = relation_names(by)
     types = ("entity", "entity")
     facts = {names[name]: (_table(sorted(found)), types) for name, found in by.items() if name != target}
     return Links(names[target], types, _parts(pairs), facts, False)
+
+
+def relation_names(relations: Iterable[str]) -> dict[str, str]:
+    """Return names of predicates for relations, no two of which differ in their case alone."""
+    names: dict[str, str] = {}
+    for name in sorted(relations):
+        short = re.sub(r"\W+", "_", name).strip("_")[-60:].lstrip("_0123456789")
+        taken = {x.casefold() for x in names.values()}
+        names[name] = f"{short}_{len(names)}" if short.casefold() in taken else short
+    return names
 
 
 def _table(rows: Sequence[Sequence[str]]) -> pa.Table:

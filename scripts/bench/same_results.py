@@ -130,10 +130,7 @@ RECORDS = {
 
 def recorded(db: sqlrl.Database) -> Found:
     """Return what runs left in the database; tables without rows are left out."""
-    found = {
-        f"sqlrl.{table}": asked(db, f"select {columns} from sqlrl.{table}")  # noqa: S608 (names of our own)
-        for table, columns in RECORDS.items()
-    }
+    found = {f"sqlrl.{table}": asked(db, f"select {columns} from sqlrl.{table}") for table, columns in RECORDS.items()}
     return {name: content for name, content in found.items() if content.count(b"\n") > 1}
 
 
