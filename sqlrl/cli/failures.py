@@ -31,6 +31,11 @@ _PHRASES = {
     "leave it out of empty=, or of the query": "leave it out of --closed, or of --query",
     "hidden= and empty=: choose": "--open and --closed: choose",
     "Without strict=True": "Without --missing error",
+    "read it with sqlrl.read_psl": "`sqlrl psl` infers it, `sqlrl learn --learner soft-pseudo-likelihood` learns its weights",
+    "or give the .data file, read_psl(path, data=...); or load tables with load() and scope()": "or give the .data file, --data; or load tables into "
+    "a DATABASE with `sqlrl load`, and name it",
+    "load tables with load() and scope()": "load tables into a DATABASE with `sqlrl load`, and name it",
+    "load them into a new one, connect()": "load them into a new one",
     "call refresh()": "run `sqlrl load --refresh`",
     "header=False": "--no-header",
     "out of the model: model.without(names)": "out, --drop NAME",

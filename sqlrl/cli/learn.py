@@ -15,10 +15,23 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import check_standard_input, read_model
-from sqlrl.cli.learners import BATCH, LEARNERS, Given, parameters, why_not_online
-from sqlrl.cli.learning import BATCHES, ONLINE, STREAMED, ByName, Common, Out, Training
-from sqlrl.cli.options import Examples, Summary
+from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters, why_not_online
+from sqlrl.cli.learning import (
+    BATCHES,
+    FOR_PROGRAMS,
+    ONLINE,
+    PROGRAMS,
+    SOFT,
+    STREAMED,
+    ByName,
+    Common,
+    Name,
+    Out,
+    Training,
+)
+from sqlrl.cli.options import DataFile, Examples, Summary
 from sqlrl.cli.results import show_batch, show_online, show_structure
+from sqlrl.cli.soft_learning import learn_program
 from sqlrl.cli.subgraphs import GraphFile, StreamFile, streamed
 from sqlrl.database.choice import WORDS, Word
 from sqlrl.learn.parameters import declarations
@@ -74,6 +87,7 @@ class Running(Common):
     constraints: Constrained = None
     groups: GroupsBy = None
     holdout_by: HoldoutBy = None
+    data: DataFile = None
     stream: StreamFile = None
     graph: GraphFile = None
 
@@ -93,6 +107,12 @@ class Running(Common):
             raise typer.BadParameter(
                 "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
             )
+        if word in SOFT:
+            self._refuse_of_networks(word)
+        elif self.data is not None:
+            raise typer.BadParameter(
+                f"--data is an option of {', '.join(SOFT)}: {word} learns no program of soft logic"
+            )
         if self.start is not None and word in ("ilp", "osl", *STREAMED):
             raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
         if self.constraints is not None and word in ("ilp", *STREAMED):
@@ -109,6 +129,23 @@ class Running(Common):
             if given and word not in ONLINE and word not in STREAMED:
                 raise typer.BadParameter(f"{option} is an option of online learners: {word} {why_not_online(word)}")
 
+    def _refuse_of_networks(self, word: str) -> None:
+        """Refuse what only learners of Markov logic networks have, with a typer.BadParameter."""
+        remedies = {
+            "--holdout": (
+                self.holdout,
+                "keep labels back in another database, and compare with `sqlrl psl --evaluate`",
+            ),
+            "--start": (
+                self.start,
+                "start from the weights of the program itself, in Python: fit(db, model, start=True)",
+            ),
+            "--constraints": (self.constraints, "hard rules hold, or what is in their way is left out and counted"),
+        }
+        for option, (given, remedy) in remedies.items():
+            if given is not None:
+                raise typer.BadParameter(f"{option} is no option of {word}: {remedy}")
+
 
 @grouped
 def learn(
@@ -124,12 +161,19 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl or ilp. These are the options of every learner; --help shows those
     that matter most.
     """
-    check_out(out, output.as_json)
     check(running.holdout, running.holdout_by)
+    if learner is None and Path(inputs.model).suffix in PROGRAMS:
+        learner = Name(FOR_PROGRAMS)
+    check_out(out, output.as_json, soft=learner is not None and learner.value in SOFT)
     words: Sequence[str] = _suiting(given, running) if learner is None else [learner.value]
     own = {word: _parameters(word, given, running) for word in words}
     windows = own[words[0]].pop("window", None) if running.stream is not None else None
     stream = streamed(running.stream, running.graph, windows, examples)
+    if words[0] in SOFT:
+        name_parameters(words)
+        program: Any = LEARNERS[words[0]](**own[words[0]])
+        learn_program(inputs, program, running.fitting(), output, data=running.data, examples=examples, out=out)
+        return
     if "ilp" in own:
         induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)
         return
@@ -181,7 +225,7 @@ def _parameters(word: str, given: Any, running: Running) -> dict[str, Any]:
     """Return the parameters of a learner; typer.BadParameter if an option is not one of its own, or does not go with others."""
     running.refuse(word)
     # As earlier versions kept it with a run, which can be resumed then.
-    own: dict[str, Any] = {"random_state": 0, **parameters(word, given)}
+    own: dict[str, Any] = {**({} if word in SOFT else {"random_state": 0}), **parameters(word, given)}
     if word == "osl" and given.modes is None:
         raise typer.BadParameter(
             "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "
@@ -258,8 +302,8 @@ def learn_batch(
     show_batch(job.run, training, out)
 
 
-def check_out(out: str | None, as_json: bool) -> None:
-    """Refuse an output that cannot be written before anything is learned."""
+def check_out(out: str | None, as_json: bool, *, soft: bool) -> None:
+    """Refuse an output that cannot be written before anything is learned, of a program of soft logic or of a network."""
     if out is None:
         return
     if out == "-":
@@ -267,8 +311,9 @@ def check_out(out: str | None, as_json: bool) -> None:
             raise typer.BadParameter("--out - and --json cannot both have standard output")
         return
     path = Path(out)
-    if path.suffix not in (".mln", ".json"):
-        raise typer.BadParameter(f"--out {out}: the name must end in .mln or .json")
+    ending = ".psl" if soft else ".mln"
+    if path.suffix not in (ending, ".json"):
+        raise typer.BadParameter(f"--out {out}: the name must end in {ending} or .json")
     if path.is_dir():
         raise typer.BadParameter(f"--out {out} is a directory: name a file in it")
     if not path.parent.is_dir():

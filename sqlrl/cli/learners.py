@@ -14,13 +14,13 @@ import typer
 
 import sqlrl
 from sqlrl.cli.failures import name_options
-from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, STREAMED, Name
+from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value
 
-BATCH = "Batch learners"
+BATCH, OF_PROGRAMS = "Batch learners", "Learners of soft logic"
 
 
 def _learners() -> dict[str, type[Configured]]:
@@ -86,7 +86,8 @@ class LearnerOption:
         value = self.option.value
         if value is None and not self.first.choices:
             value = "N" if self.first.kind is int else "X[,X...]" if self.first.several else "X"
-        online = any(word in ONLINE for word in self.declared)
+        families = ((LEARNER, ONLINE), (BATCH, LEARNERS.keys() - SOFT.keys()), (OF_PROGRAMS, SOFT))
+        panel = next(name for name, words in families if any(word in words for word in self.declared))
         return Annotated[
             self.kind(),
             typer.Option(
@@ -94,7 +95,7 @@ class LearnerOption:
                 metavar=FLAG if self.flag else value,
                 help=self.help(),
                 show_default=self.default() or False,
-                rich_help_panel=self.option.panel or (LEARNER if online else BATCH),
+                rich_help_panel=self.option.panel or panel,
             ),
         ]
 
@@ -147,7 +148,7 @@ def why_not_online(word: str) -> str:
     """Say what a learner does that has no options of online learners."""
     if word in STREAMED:
         return "takes those of its learner of weights with it, as in --weights 'adagrad(ties=first)'"
-    return "sees all examples at once" if word in BATCHES else "searches from atom to atom"
+    return "sees all examples at once" if word in BATCHES or word in SOFT else "searches from atom to atom"
 
 
 def _words(name: str, words: Iterable[str]) -> Any:
@@ -207,14 +208,22 @@ def _options() -> dict[str, LearnerOption]:
 
 
 OPTIONS = _options()
-name_options(
-    {
-        each.name: option.name.split("/")[0]
-        for option in OPTIONS.values()
-        for each in option.declared.values()
-        if not option.flag or not each.default
-    }
-)
+
+
+def name_parameters(words: Iterable[str]) -> None:
+    """Let messages name the options that parameters of some learners are."""
+    name_options(
+        {
+            each.name: option.name.split("/")[0]
+            for option in OPTIONS.values()
+            for word, each in option.declared.items()
+            if word in words and (not option.flag or not each.default)
+        }
+    )
+
+
+# Those of soft logic have some of the same names with other options: they are named once one of them is chosen.
+name_parameters(LEARNERS.keys() - SOFT.keys())
 
 Given: Any = make_dataclass(
     "Given",

@@ -40,6 +40,16 @@ STREAMED: Mapping[str, str] = {"resolwe": "clauses from templates, and their wei
 """Learners that choose structure from a stream and hand the rest of it to an online learner."""
 
 
+SOFT: Mapping[str, str] = {
+    "soft-pseudo-likelihood": "", "soft-piecewise-likelihood": "rule by rule", "soft-map-likelihood": "by most probable truths",
+    "soft-structure": "rules of paths, and their weights",
+}  # fmt: skip
+"""Learners of programs of probabilistic soft logic."""
+
+FOR_PROGRAMS, PROGRAMS = "soft-pseudo-likelihood", (".psl", ".yaml", ".yml")
+"""The learner of a program of soft logic if none is named, and how files end that are nothing else."""
+
+
 def summaries(learners: Mapping[str, str]) -> str:
     """Return learners with what they are.
 
@@ -51,15 +61,16 @@ def summaries(learners: Mapping[str, str]) -> str:
     return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
 
 
-Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *CLAUSES, *STREAMED)})  # type: ignore[misc]
+Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *CLAUSES, *STREAMED, *SOFT)})  # type: ignore[misc]
 """The learners to choose from."""
 
 ByName = Annotated[
     Name | None,
     typer.Option(
         "--learner",
-        show_default="by the data: adagrad, likelihood or pscg",
-        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(CLAUSES | STREAMED)}.",
+        show_default=f"by the data: adagrad, likelihood or pscg; of a .psl file {FOR_PROGRAMS}",
+        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(CLAUSES | STREAMED)}. "
+        f"Of programs of soft logic: {summaries(SOFT)}.",
         rich_help_panel=LEARNER,
     ),
 ]
@@ -69,7 +80,7 @@ Out = Annotated[
         "--out",
         "-o",
         metavar="FILE",
-        help="Where the learned model goes, .mln or .json; - is standard output.",
+        help="Where the learned model goes, .mln or .json, of soft logic .psl or .json; - is standard output.",
         show_default=False,
     ),
 ]
@@ -79,7 +90,8 @@ ModelIfNeeded = Annotated[
         "--model",
         "-m",
         metavar="FILE",
-        help="The model, .mln or .json; - is standard input. Only --learner ilp can do without.",
+        help="The model, .mln or .json, or a program of soft logic, .psl, .json or .yaml; - is standard input. Only --learner ilp and "
+        "soft-structure can do without.",
         show_default=False,
     ),
 ]
@@ -185,7 +197,8 @@ def learn(
     why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
     choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
     with --learner ilp, for a learner of weights to start from; prints the theory. Or choose clauses among those of templates with
-    --learner resolwe; prints what was kept and what was dropped, and why.
+    --learner resolwe; prints what was kept and what was dropped, and why. Of a program of probabilistic soft logic the weights, or with
+    --learner soft-structure rules about --query; without a DATABASE, or in a new one, from the data that the program names.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
 
@@ -196,6 +209,8 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
 
     sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
+
+    sqlrl learn people.duckdb --model knows.psl --learner soft-map-likelihood --out learned.psl
 
     sqlrl learn runs.duckdb --model friends.mln --learner resolwe --templates friends.grammar --graph graph.duckdb --stream friends.sql
     """

@@ -101,6 +101,16 @@ Examples = Annotated[
         show_default=False,
     ),
 ]
+DataFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="The .data file that belongs to a rule file of soft logic.",
+        rich_help_panel=DATA,
+        show_default=False,
+    ),
+]
 GROUNDING_LIMIT = 200_000_000
 Limit = Annotated[
     int,

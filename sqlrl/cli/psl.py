@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Db, Limit, MemoryLimit, Output, ReadOnly, Untrusted, split_names
+from sqlrl.cli.options import (
+    FLAG,
+    GROUNDING_LIMIT,
+    DataFile,
+    Db,
+    Limit,
+    MemoryLimit,
+    Output,
+    ReadOnly,
+    Untrusted,
+    split_names,
+)
 from sqlrl.cli.session import print_json, session
 
 if TYPE_CHECKING:
@@ -35,10 +46,6 @@ Database_ = Annotated[
         metavar="DATABASE", help="The DuckDB file; without one the data that PROGRAM names.", show_default=False
     ),
 ]
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="FILE", help="The .data file that belongs to a rule file.", show_default=False),
-]
 Query = Annotated[
     list[str] | None,
     typer.Option("--query", metavar="NAMES", help="Predicates to infer, with commas or repeated.", show_default=False),
@@ -46,6 +53,14 @@ Query = Annotated[
 InSplit = Annotated[Split, typer.Option("--split", help="Of which task the data are that PROGRAM names.")]
 Evaluate = Annotated[
     bool, typer.Option("--evaluate", metavar=FLAG, help="Print scores against the truths, not the values.")
+]
+ObservedBodies = Annotated[
+    bool,
+    typer.Option(
+        "--observed-bodies",
+        metavar=FLAG,
+        help="Bodies read what is observed of open predicates alone, as where `sqlrl learn --learner soft-structure` learned the rules.",
+    ),
 ]
 Threshold = Annotated[
     float, typer.Option("--threshold", metavar="T", min=0.0, max=1.0, help="What counts as true in scores.")
@@ -68,11 +83,12 @@ def psl(
     output: Output,
     database: Database_ = None,
     db: Db = None,
-    data: Data = None,
+    data: DataFile = None,
     query: Query = None,
     split: InSplit = Split.infer,
     evaluate: Evaluate = False,
     threshold: Threshold = 0.5,
+    observed_bodies: ObservedBodies = False,
     atom: Atoms = None,
     into: Into = None,
     replace: Replace = False,
@@ -106,7 +122,9 @@ def psl(
             if path is None:
                 held.load_soft_data(model, split=split.value, folder=program.parent if untrusted else None)
             with run.working("predicting"):
-                prediction = held.predict(model, limit=limit, into=into, replace=replace)
+                prediction = held.predict(
+                    model, limit=limit, into=into, replace=replace, observed_bodies=observed_bodies
+                )
             run.message(repr(prediction))
             _show(run, held, prediction, evaluate=evaluate, threshold=threshold, atoms=atom or [], into=into)
 

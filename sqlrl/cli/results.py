@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import BatchEstimator, OnlineEstimator
+    from sqlrl.learn.soft.estimator import SoftEstimator
     from sqlrl.logic import Model
+    from sqlrl.logic.psl import SoftModel
     from sqlrl.structure.resolwe.estimator import Resolwe
+    from sqlrl.structure.soft.estimator import SoftStructure
+
+    Batch = BatchEstimator | ConstrainedTraining | SoftEstimator | SoftStructure
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
@@ -39,7 +44,7 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
     show_costs(run, training, out)
 
 
-def show_batch(run: Session, training: BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+def show_batch(run: Session, training: Batch, out: str | None) -> None:
     """Save what a batch learner learned, and show it."""
     save(run, training.model_, out)
     estimator: BatchEstimator = fitted_learner(training)
@@ -90,7 +95,7 @@ def fitted_learner(training: object) -> Any:
     return found
 
 
-def show_costs(run: Session, training: OnlineEstimator | BatchEstimator | ConstrainedTraining, out: str | None) -> None:
+def show_costs(run: Session, training: OnlineEstimator | Batch, out: str | None) -> None:
     """Show what hard clauses cost, where training asked for it."""
     costs = getattr(training, "costs_", None)
     if costs is not None and not run.as_json and out != "-":
@@ -98,7 +103,7 @@ def show_costs(run: Session, training: OnlineEstimator | BatchEstimator | Constr
         print(costs)
 
 
-def save(run: Session, model: Model, out: str | None) -> None:
+def save(run: Session, model: Model | SoftModel, out: str | None) -> None:
     """Write a learned model to a file, or to standard output."""
     if out == "-":
         write_file(model_text(model))
@@ -185,13 +190,13 @@ def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
     return iterations.select(known).take(rows)
 
 
-def model_text(model: Model) -> str:
-    """Return a model as the text of an `.mln` file."""
+def model_text(model: Model | SoftModel) -> str:
+    """Return a model as the text of an `.mln` file, or of a `.psl` file."""
     from tempfile import TemporaryDirectory
 
-    from sqlrl.logic.saving import save_model
+    from sqlrl.logic.saving import SOFT, save_model
 
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.mln"
+        path = Path(folder) / ("model.psl" if model.semantics == SOFT else "model.mln")
         save_model(model, path)
         return path.read_text(encoding="utf-8")

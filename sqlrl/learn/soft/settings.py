@@ -31,9 +31,9 @@ OnUnlabelled = Annotated[
     Literal["error", "zero"], Option("what atoms without a label are to others: refused, or 0", name="--unlabelled")
 ]
 Method = Annotated[Literal["exact", "steps"], Option("the maximum, or so many steps towards it")]
-Steps = Annotated[int, Whole(1), Option("along the gradient (--method steps)")]
+Steps = Annotated[int, Whole(1), Option("steps along the gradient (--method steps)", name="--gradient-steps")]
 Rate = Annotated[float, Above(0.0, "without it nothing is learned"), Option("learning rate", name="--eta")]
-PerRule = Annotated[bool, Option("do not divide steps by the ground rules of a rule")]
+PerRule = Annotated[bool, Option("steps are not divided by how many ground rules a rule has", name="--one-rate")]
 
 ROUNDING = 1e-12
 """A hinge of at most this at a label, which may come from sums of truths, is not taken for a violation; nor is so small a share of a sum."""

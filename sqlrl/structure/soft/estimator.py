@@ -38,6 +38,7 @@ from sqlrl.structure.soft.paths import (
     PathParameters,
     PathSource,
     Simple,
+    Squared,
     Top,
     path_clauses,
 )
@@ -147,7 +148,9 @@ class SoftStructure(Fitted):
 
     word: ClassVar[str] = "soft-structure"
 
-    method: Annotated[Literal["ppll", "gls"], Option("piecewise pseudo-likelihood, or a greedy search")] = "ppll"
+    method: Annotated[
+        Literal["ppll", "gls"], Option("piecewise pseudo-likelihood, or a greedy search", name="--search")
+    ] = "ppll"
     length: Length = 3
     min_targets: MinTargets = 10
     top: Top = 50
@@ -155,10 +158,14 @@ class SoftStructure(Fitted):
     constants: Constants = False
     constant_length: ConstantLength = 1
     negations: Negations = True
-    squared: bool = True
+    squared: Squared = True
     symmetric: Annotated[bool, Option("an atom is as good the other way round")] = False
-    negative_prior: Annotated[bool, Option("no candidate that says that atoms are false")] = True
-    least_prior: Annotated[float, AtLeast(0.0, "1 is the default"), Option("the least weight of that")] = 1.0
+    negative_prior: Annotated[
+        bool, Option("no candidate that says that atoms are false", name="--no-negative-prior")
+    ] = True
+    least_prior: Annotated[
+        float, AtLeast(0.0, "1 is the default"), Option("the least weight of the rule that says that atoms are false")
+    ] = 1.0
     prior: Prior = 1.0
     l1: Lasso = 0.0
     unlabelled: OnUnlabelled = "error"

@@ -16,7 +16,9 @@ from sqlrl.progress import Stage
 
 Most = Annotated[int, Whole(1), Option("the most rules of a greedy search (l)")]
 Least = Annotated[
-    float, AtLeast(0.0, "the least gain, as a share of the score; 0.001 is the default"), Option("epsilon")
+    float,
+    AtLeast(0.0, "the least gain, as a share of the score; 0.001 is the default"),
+    Option("the least gain of a rule in a greedy search, as a share of the score (epsilon)"),
 ]
 
 

@@ -31,10 +31,12 @@ from sqlrl.wording import counted
 Length = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path (s)")]
 MinTargets = Annotated[int, Whole(1), Option("the least labelled atoms that a path connects (t)")]
 Top = Annotated[int | None, Whole(1), Option("how many paths are kept, those that connect most atoms", default="all")]
-Simple = Annotated[bool, Option("count walks that visit an entity twice, too", name="any-walk")]
+Simple = Annotated[bool, Option("count walks that visit an entity twice, too", name="--any-walk")]
 Constants = Annotated[bool, Option("paths that begin at one argument and stop at a constant, too")]
 ConstantLength = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path to a constant")]
-Negations = Annotated[bool, Option("leave out clauses with a negated head", name="no-negations")]
+Negations = Annotated[bool, Option("leave out clauses with a negated head", name="--no-negations")]
+
+Squared = Annotated[bool, Option("hinges of clauses are linear, not squared", name="--linear")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ class PathParameters:
     constants: Constants = False
     constant_length: ConstantLength = 1
     negations: Negations = True
-    squared: bool = True
+    squared: Squared = True
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -1,0 +1,88 @@
+"""`sqlrl learn` of programs of probabilistic soft logic: weights of their rules, or rules about a target and their weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+import sqlrl
+from sqlrl.cli.inputs import Inputs, Missing, chosen_examples
+from sqlrl.cli.options import Messages, split_names
+from sqlrl.cli.results import show_batch
+from sqlrl.cli.session import session
+from sqlrl.cli.streams import STANDARD_INPUT, read_input
+
+if TYPE_CHECKING:
+    from sqlrl.learn.soft.estimator import SoftEstimator
+    from sqlrl.logic.psl import SoftModel
+
+
+def learn_program(
+    inputs: Inputs,
+    learner: SoftEstimator | sqlrl.SoftStructure,
+    fitting: dict[str, Any],
+    output: Messages,
+    *,
+    data: Path | None,
+    examples: str | None,
+    out: str | None,
+) -> None:
+    """Learn from a database, or from the data that the program names if there is none, save the model, and show the result.
+
+    `fitting` are options of `fit`. typer.BadParameter if options say what a program has not, or nothing says what is to be learned.
+    """
+    _refuse(inputs)
+    if inputs.model == "-" and data is not None:
+        raise typer.BadParameter("--data belongs to a rule file: name that with --model, in place of standard input")
+    structure = isinstance(learner, sqlrl.SoftStructure)
+    query = list(split_names(inputs.query))
+    if not inputs.model and not (structure and len(query) == 1):
+        either = ", or --query NAME, the predicate that rules are about" if structure else ""
+        raise typer.BadParameter(f"--model FILE is missing: it names the program{either}")
+    if not inputs.model and inputs.named is None:
+        raise typer.BadParameter("name the database: without --model FILE nothing says where other data are")
+    with session(output) as run:
+        model = _program(inputs, data, query) if inputs.model else None
+        if model is not None and structure and query:
+            model = replace(model, query=frozenset(query))
+        named = model is not None and bool(model.partitions)
+        opened = run.database(
+            inputs.named,
+            create=named,
+            trusted=not inputs.untrusted,
+            atom_limit=inputs.atom_limit,
+            memory_limit=inputs.memory_limit,
+        )
+        with opened as db:
+            if model is not None and (inputs.named is None or (named and not db.catalog.store.sources())):
+                folder = Path(inputs.model).parent if inputs.untrusted else None
+                with run.working("loading data"):
+                    db.load_soft_data(model, split="learn", folder=folder)
+            target: Any = query[0] if model is None else model
+            learner.fit(db, target, chosen_examples(examples), **fitting)
+        show_batch(run, learner, out)
+
+
+def _refuse(inputs: Inputs) -> None:
+    """Refuse options that a program has not, with a typer.BadParameter."""
+    strict = inputs.missing is Missing.error
+    wrong = {"--evidence": inputs.evidence, "--closed": inputs.closed, "--open": inputs.opened, "--missing": strict}
+    for option in (name for name, value in wrong.items() if value):
+        raise typer.BadParameter(
+            f"{option} is an option of Markov logic networks: a program says itself which predicates are open, and its data are in a DATABASE "
+            "or where it says"
+        )
+
+
+def _program(inputs: Inputs, data: Path | None, query: list[str]) -> SoftModel:
+    """Read the program, without what `--drop` names."""
+    from sqlrl.database.soft_predictions import without_dropped
+
+    if inputs.model == "-":
+        model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)
+    else:
+        model = sqlrl.read_psl(inputs.model, data=data, query=query, task="learn", trusted=not inputs.untrusted)
+    return without_dropped(model, split_names(inputs.drop))

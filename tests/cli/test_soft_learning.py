@@ -1,0 +1,192 @@
+"""`sqlrl learn` of programs of probabilistic soft logic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_origin
+
+import pytest
+
+import sqlrl
+from sqlrl.cli.learners import LEARNERS, OPTIONS
+from sqlrl.cli.learning import SOFT
+from sqlrl.learn.parameters import declarations
+from tests.cli.conftest import Run
+
+PROGRAM = {
+    "rules": ["2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2", "1: !Smokes(A) ^2"],
+    "predicates": {
+        "Friends/2": {"observations": [["Anna", "Bob"], ["Bob", "Chris"]]},
+        "Smokes/1": {
+            "observations": [["Anna"]],
+            "targets": {"learn": [["Bob"], ["Chris"]], "infer": [["Dora"]]},
+            "truth": {"learn": [["Bob", 1], ["Chris", 0.5]]},
+        },
+    },
+}
+WEIGHTS = [word for word in SOFT if word != "soft-structure"]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "smokers.json"
+    path.write_text(json.dumps(PROGRAM), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Path:
+    path = tmp_path / "family.duckdb"
+    with sqlrl.connect(path, progress=False) as db:
+        people = ["person", "person"]
+        db.load("Parent", [("a", "b"), ("b", "c"), ("d", "e"), ("e", "f")], types=people)
+        pairs = [("a", "c", 1.0), ("d", "f", 1.0), ("a", "b", 0.0), ("d", "c", 0.0)]
+        db.load("Grandparent", pairs, columns=[0, 1], types=people, value=2, target=True)
+        db.scope("Grandparent", [pair[:2] for pair in pairs])
+    return path
+
+
+@pytest.mark.parametrize("learner", WEIGHTS)
+def test_weights_are_learned_from_the_data_that_a_program_names(run: Run, program: Path, learner: str) -> None:
+    out = program.with_name("learned.psl")
+    done = run("learn", "--model", program, "--learner", learner, "--prior", "0.1", "--out", out, "--json")
+    assert done.code == 0, done.err
+    db = sqlrl.connect(progress=False)
+    model = sqlrl.read_psl(program, task="learn")
+    db.load_soft_data(model, split="learn")
+    fit = LEARNERS[learner](prior=0.1).fit(db, model)  # type: ignore[attr-defined]
+    assert done.rows() == fit.clauses().to_arrow().to_pylist()
+    assert sqlrl.read_psl(out) == fit.model_
+    assert f"the model is in {out}" in done.err
+
+
+def test_a_new_database_gets_the_data_and_the_run(run: Run, program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new.duckdb"
+    done = run("learn", path, "--model", program, "--learner", "soft-piecewise-likelihood", "--out", "-")
+    assert done.code == 0, done.err
+    learned = sqlrl.parse_psl(done.out)
+    with sqlrl.connect(path, progress=False) as db:
+        assert db.sql("select learner, status from sqlrl.run").fetchall() == [("SoftPiecewiseLikelihood", "done")]
+        assert db.model() == learned
+    # Another time they are there.
+    again = run("learn", path, "--model", program, "--learner", "soft-piecewise-likelihood", "--out", "-")
+    assert (again.code, again.out) == (0, done.out), again.err
+    with sqlrl.connect(path, progress=False) as db:
+        assert db.sql("select count(*) from sqlrl.run").fetchall() == [(2,)]
+
+
+def test_a_rule_file_needs_no_learner_and_may_have_its_data_in_another_file(run: Run, tmp_path: Path) -> None:
+    rules, data = tmp_path / "rules.psl", tmp_path / "rules.data"
+    rules.write_text("\n".join(PROGRAM["rules"]), encoding="utf-8")
+    for name, rows in {
+        "friends": "Anna\tBob\n",
+        "observed": "Anna\n",
+        "targets": "Bob\n",
+        "truth": "Bob\t0.75\n",
+    }.items():
+        (tmp_path / f"{name}.txt").write_text(rows, encoding="utf-8")
+    data.write_text(
+        "predicates:\n  Friends/2: closed\n  Smokes/1: open\n"
+        "observations:\n  Friends: friends.txt\n  Smokes: observed.txt\n"
+        "targets:\n  Smokes: targets.txt\ntruth:\n  Smokes: truth.txt\n",
+        encoding="utf-8",
+    )
+    done = run("learn", "--model", rules, "--data", data, "--json")
+    assert done.code == 0, done.err
+    weights = {row["id"]: row["weight"] for row in done.rows()}
+    # The label is nearer to 1 than to 0.
+    assert weights[0] > 0
+    assert weights[1] == 0
+    alone = run("learn", "--model", rules)
+    assert (alone.code, "give the .data file, --data" in alone.err) == (1, True)
+
+
+def test_rules_are_found_about_a_target_and_infer_it(run: Run, family: Path) -> None:
+    out = family.with_name("rules.psl")
+    given = ["--learner", "soft-structure", "--length", "2", "--min-targets", "1"]
+    done = run("learn", family, "--query", "Grandparent", *given, "--out", out, "--json")
+    assert done.code == 0, done.err
+    path = "Parent(E1, E2) & Parent(E2, E3) -> Grandparent(E1, E3)"
+    found = {row["clause"]: row for row in done.rows()}
+    assert (found[path]["positive"], found[path]["negative"]) == (2, 0)
+    assert all(rule.squared for rule in sqlrl.read_psl(out).rules)
+    scores = run("psl", out, family, "--observed-bodies", "--evaluate", "--threshold", "0.3", "--json")
+    assert scores.rows()[0]["f1"] == 1.0, scores.err
+    # Rules of a program are candidates, too.
+    other = family.with_name("candidate.psl")
+    other.write_text("1: Parent(A, B) -> !Grandparent(A, B)", encoding="utf-8")
+    greedy = ["--query", "Grandparent", "--search", "gls", "--linear", "--no-negative-prior", "--no-negations"]
+    done = run("learn", family, "--model", other, *given, *greedy, "--out", "-")
+    assert done.code == 0, done.err
+    learned = sqlrl.parse_psl(done.out)
+    assert [rule.formula for rule in learned.rules] == ["Parent(A, B) -> !Grandparent(A, B)", path]
+    assert not any(rule.squared for rule in learned.rules)
+
+
+def test_bodies_read_what_is_observed_alone_if_asked(run: Run, tmp_path: Path) -> None:
+    path, rules = tmp_path / "people.duckdb", tmp_path / "rules.psl"
+    with sqlrl.connect(path, progress=False) as db:
+        db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+        db.load("Smokes", [("Anna",)], types=["person"], given=True)
+    rules.write_text("1: Friends(A, B) & Smokes(A) -> Smokes(B)\n", encoding="utf-8")
+    found = [
+        {row["person"]: round(row["value"], 3) for row in run("psl", rules, path, "--json", *more).rows()}
+        for more in ([], ["--observed-bodies"])
+    ]
+    assert [each["Bob"] for each in found] == [1.0, 1.0]
+    assert found[0]["Chris"] == 1.0
+    assert found[1]["Chris"] < 1.0
+
+
+WRONG: list[tuple[list[str], int, str]] = [
+    ([], 2, "--model FILE is missing: it names the program"),
+    (["--learner", "soft-structure", "--query", "Q"], 2, "name the database"),
+    (["--learner", "soft-structure"], 2, "or --query NAME"),
+    (["--model", "P", "--evidence", "e.db"], 2, "--evidence is an option of Markov logic networks"),
+    (["--model", "P", "--missing", "error"], 2, "--missing is an option of Markov logic networks"),
+    (["--model", "P", "--holdout", "0.2"], 2, "--holdout is no option of soft-map-likelihood"),
+    (["--model", "P", "--start", "m.psl"], 2, "--start is no option of soft-map-likelihood"),
+    (["--model", "P", "--constraints", "sct"], 2, "--constraints is no option of soft-map-likelihood"),
+    (["--model", "P", "--groups", "from t"], 2, "--groups is an option of likelihood"),
+    (["--model", "P", "--out", "m.mln"], 2, "the name must end in .psl or .json"),
+    (["--model", "P", "--seed", "3"], 2, "soft-map-likelihood sees all examples at once"),
+    (["--model", "P", "--gradient-steps", "3"], 2, "--gradient-steps is an option of soft-p"),
+    (["--model", "P", "--iterations", "0"], 1, "--iterations 0: give an integer of at least 1"),
+    (["--model", "P", "--learner", "soft-piecewise-likelihood", "--gradient-steps", "0"], 1, "--gradient-steps 0: give"),
+    (["--model", "-", "--data", "x.data"], 2, "in place of standard input"),
+    (["--model", "P", "--learner", "adagrad", "--data", "x.data"], 2, "--data is an option of soft-pseudo"),
+    (["--model", "P", "--drop", "Smokes"], 1, "no rules with a weight"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "code", "message"), WRONG)
+def test_what_cannot_be_learned_is_refused(
+    run: Run, program: Path, options: list[str], code: int, message: str
+) -> None:
+    given = [str(program) if option == "P" else option for option in options]
+    learner = [] if "--learner" in given else ["--learner", "soft-map-likelihood"]
+    done = run("learn", *given, *learner)
+    assert (done.code, message in " ".join(done.err.replace("│", " ").split())) == (code, True), done.err
+
+
+def test_data_outside_of_the_folder_of_a_stranger_are_not_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "program").mkdir()
+    (tmp_path / "secret.txt").write_text("a\t1\n", encoding="utf-8")
+    path = tmp_path / "program" / "p.json"
+    text = {"rules": ["1: !Q(A)"], "predicates": {"Q/1": {"targets": [["a"]], "truth": ["../secret.txt"]}}}
+    path.write_text(json.dumps(text), encoding="utf-8")
+    given = ["learn", "--model", path, "--learner", "soft-pseudo-likelihood"]
+    assert run(*given).code == 0
+    done = run(*given, "--untrusted")
+    assert (done.code, "leads out of" in done.err) == (1, True)
+
+
+def test_learners_that_share_an_option_take_the_same_kind_of_value() -> None:
+    shared = {option.name: {_kind(each.kind) for each in option.declared.values()} for option in OPTIONS.values()}
+    assert {name: kinds for name, kinds in shared.items() if len(kinds) > 1} == {}
+    assert all(each.option for word in SOFT for each in declarations(LEARNERS[word]).values())
+
+
+def _kind(kind: object) -> object:
+    return get_origin(kind) or kind
