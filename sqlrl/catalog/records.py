@@ -259,10 +259,14 @@ def versions() -> dict[str, str]:
     return found
 
 
+def model_json(model: Model | SoftModel) -> dict[str, Any]:
+    """Return a model of either kind as JSON values."""
+    return soft_model_to_json(model) if isinstance(model, SoftModel) else model_to_json(model)
+
+
 def _written(model: Model | SoftModel) -> str:
     """Return a model as `model.json` has it."""
-    value = soft_model_to_json(model) if isinstance(model, SoftModel) else model_to_json(model)
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
 
 
 class Records:

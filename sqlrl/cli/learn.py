@@ -15,12 +15,12 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import check_standard_input, read_model
-from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters, why_not_online
+from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters
 from sqlrl.cli.learning import (
     BATCHES,
     FOR_PROGRAMS,
-    ONLINE,
     PROGRAMS,
+    SAVED,
     SOFT,
     STREAMED,
     ByName,
@@ -126,8 +126,10 @@ class Running(Common):
                 "--holdout is of examples that are loaded: leave centres of --stream out, and load their subgraphs to score them"
             )
         for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
-            if given and word not in ONLINE and word not in STREAMED:
-                raise typer.BadParameter(f"{option} is an option of online learners: {word} {why_not_online(word)}")
+            if given and word not in SAVED:
+                raise typer.BadParameter(
+                    f"{option} is an option of online learners and of weights of soft logic: {word} begins anew each time"
+                )
 
     def _refuse_of_networks(self, word: str) -> None:
         """Refuse what only learners of Markov logic networks have, with a typer.BadParameter."""
@@ -172,7 +174,9 @@ def learn(
     if words[0] in SOFT:
         name_parameters(words)
         program: Any = LEARNERS[words[0]](**own[words[0]])
-        learn_program(inputs, program, running.fitting(), output, data=running.data, examples=examples, out=out)
+        saved = {"checkpoint": running.checkpoint, "resume": running.resume} if words[0] in SAVED else {}
+        fitting = running.fitting() | {name: value for name, value in saved.items() if value}
+        learn_program(inputs, program, fitting, output, data=running.data, examples=examples, out=out)
         return
     if "ilp" in own:
         induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)

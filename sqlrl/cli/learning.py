@@ -46,6 +46,9 @@ SOFT: Mapping[str, str] = {
 }  # fmt: skip
 """Learners of programs of probabilistic soft logic."""
 
+SAVED = (*ONLINE, *STREAMED, *(word for word in SOFT if word != "soft-structure"))
+"""Learners whose runs can be saved and resumed."""
+
 FOR_PROGRAMS, PROGRAMS = "soft-pseudo-likelihood", (".psl", ".yaml", ".yml")
 """The learner of a program of soft logic if none is named, and how files end that are nothing else."""
 
@@ -110,7 +113,7 @@ Checkpoint = Annotated[
     typer.Option(
         "--checkpoint",
         metavar=FLAG,
-        help="Save the run after each window, so that it can be resumed.",
+        help="Save the run after each window or iteration, so that it can be resumed.",
         rich_help_panel=RUN,
     ),
 ]

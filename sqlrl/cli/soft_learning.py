@@ -44,6 +44,10 @@ def learn_program(
         raise typer.BadParameter(f"--model FILE is missing: it names the program{either}")
     if not inputs.model and inputs.named is None:
         raise typer.BadParameter("name the database: without --model FILE nothing says where other data are")
+    if inputs.named is None and ("checkpoint" in fitting or "resume" in fitting):
+        raise typer.BadParameter(
+            "--checkpoint and --resume need a DATABASE, which keeps the run: name one, it may be new"
+        )
     with session(output) as run:
         model = _program(inputs, data, query) if inputs.model else None
         if model is not None and structure and query:

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.catalog.records import Kept, Records
+from sqlrl.catalog.records import Kept, Records, model_json
 from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
-from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint
+from sqlrl.learn.protocols import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
-from sqlrl.logic.saving import model_to_json
 from sqlrl.wording import counted
 
 STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
@@ -104,16 +103,16 @@ class Provisional:
 class Run:
     """One run of a learner; what `sqlrl.learn.protocols.TrainingStream` says of runs is done here.
 
-    `provisional` is given if the learner adds clauses.
+    `provisional` is given if the learner adds clauses; `unit` is what it is saved after.
     """
 
-    def __init__(self, records: Records, provisional: Provisional | None = None) -> None:
-        self._records, self._provisional = records, provisional
+    def __init__(self, records: Records, provisional: Provisional | None = None, *, unit: str = "window") -> None:
+        self._records, self._provisional, self._unit = records, provisional, unit
         self.number: int | None = None
         self._ended_by: BaseException | None = None
         self._key: RunKey | None = None
-        # Windows and steps that the database has: of the run before it was resumed, and of this one.
-        self._windows = self._steps = 0
+        # Windows, and rows of tables, that the database has: of the run before it was resumed, and of this one.
+        self._windows, self._rows = 0, {"step": 0, "iteration": 0}
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int, key: RunKey | None = None) -> int:
         """Record that the run has begun; return its number. One that `save`s needs a key, by which it is known again."""
@@ -128,26 +127,32 @@ class Run:
         """Go on with a run that was saved; return what the learner saved, and what the stream did."""
         saved: dict[str, Any] = _read_run(self._records, run, key)
         stream = saved[STREAM]
-        steps = self._records.rows("step", run, order="step").select(STEP_SCHEMA.names).cast(STEP_SCHEMA)
+        steps, iterations = (
+            self._records.rows(table, run, order=table).select(kept.names).cast(kept)
+            for table, kept in (("step", STEP_SCHEMA), ("iteration", ITERATION_SCHEMA))
+        )
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
         self.number, self._key = run, key
-        self._windows, self._steps = stream["windows"], len(steps)
+        self._windows, self._rows = stream["windows"], {"step": len(steps), "iteration": len(iterations)}
         self._unsettle(saved.get(NUMBERED, -1))
-        return Checkpoint(self._windows, arrays, steps, pa.table({}), stream["seconds"]), stream
+        return Checkpoint(self._windows, arrays, steps, pa.table({}), stream["seconds"], iterations), stream
 
     def save(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
         """Save the run after a window, with how far its stream is."""
         run, key = self.begun(), self._key
         with self._records.together():
-            if key is not None and checkpoint.windows == 1:
+            if key is not None and not self._windows:
                 self._records.save_state(run, key.saved())
             state = {"windows": checkpoint.windows, **stream, "seconds": dict(checkpoint.seconds)}
             self._records.save_state(run, {**checkpoint.arrays, STREAM: state})
             self._records.append("step", run, checkpoint.steps)
+            if len(checkpoint.iterations):
+                self._records.append("iteration", run, checkpoint.iterations)
             if len(checkpoint.changes):
                 self._records.append("weight_history", run, checkpoint.changes)
-        self._steps += len(checkpoint.steps)
+        self._rows["step"] += len(checkpoint.steps)
+        self._rows["iteration"] += len(checkpoint.iterations)
         self._windows = checkpoint.windows
 
     def history(self) -> History:
@@ -164,7 +169,7 @@ class Run:
         status: str = "done",
         **record: Any,
     ) -> None:
-        """Keep the model with rows of tables, and end the run, all or nothing; steps that were saved are passed over.
+        """Keep the model with rows of tables, and end the run, all or nothing; steps and iterations that were saved are passed over.
 
         `rows` are by table; `origin` is what put the clauses into the model; `status` is "done", "interrupted" or "failed";
         `record` is what else `Records.end_run` takes.
@@ -175,7 +180,7 @@ class Run:
             model = self._records.save_model(name, learned.model, learned.clauses, learned.shapes, origin=origin)
             self._settle(run)
             for table, data in rows.items():
-                self._records.append(table, run, data.slice(self._steps) if table == "step" else data)
+                self._records.append(table, run, data.slice(self._rows.get(table, 0)))
             self._records.end_run(run, status, model=model, timings=seconds, **record)
 
     @contextmanager
@@ -188,7 +193,9 @@ class Run:
                 raise  # an inner context has said so
             self._ended_by = error
             if self._windows:
-                error.add_note(f"run {self.number} is saved after window {self._windows}: resume={self.number} goes on")
+                error.add_note(
+                    f"run {self.number} is saved after {self._unit} {self._windows}: resume={self.number} goes on"
+                )
             try:
                 self._stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
             except EngineError as refusal:
@@ -257,12 +264,12 @@ class RunKey:
 
     learner: str
     parameters: Mapping[str, object]
-    model: Model
+    model: Model | SoftModel
     examples: npt.NDArray[np.int64]
 
     def saved(self) -> dict[str, Kept]:
         """Return what is saved once, with the first window."""
-        return {MODEL: _plain(model_to_json(self.model)), EXAMPLES: self.examples}
+        return {MODEL: _plain(model_json(self.model)), EXAMPLES: self.examples}
 
 
 def _plain(value: object) -> Any:
@@ -283,7 +290,7 @@ def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
     saved = records.state(run)
     if STREAM not in saved:
         raise InputError(
-            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save each window"
+            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save it as it goes on"
         )
     for problem in _differences(records, row, saved, key):
         raise InputError(f"run {run} cannot be resumed: {problem}")
@@ -298,7 +305,7 @@ def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, A
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
-    model = _plain(model_to_json(key.model))
+    model = _plain(model_json(key.model))
     if model != saved[MODEL]:
         yield _model_difference(saved[MODEL], model)
     same = records.same_data(row["run"], row["fingerprint"])
@@ -320,7 +327,7 @@ def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, A
 
 
 def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return where two models differ first, as `model_to_json` writes them."""
+    """Return where two models differ first, as JSON has them."""
     old, new = before.get("rules", []), now.get("rules", [])
     for number, (a, b) in enumerate(zip(old, new, strict=False), 1):
         if a != b:

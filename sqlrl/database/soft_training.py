@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedSoftModel, Run
+from sqlrl.database.runs import LearnedSoftModel, Run, RunKey
 from sqlrl.database.session import Query, Session
+from sqlrl.database.training import warn_forgotten
 from sqlrl.errors import GroundingWarning, InputError, warn
 from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts
@@ -22,7 +23,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.learn.labels import Names
-from sqlrl.learn.protocols import TrainingRecord
+from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.wording import counted, shortened
@@ -38,7 +39,7 @@ class SoftTraining:
         self._records = session.records
         self.network = network
         self.truth: FloatArray = read_values(session.engine, soft.layout, network.atoms)
-        self.run = Run(session.records)
+        self.run = Run(session.records, unit="iteration")
 
     @property
     def names(self) -> Names:
@@ -53,11 +54,26 @@ class SoftTraining:
         """Return the weights that the model has, 0 for hard rules, shape (m,)."""
         return self._soft.weights()
 
+    def check_kept(self) -> None:
+        """Warn if the data are in a file and what `save` keeps is in memory."""
+        warn_forgotten(self.run)
+
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        run = self.run.begin(learner, parameters, seed)
+        run = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
         keep_learned_from(self._records, self._soft.program, self._examples, run)
         return run
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Go on with a run that was saved; return where it was."""
+        return self.run.resume(run, self._key(learner, parameters))[0]
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after an iteration."""
+        self.run.save(checkpoint, {})
+
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return RunKey(learner, parameters, self._model, self._examples)
 
     def learned(self, weights: FloatArray, kept: Sequence[int] | None = None) -> SoftModel:
         """Return the model with other weights, and with some of its rules alone."""

@@ -114,6 +114,8 @@ class Checkpoint:
         What the steps of the last window changed, for the history; empty where it is read, and without `record_history`.
     seconds : mapping of str to float
         Wall time of each stage so far.
+    iterations : pyarrow.Table
+        Of a batch learner, each of whose iterations counts as a window: those since it was saved last, and all where it is read.
     """
 
     windows: int
@@ -121,6 +123,7 @@ class Checkpoint:
     steps: pa.Table
     changes: pa.Table
     seconds: Mapping[str, float]
+    iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
 
 
 class TrainingStream(Protocol):

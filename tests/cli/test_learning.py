@@ -177,7 +177,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "likelihood", "--strength", "-1"], ["--strength -1.0 is not a finite number above 0"]),
         (["--learner", "likelihood", "--passes", "2"], ["--passes is an option of online learners: likelihood sees all"]),
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
-        (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners: max-margin"]),
+        (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners and of weights of soft logic: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
         (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood: adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),

@@ -139,6 +139,25 @@ def test_bodies_read_what_is_observed_alone_if_asked(run: Run, tmp_path: Path) -
     assert found[1]["Chris"] < 1.0
 
 
+def test_a_run_that_was_stopped_goes_on(
+    run: Run, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new.duckdb"
+    given = ["learn", path, "--model", program, "--learner", "soft-map-likelihood", "--out", "-"]
+
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sqlrl.database.runs.Run.finish", stopped)
+        done = run(*given, "--checkpoint")
+    assert (done.code, "run 1 is saved after iteration 25: --resume 1 goes on" in done.err) == (130, True), done.err
+    resumed, whole = run(*given, "--resume", "1"), run(*given)
+    assert (resumed.code, resumed.out) == (0, whole.out), resumed.err
+    again = run(*given, "--resume", "1")
+    assert (again.code, "run 1 is done: there is nothing to resume" in again.err) == (1, True)
+
+
 WRONG: list[tuple[list[str], int, str]] = [
     ([], 2, "--model FILE is missing: it names the program"),
     (["--learner", "soft-structure", "--query", "Q"], 2, "name the database"),
@@ -154,6 +173,8 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--model", "P", "--gradient-steps", "3"], 2, "--gradient-steps is an option of soft-p"),
     (["--model", "P", "--iterations", "0"], 1, "--iterations 0: give an integer of at least 1"),
     (["--model", "P", "--learner", "soft-piecewise-likelihood", "--gradient-steps", "0"], 1, "--gradient-steps 0: give"),
+    (["--model", "P", "--checkpoint"], 2, "--checkpoint and --resume need a DATABASE"),
+    (["--model", "P", "--learner", "soft-structure", "--resume", "1"], 2, "soft-structure begins anew each time"),
     (["--model", "-", "--data", "x.data"], 2, "in place of standard input"),
     (["--model", "P", "--learner", "adagrad", "--data", "x.data"], 2, "--data is an option of soft-pseudo"),
     (["--model", "P", "--drop", "Smokes"], 1, "no rules with a weight"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +63,8 @@ class Iteration:
         Cutting planes so far.
     errors : int, optional
         Atoms predicted wrongly.
+    state : mapping of str to array
+        What the learner goes on from after the iteration, `weight` among it; empty if it cannot.
     """
 
     iteration: int
@@ -73,6 +75,7 @@ class Iteration:
     damping: float | None = None
     cuts: int | None = None
     errors: int | None = None
+    state: Mapping[str, FloatArray] = field(default_factory=dict, compare=False, repr=False)
 
     def note(self) -> str:
         """Say how far the learner is, for those who watch."""
@@ -94,7 +97,9 @@ def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
     >>> iteration_table([Iteration(iteration=1, objective=-2.5)]).select(["objective", "cuts"]).to_pylist()
     [{'objective': -2.5, 'cuts': None}]
     """
-    return pa.Table.from_pylist([asdict(each) for each in iterations], ITERATION_SCHEMA)
+    return pa.Table.from_pylist(
+        [{name: getattr(each, name) for name in ITERATION_SCHEMA.names} for each in iterations], ITERATION_SCHEMA
+    )
 
 
 def support_table(network: Network) -> pa.Table:

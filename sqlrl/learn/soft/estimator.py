@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -18,8 +19,8 @@ from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.problem import Iteration, Report, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import Names
-from sqlrl.learn.parameters import check_callback, check_database, check_parameters
-from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
+from sqlrl.learn.parameters import check_callback, check_database, check_flag, check_integer, check_parameters
+from sqlrl.learn.protocols import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.learn.soft.settings import SoftWeights
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
@@ -43,8 +44,20 @@ class SoftTraining(Protocol):
         """Return the weights that the model has, 0 for hard rules, shape (m,)."""
         ...
 
+    def check_kept(self) -> None:
+        """Warn if the data are in a file and what `save` keeps is in memory."""
+        ...
+
     def begin(self, learner: str, parameters: Any, seed: int) -> int:
         """Record that the run has begun; return its number."""
+        ...
+
+    def resume(self, run: int, learner: str, parameters: Any) -> Checkpoint:
+        """Go on with a run that was saved; an InputError says what is not the same. Called in place of `begin`."""
+        ...
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after an iteration."""
         ...
 
     def clauses(self, weights: FloatArray) -> pa.Table:
@@ -108,6 +121,8 @@ class SoftEstimator(Fitted):
         *,
         start: bool = False,
         on_iteration: Callable[[Iteration], None] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
@@ -122,7 +137,14 @@ class SoftEstimator(Fitted):
         start : bool
             Begin with the weights that the model has.
         on_iteration : callable, optional
-            Called with an `Iteration` after each.
+            Called with an `Iteration` after each, when it has been saved.
+        checkpoint : bool
+            Save the run in the database after each iteration (`sqlrl.learner_state`), so that it can be resumed.
+        resume : int, optional
+            The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last iteration, and go on saving. Steps along a
+            gradient (`SoftMapLikelihood`, and `SoftPiecewiseLikelihood` with `method="steps"`) are then those of a run that was never stopped,
+            byte for byte. The other learners look for a maximum: from the weights that were saved they reach it within their tolerance, perhaps
+            by other iterations, since what a search knew besides (curvature, brackets) is not saved.
         limit : int, optional
             The most ground rules of one shape that there may be; None for no limit.
 
@@ -134,8 +156,8 @@ class SoftEstimator(Fitted):
         Raises
         ------
         InputError
-            A parameter is out of range, there are no query atoms, no atom has a label or one that others depend on has none, or every rule
-            is hard.
+            A parameter is out of range, there are no query atoms, no atom has a label or one that others depend on has none, every rule
+            is hard, or a run cannot be resumed because parameters, model, examples or data differ.
         UnboundedWeightError
             Without a penalty a rule that labels never violate would have an infinite weight.
         GroundingLimitError
@@ -147,6 +169,8 @@ class SoftEstimator(Fitted):
             Atoms were left out, since hard rules leave their labels no room.
         ConvergenceWarning
             The iterations ended before the optimum.
+        CheckpointWarning
+            The run is to be saved, but on your own connection to a file what sqlrl keeps is in memory.
 
         Examples
         --------
@@ -163,32 +187,30 @@ class SoftEstimator(Fitted):
         check_parameters(self)
         check_database(db)
         check_callback("on_iteration", on_iteration)
+        check_flag("checkpoint", checkpoint)
+        if resume is not None:
+            check_integer("resume", resume, 1)
         given: object = start
         if not isinstance(given, bool):
             raise InputError(f"start={given!r} must be True or False: whether to begin with the weights of the model.")
         started, name = datetime.now(UTC), type(self).__name__
-        seconds: dict[str, float] = {}
-        iterations: list[Iteration] = []
-        learning = Stage("learning weights")
-
-        def report(iteration: Iteration) -> None:
-            iterations.append(iteration)
-            learning.advance(0, note=iteration.note())
-            if on_iteration is not None:
-                on_iteration(iteration)
-
-        clock = time.perf_counter()
+        recorded = {**self.recorded(), **({"start": True} if start else {})}
+        clock, saving = time.perf_counter(), checkpoint or resume is not None
         with db.learning.soft_training(model, examples=examples, limit=limit) as training:
-            number = training.begin(name, self.recorded(), 0)
-            seconds["grounding"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            with threadpool_limits(limits=1, user_api="blas"), learning:
-                found = self._learned(training, training.weights() if start else None, report)
-            seconds["learning"] = time.perf_counter() - clock
+            if saving:
+                training.check_kept()
+            if resume is None:
+                number, saved = training.begin(name, recorded, 0), None
+            else:
+                number, saved = resume, training.resume(resume, name, recorded)
+            course = _Course(training.save if saving else None, saved, on_iteration)
+            seconds = course.seconds
+            seconds["grounding"] += time.perf_counter() - clock
+            with threadpool_limits(limits=1, user_api="blas"), course.learning():
+                found = self._learned(training, training.weights() if start else None, course.report, course.after)
             self._warn(found, training)
-            clock, table = time.perf_counter(), iteration_table(iterations)
-            none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
-            record = TrainingRecord(name, self.recorded(), 0, started, seconds, STEP_SCHEMA.empty_table(), none, table)
+            clock, table = time.perf_counter(), course.table()
+            record = run_record(name, recorded, started, seconds, table)
             learned = training.finish(found.weights, record)
             seconds["statistics"] = time.perf_counter() - clock
             self._table = _strongest(training.clauses(found.weights))
@@ -196,8 +218,10 @@ class SoftEstimator(Fitted):
         self.seconds_, self.run_ = seconds, number
         return self
 
-    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
-        """Learn weights; subclasses do it."""
+    def _learned(
+        self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
+    ) -> SoftWeights:
+        """Learn weights, from `start` or after an iteration of a run that goes on; subclasses do it."""
         raise NotImplementedError
 
     def _warn(self, found: SoftWeights, training: SoftTraining) -> None:
@@ -217,6 +241,63 @@ class SoftEstimator(Fitted):
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("iterations", f"{self.iterations_.num_rows:,}"), *super()._facts()]
+
+
+class _Course:
+    # The iterations of a run, those that were saved of it and those of this process: told, and saved with what the learner goes on from.
+
+    def __init__(
+        self,
+        save: Callable[[Checkpoint], None] | None,
+        saved: Checkpoint | None,
+        on_iteration: Callable[[Iteration], None] | None,
+    ) -> None:
+        self._save, self._on_iteration, self._stage = save, on_iteration, Stage("learning weights")
+        self._before = ITERATION_SCHEMA.empty_table() if saved is None else saved.iterations
+        self._iterations: list[Iteration] = []
+        self._kept, self._clock = 0, 0.0
+        self.after = None if saved is None else Iteration(iteration=saved.windows, state=saved.arrays)
+        self.seconds = {"grounding": 0.0, "learning": 0.0, **({} if saved is None else saved.seconds)}
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Show that weights are learned, and for how long."""
+        with self._stage:
+            self._clock = time.perf_counter()
+            yield
+            self._count()
+
+    def report(self, iteration: Iteration) -> None:
+        """Take an iteration; the one after which a run goes on was taken before."""
+        if self.after is not None and iteration.iteration <= self.after.iteration:
+            return
+        self._iterations.append(replace(iteration, state={}))
+        if self._save is not None and iteration.iteration:
+            self._count()
+            new, steps = iteration_table(self._iterations[self._kept :]), STEP_SCHEMA.empty_table()
+            self._save(Checkpoint(iteration.iteration, iteration.state, steps, pa.table({}), self.seconds, new))
+            self._kept = len(self._iterations)
+        self._stage.advance(0, note=iteration.note())
+        if self._on_iteration is not None:
+            self._on_iteration(iteration)
+
+    def table(self) -> pa.Table:
+        """Return all iterations."""
+        return pa.concat_tables([self._before, iteration_table(self._iterations)])
+
+    def _count(self) -> None:
+        """Count the time since it was counted last."""
+        now = time.perf_counter()
+        self.seconds["learning"] += now - self._clock
+        self._clock = now
+
+
+def run_record(
+    learner: str, parameters: dict[str, object], started: datetime, seconds: dict[str, float], iterations: pa.Table
+) -> TrainingRecord:
+    """Return what is kept of a run that has neither steps nor a seed, and whose support is not counted by clause."""
+    none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
+    return TrainingRecord(learner, parameters, 0, started, seconds, STEP_SCHEMA.empty_table(), none, iterations)
 
 
 def _strongest(clauses: pa.Table) -> pa.Table:

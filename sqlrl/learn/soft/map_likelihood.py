@@ -16,7 +16,7 @@ from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, PerRule, Prior, Rate, SoftWeights, starting
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, PerRule, Prior, Rate, SoftWeights, projected, starting
 from sqlrl.solve.hinge.inference import map_state
 
 Iterations = Annotated[int, Whole(1), Option("how many")]
@@ -89,9 +89,17 @@ class SoftMapLikelihood(SoftEstimator):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
+    def _learned(
+        self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
+    ) -> SoftWeights:
         return self.learn(
-            training.network, training.truth, most_probable, names=training.names, start=start, report=report
+            training.network,
+            training.truth,
+            most_probable,
+            names=training.names,
+            start=start,
+            report=report,
+            after=after,
         )
 
     def learn(
@@ -103,6 +111,7 @@ class SoftMapLikelihood(SoftEstimator):
         names: Names | None = None,
         start: FloatArray | None = None,
         report: Report | None = None,
+        after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn the weights of the rules of a network that are not hard.
 
@@ -116,6 +125,8 @@ class SoftMapLikelihood(SoftEstimator):
         report : callable, optional
             Called with an `Iteration` after each: `step` is the length of the change of the weights, `optimality` the largest violation of the
             condition of optimality by the approximate gradient.
+        after : Iteration, optional
+            As it was reported: go on from there, in place of `start`.
 
         Returns
         -------
@@ -138,18 +149,20 @@ class SoftMapLikelihood(SoftEstimator):
         soft = ~network.hard & (ground > 0)
         weights = np.where(soft, weights, 0.0)
         rate = self.learning_rate / np.maximum(ground, 1.0) if self.per_rule else np.full(m, self.learning_rate)
-        total, gradient, state = np.zeros(m), np.zeros(m), None
-        for iteration in range(1, self.iterations + 1):
+        total, gradient, state, done = np.zeros(m), np.zeros(m), None, 0
+        if after is not None:
+            weights, total, gradient, state = (after.state[name] for name in ("weight", "total", "gradient", "truth"))
+            done = after.iteration
+        for iteration in range(done + 1, self.iterations + 1):
             state = _checked(solve(network, weights, state), network)
             difference = network.incompatibility(state) - observed
             gradient = np.where(soft, difference - self.prior * weights - self.l1, 0.0)
             moved = np.maximum(weights + rate * gradient, 0.0)
+            violation, step = projected(weights, gradient).max(initial=0.0), float(np.linalg.norm(moved - weights))
+            weights, total = moved, total + moved
             if report is not None:
-                violation = np.where(weights > 0, np.abs(gradient), np.maximum(gradient, 0.0)).max(initial=0.0)
-                step = float(np.linalg.norm(moved - weights))
-                report(Iteration(iteration=iteration, step=step, optimality=float(violation)))
-            weights = moved
-            total += weights
+                going = {"weight": weights, "total": total, "gradient": gradient, "truth": state}
+                report(Iteration(iteration=iteration, step=step, optimality=float(violation), state=going))
         found = total / self.iterations if self.average else weights
         labelled = int(np.count_nonzero(~np.isnan(truth)))
         return SoftWeights(found, gradient, float("nan"), self.iterations, False, labelled)

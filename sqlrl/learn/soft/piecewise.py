@@ -100,8 +100,12 @@ class SoftPiecewiseLikelihood(SoftEstimator):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
-        return self.learn(training.network, training.truth, names=training.names, start=start, report=report)
+    def _learned(
+        self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
+    ) -> SoftWeights:
+        return self.learn(
+            training.network, training.truth, names=training.names, start=start, report=report, after=after
+        )
 
     def learn(
         self,
@@ -111,12 +115,13 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         names: Names | None = None,
         start: FloatArray | None = None,
         report: Report | None = None,
+        after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn the weights of the rules of a network that are not hard.
 
         Parameters
         ----------
-        network, truth, names, report
+        network, truth, names, report, after
             As `SoftPseudoLikelihood.learn`.
         start : array of float64, shape (m,), optional
             Where to look for each weight first, or where steps begin; 0 by default.
@@ -134,7 +139,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         """
         begun = starting(network, start, 0.0)
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled, piecewise=True)
-        return self.learn_hinges(hinges, names=names, start=begun, report=report)
+        return self.learn_hinges(hinges, names=names, start=begun, report=report, after=after)
 
     def learn_hinges(
         self,
@@ -143,17 +148,20 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         names: Names | None = None,
         start: FloatArray | None = None,
         report: Report | None = None,
+        after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn weights from rows of rules and atoms that are there already; parameters as of `learn`."""
         pieces = _Pieces(hinges, self.prior, self.l1)
-        begun = np.zeros(pieces.rules) if start is None else np.where(hinges.support > 0, start, 0.0)
+        first = start if after is None else after.state["weight"]
+        begun = np.zeros(pieces.rules) if first is None else np.where(hinges.support > 0, first, 0.0)
+        done = 0 if after is None else after.iteration
         zero = pieces.at(np.zeros(pieces.rules), np.arange(pieces.rules))
         if self.prior == 0 and self.l1 == 0:
             check_bounded(zero.gradient > 0, hinges, pieces.least, names.clause if names else None)
         if self.method == "steps":
-            weights, rounds = self._walk(pieces, begun, report), self.steps
+            weights, rounds = self._walk(pieces, begun, report, done), self.steps
         else:
-            weights, rounds = self._solve(pieces, zero, begun, report)
+            weights, rounds = self._solve(pieces, zero, begun, report, done)
         found = densities(hinges, weights)
         gradient = found.expected - hinges.observed - self.prior * weights - self.l1
         value = -float(hinges.count @ found.log_z) - float(weights @ hinges.observed)
@@ -161,8 +169,10 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         done = bool((projected(weights, gradient) <= self.tolerance).all())
         return SoftWeights(weights, gradient, value, rounds, done, hinges.labelled, hinges.outside, hinges.narrow)
 
-    def _solve(self, pieces: _Pieces, zero: _Point, start: FloatArray, report: Report | None) -> tuple[FloatArray, int]:
-        """Return the weights that are best, and after how many rounds."""
+    def _solve(
+        self, pieces: _Pieces, zero: _Point, start: FloatArray, report: Report | None, rounds: int
+    ) -> tuple[FloatArray, int]:
+        """Return the weights that are best, and after how many rounds, those before the start among them."""
         weights = np.zeros(pieces.rules)
         open_ = np.flatnonzero(zero.gradient > self.tolerance)
         low = np.zeros(pieces.rules)
@@ -172,13 +182,12 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         first = pieces.better(weights[open_], open_, _Point(*(x[open_] for x in zero)))
         begun = np.where((start[open_] > 0) & (start[open_] < high[open_]), start[open_], first)
         weights[open_] = _inside(begun, low[open_], high[open_])
-        rounds = 0
         while len(open_) and rounds < MOST:
             now = pieces.at(weights, open_)
             rounds += 1
             if report is not None:
                 worst = float(np.abs(now.gradient).max())
-                report(Iteration(iteration=rounds, optimality=worst))
+                report(Iteration(iteration=rounds, optimality=worst, state={"weight": weights.copy()}))
             w = weights[open_]
             low[open_] = np.where(now.gradient > 0, w, low[open_])
             high[open_] = np.where(now.gradient > 0, high[open_], w)
@@ -192,15 +201,15 @@ class SoftPiecewiseLikelihood(SoftEstimator):
             weights[open_] = _inside(following, low[open_], high[open_])
         return weights, rounds
 
-    def _walk(self, pieces: _Pieces, start: FloatArray, report: Report | None) -> FloatArray:
-        """Return the weights after the steps along the gradient."""
+    def _walk(self, pieces: _Pieces, start: FloatArray, report: Report | None, done: int) -> FloatArray:
+        """Return the weights after the steps along the gradient that are left."""
         every = np.arange(pieces.rules)
         rate = self.learning_rate / np.maximum(pieces.hinges.ground, 1) if self.per_rule else self.learning_rate
 
         def gradient(weights: FloatArray) -> FloatArray:
             return pieces.at(weights, every, second=EXPECTATIONS).gradient
 
-        return gradient_steps(gradient, start, self.steps, rate, report)
+        return gradient_steps(gradient, start, self.steps, rate, report, done=done)
 
 
 def _inside(found: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

@@ -34,6 +34,10 @@ class Concave(Protocol):
         ...
 
 
+Progress = Callable[[int, float, float, FloatArray], None]
+"""Called with the number, the value, the largest violation and the point of each iteration."""
+
+
 class Maximum(NamedTuple):
     """Where a maximisation ended; `converged` if each weight is as optimal as was asked."""
 
@@ -50,7 +54,8 @@ def maximise(
     *,
     allowed: FloatArray,
     max_iterations: int,
-    report: Callable[[int, float, float], None] | None = None,
+    done: int = 0,
+    report: Progress | None = None,
 ) -> Maximum:
     """Maximise a concave function over weights of at least 0.
 
@@ -61,8 +66,9 @@ def maximise(
     allowed : array of float64, shape (m,)
         Done when the gradient violates the condition of optimality by at most this.
     max_iterations : int
-    report : callable, optional
-        Called with the number, the value and the largest violation of each iteration.
+    done : int
+        Iterations before the start, which count, too.
+    report : Progress, optional
 
     Returns
     -------
@@ -89,14 +95,14 @@ def maximise(
     >>> found.point.tolist(), found.value, found.converged
     ([2.0, 0.0], 2.0, True)
     """
-    point, iterations = np.maximum(start, 0.0), 0
-    if len(point) > MANY:
-        point, iterations = _nearer(function, point, max_iterations, report)
+    point, iterations = np.maximum(start, 0.0), done
+    if len(point) > MANY and done < max_iterations:
+        point, iterations = _nearer(function, point, max_iterations, done, report)
     value, gradient = function(point)
     while True:
         violation = projected(point, gradient)
         if report is not None:
-            report(iterations, value, float(violation.max(initial=0.0)))
+            report(iterations, value, float(violation.max(initial=0.0)), point)
         if (violation <= allowed).all() or iterations >= max_iterations:
             break
         following = _step(function, point, value, gradient)
@@ -108,10 +114,10 @@ def maximise(
 
 
 def _nearer(
-    function: Concave, start: FloatArray, max_iterations: int, report: Callable[[int, float, float], None] | None
+    function: Concave, start: FloatArray, max_iterations: int, done: int, report: Progress | None
 ) -> tuple[FloatArray, int]:
-    """Return a point near the maximum, and after how many iterations."""
-    done = 0
+    """Return a point near the maximum, and after how many iterations, those before it among them."""
+    left = max_iterations - done
 
     def down(weights: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = function(weights)
@@ -121,9 +127,9 @@ def _nearer(
         nonlocal done
         done += 1
         if report is not None:
-            report(done, -float(intermediate_result.fun), float("nan"))
+            report(done, -float(intermediate_result.fun), float("nan"), np.maximum(intermediate_result.x, 0.0))
 
-    options = {"maxiter": max_iterations, "maxfun": 20 * max_iterations, "ftol": 1e-10, "maxcor": 20}
+    options = {"maxiter": left, "maxfun": 20 * left, "ftol": 1e-10, "maxcor": 20}
     found = minimize(
         down, start, jac=True, bounds=[(0.0, None)] * len(start), method="L-BFGS-B", options=options, callback=iterated
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -16,7 +15,7 @@ from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
-from sqlrl.learn.soft.projected_newton import maximise
+from sqlrl.learn.soft.projected_newton import Progress, maximise
 from sqlrl.learn.soft.settings import (
     Lasso,
     Method,
@@ -132,8 +131,12 @@ class SoftPseudoLikelihood(SoftEstimator):
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def _learned(self, training: SoftTraining, start: FloatArray | None, report: Report) -> SoftWeights:
-        return self.learn(training.network, training.truth, names=training.names, start=start, report=report)
+    def _learned(
+        self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
+    ) -> SoftWeights:
+        return self.learn(
+            training.network, training.truth, names=training.names, start=start, report=report, after=after
+        )
 
     def learn(
         self,
@@ -143,6 +146,7 @@ class SoftPseudoLikelihood(SoftEstimator):
         names: Names | None = None,
         start: FloatArray | None = None,
         report: Report | None = None,
+        after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn the weights of the rules of a network that are not hard.
 
@@ -158,6 +162,8 @@ class SoftPseudoLikelihood(SoftEstimator):
             Weights to start from, by default 0. The maximum does not depend on them.
         report : callable, optional
             Called with an `Iteration` after each.
+        after : Iteration, optional
+            As it was reported: go on from there, in place of `start`.
 
         Returns
         -------
@@ -176,34 +182,48 @@ class SoftPseudoLikelihood(SoftEstimator):
             gains = densities(pieces, np.zeros(len(begun))).expected > pieces.observed
             check_bounded(gains, pieces, least_incompatibility(pieces), names.clause if names else None)
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
-        return self.learn_hinges(hinges, start=begun, report=report)
+        return self.learn_hinges(hinges, start=begun, report=report, after=after)
 
     def learn_hinges(
-        self, hinges: AtomHinges, *, start: FloatArray | None = None, report: Report | None = None
+        self,
+        hinges: AtomHinges,
+        *,
+        start: FloatArray | None = None,
+        report: Report | None = None,
+        after: Iteration | None = None,
     ) -> SoftWeights:
         """Learn weights from rows that are there already; parameters as of `learn`, whose check for weights without bounds is left out."""
         m = len(hinges.squared)
         function = PenalisedPseudoLikelihood(hinges, self.prior, self.l1)
         # Rules without hinges here would keep the weights that they start with.
-        begun = np.where(hinges.support > 0, 0.0 if start is None else start, 0.0)
+        first = start if after is None else after.state["weight"]
+        begun = np.where(hinges.support > 0, 0.0 if first is None else first, 0.0)
+        done = 0 if after is None else after.iteration
         allowed = self.tolerance * np.maximum(np.ones(m), hinges.observed)
         if self.method == "steps":
             rate = self.learning_rate / np.maximum(hinges.ground, 1) if self.per_rule else self.learning_rate
-            weights = gradient_steps(lambda w: function(w)[1], begun, self.steps, rate, report)
+            weights = gradient_steps(lambda w: function(w)[1], begun, self.steps, rate, report, done=done)
             value, gradient = function(weights)
-            done = bool((projected(weights, gradient) <= allowed).all())
+            best = bool((projected(weights, gradient) <= allowed).all())
             return SoftWeights(
-                weights, gradient, value, self.steps, done, hinges.labelled, hinges.outside, hinges.narrow
+                weights, gradient, value, self.steps, best, hinges.labelled, hinges.outside, hinges.narrow
             )
-        found = maximise(function, begun, allowed=allowed, max_iterations=self.max_iterations, report=_reporter(report))
+        found = maximise(
+            function, begun, allowed=allowed, max_iterations=self.max_iterations, done=done, report=_reporter(report)
+        )
         return SoftWeights(
             found.point, found.gradient, found.value, found.iterations, found.converged, hinges.labelled, hinges.outside, hinges.narrow
         )  # fmt: skip
 
 
-def _reporter(report: Report | None) -> Callable[[int, float, float], None] | None:
+def _reporter(report: Report | None) -> Progress | None:
     if report is None:
         return None
-    return lambda number, value, optimality: report(
-        Iteration(iteration=number, objective=value, optimality=None if np.isnan(optimality) else optimality)
+    return lambda number, value, optimality, point: report(
+        Iteration(
+            iteration=number,
+            objective=value,
+            optimality=None if np.isnan(optimality) else optimality,
+            state={"weight": point},
+        )
     )

@@ -107,6 +107,8 @@ def gradient_steps(
     steps: int,
     rate: float | FloatArray,
     report: Report | None = None,
+    *,
+    done: int = 0,
 ) -> FloatArray:
     """Walk along the gradient, each weight cut at 0 after each step.
 
@@ -119,7 +121,9 @@ def gradient_steps(
     rate : float or array of float64, shape (m,)
         What the gradient is taken times.
     report : callable, optional
-        Called with an `Iteration` after each step.
+        Called with an `Iteration` after each step, whose state has the weights.
+    done : int
+        Steps that were taken before.
 
     Returns
     -------
@@ -131,10 +135,11 @@ def gradient_steps(
     [2.25, 0.0]
     """
     weights = start
-    for step in range(1, steps + 1):
+    for step in range(done + 1, steps + 1):
         moved = np.maximum(weights + rate * gradient(weights), 0.0)
         if report is not None:
-            report(Iteration(iteration=step, step=float(np.linalg.norm(moved - weights))))
+            length = float(np.linalg.norm(moved - weights))
+            report(Iteration(iteration=step, step=length, state={"weight": moved}))
         weights = moved
     return weights
 

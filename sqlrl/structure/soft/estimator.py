@@ -17,9 +17,8 @@ from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, check_parameters
-from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.soft.atom_hinges import atom_hinges
-from sqlrl.learn.soft.estimator import SoftTraining
+from sqlrl.learn.soft.estimator import SoftTraining, run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior
@@ -172,7 +171,7 @@ class SoftStructure(Fitted):
     most: Most = 20
     least: Least = 1e-3
     steps: Annotated[
-        int | None, Whole(1), Option("learn weights by so many steps along the gradient", default="to the maximum")
+        int | None, Whole(1), Option("steps along the gradient in place of the maximum", name="--gradient-steps", default="the maximum")
     ] = None
 
     model_: SoftModel = field(init=False)  # type: ignore[assignment]
@@ -246,8 +245,7 @@ class SoftStructure(Fitted):
                 weights = self._with_prior(weights, model, found)
             seconds["learning"] = time.perf_counter() - clock
             clock, table = time.perf_counter(), iteration_table(iterations)
-            none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
-            record = TrainingRecord(name, self.recorded(), 0, started, seconds, STEP_SCHEMA.empty_table(), none, table)
+            record = run_record(name, self.recorded(), started, seconds, table)
             kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
             learned = training.finish(weights, record, kept)
             seconds["statistics"] = time.perf_counter() - clock
