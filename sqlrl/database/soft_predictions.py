@@ -15,7 +15,8 @@ from sqlrl.database.inference import Destination, Inferred, into_tables
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.database.provenance import seen
 from sqlrl.database.session import Query, Session, verb
-from sqlrl.errors import GroundingWarning, InputError, warn
+from sqlrl.database.soft_training import warn_of_rules
+from sqlrl.errors import InputError
 from sqlrl.evaluate import SoftScores, score_values
 from sqlrl.ground.atoms import read_atoms, read_values
 from sqlrl.ground.clauses import atom_texts, example_names
@@ -31,10 +32,10 @@ from sqlrl.logic.terms import Literal
 from sqlrl.report import Table
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted
 
 SHOWN_RULES = 3
-"""So many rules without groundings are named."""
+"""So many ground rules of a conflict are named."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -380,7 +381,13 @@ def predict_soft(
             atoms = read_atoms(extent)
             network = ground_hinges(soft, extent)
         if asked.examples is None:
-            _warn_of_idle(session, model, network)
+            idle = np.setdiff1d(np.arange(len(model.rules)), network.rule)
+            warn_of_rules(
+                session,
+                [str(model.rules[i]) for i in idle[network.base[idle] == 0.0].tolist()],
+                "no grounding that could be violated",
+                ": look at the names of their constants, and at what of their predicates is loaded",
+            )
         grounding = time.perf_counter() - start
         try:
             result = map_state(network, soft.weights(), options)
@@ -425,18 +432,3 @@ def _hinge_text(network: HingeNetwork, row: int, names: Mapping[int, str]) -> st
         for c, i in zip(network.coefficients[here], network.columns[here], strict=True)
     ]
     return expression_text(terms, float(network.constants[row]))
-
-
-def _warn_of_idle(session: Session, model: SoftModel, network: HingeNetwork) -> None:
-    """Warn once of rules that have no hinges: nothing in the data makes them matter."""
-    idle = np.setdiff1d(np.arange(len(model.rules)), network.rule)
-    idle = idle[network.base[idle] == 0.0]
-    new = [int(i) for i in idle.tolist() if session.unsaid([("idle", str(model.rules[i]))])]
-    if new:
-        shown = "; ".join(shortened(str(model.rules[i]), 80) for i in new[:SHOWN_RULES])
-        more = f" and {len(new) - SHOWN_RULES:,} more" if len(new) > SHOWN_RULES else ""
-        warn(
-            f"{counted(len(new), 'rule')} {'has' if len(new) == 1 else 'have'} no grounding that could be violated: {shown}{more}: look at the "
-            "names of their constants, and at what of their predicates is loaded",
-            GroundingWarning,
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.wording import counted, shortened
 
 SHOWN = 3
+"""So many rules are named in a warning."""
 
 
 class SoftTraining:
@@ -142,21 +143,23 @@ def soft_training(
             raise InputError(
                 "there are no query atoms to learn from: check examples=, and that what is to be predicted has labels or a scope"
             )
-        _warn_of_idle(session, model, network)
+        # Nothing says what they weigh.
+        idle = np.setdiff1d(np.arange(len(model.rules)), network.rule).tolist()
+        warn_of_rules(
+            session,
+            [model.rules[i].formula for i in idle if not model.rules[i].hard],
+            "no ground rule with a query atom, so that the weight stays 0",
+        )
         training = SoftTraining(session, soft, network, ids)
         with training.run.ending():
             yield training
 
 
-def _warn_of_idle(session: Session, model: SoftModel, network: HingeNetwork) -> None:
-    """Warn once of rules with weights that no query atom is in: nothing says what they weigh."""
-    idle = [i for i in np.setdiff1d(np.arange(len(model.rules)), network.rule).tolist() if not model.rules[i].hard]
-    new = [i for i in idle if session.unsaid([("no hinge", model.rules[i].formula)])]
+def warn_of_rules(session: Session, rules: Iterable[str], fault: str, remedy: str = "") -> None:
+    """Warn of the rules, as texts, of which it was not said before that they have a fault with these data."""
+    new = [text for _, text in session.unsaid((fault, rule) for rule in dict.fromkeys(rules))]
     if new:
-        shown = "; ".join(shortened(model.rules[i].formula, 80) for i in new[:SHOWN])
+        shown = "; ".join(shortened(str(text), 80) for text in new[:SHOWN])
         more = f" and {len(new) - SHOWN:,} more" if len(new) > SHOWN else ""
-        warn(
-            f"{counted(len(new), 'rule')} {'has' if len(new) == 1 else 'have'} no ground rule with a query atom, so that the weight stays 0: "
-            f"{shown}{more}",
-            GroundingWarning,
-        )
+        verb = "has" if len(new) == 1 else "have"
+        warn(f"{counted(len(new), 'rule')} {verb} {fault}: {shown}{more}{remedy}", GroundingWarning)
