@@ -206,6 +206,8 @@ def test_data_outside_of_the_folder_of_a_stranger_are_not_read(run: Run, tmp_pat
 def test_learners_that_share_an_option_take_the_same_kind_of_value() -> None:
     shared = {option.name: {_kind(each.kind) for each in option.declared.values()} for option in OPTIONS.values()}
     assert {name: kinds for name, kinds in shared.items() if len(kinds) > 1} == {}
+    # The help of what has a panel of its own is that of its first learner alone.
+    assert all(SOFT.keys().isdisjoint(x.declared) for x in OPTIONS.values() if "--learner" in (x.option.panel or ""))
     assert all(each.option for word in SOFT for each in declarations(LEARNERS[word]).values())
 
 

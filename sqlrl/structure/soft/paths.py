@@ -30,7 +30,7 @@ from sqlrl.wording import counted
 
 Length = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path (s)")]
 MinTargets = Annotated[int, Whole(1), Option("the least labelled atoms that a path connects (t)")]
-Top = Annotated[int | None, Whole(1), Option("how many paths are kept, those that connect most atoms", default="all")]
+Top = Annotated[int | None, Whole(1), Option("how many paths are kept, those that connect most atoms", name="--paths")]
 Simple = Annotated[bool, Option("count walks that visit an entity twice, too", name="--any-walk")]
 Constants = Annotated[bool, Option("paths that begin at one argument and stop at a constant, too")]
 ConstantLength = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path to a constant")]
