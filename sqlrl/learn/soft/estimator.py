@@ -142,7 +142,7 @@ class SoftEstimator(Fitted):
             Save the run in the database after each iteration (`sqlrl.learner_state`), so that it can be resumed.
         resume : int, optional
             The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last iteration, and go on saving. Steps along a
-            gradient (`SoftMapLikelihood`, and `SoftPiecewiseLikelihood` with `method="steps"`) are then those of a run that was never stopped,
+            gradient (`SoftMapLikelihood`, and the others with `method="steps"`) are then those of a run that was never stopped,
             byte for byte. The other learners look for a maximum: from the weights that were saved they reach it within their tolerance, perhaps
             by other iterations, since what a search knew besides (curvature, brackets) is not saved.
         limit : int, optional

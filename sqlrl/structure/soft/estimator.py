@@ -171,7 +171,9 @@ class SoftStructure(Fitted):
     most: Most = 20
     least: Least = 1e-3
     steps: Annotated[
-        int | None, Whole(1), Option("steps along the gradient in place of the maximum", name="--gradient-steps", default="the maximum")
+        int | None,
+        Whole(1),
+        Option("steps along the gradient in place of the maximum", name="--gradient-steps", default="the maximum"),
     ] = None
 
     model_: SoftModel = field(init=False)  # type: ignore[assignment]
