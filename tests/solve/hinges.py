@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import clarabel
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 from sqlrl.ground.hinge_network import HingeNetwork
@@ -114,6 +116,39 @@ def best(soft: Soft) -> float:
     return soft.cost(y) if soft.excess(y) < 1e-7 else np.inf
 
 
+def best_of_clarabel(soft: Soft) -> tuple[float, np.ndarray]:
+    """The least objective and its point by Clarabel's quadratic program: t = |e| or t = max(e, 0) for each soft hinge, t = e where an equality is squared."""
+    n, weighted, hard = soft.atoms, soft.rows(hard=False), soft.rows(hard=True)
+    m = len(weighted)
+    # Rows of A x <= b, or A x = b of those that come first.
+    equal = [(np.concatenate([a, np.zeros(m)]), -b) for text, a, b, _ in hard if "=" in text]
+    above = [(np.concatenate([a, np.zeros(m)]), -b) for text, a, b, _ in hard if "=" not in text]
+    above += [(sign * one, float(sign > 0)) for one in np.eye(n, n + m) for sign in (1, -1)]
+    curve, slope = np.zeros(n + m), np.zeros(n + m)
+    for k, (text, a, b, cost) in enumerate(weighted):
+        t = np.eye(m)[k]
+        if "2" in text:
+            curve[n + k] = 2 * cost
+        else:
+            slope[n + k] = cost
+        if "=" in text and "2" in text:
+            equal.append((np.concatenate([a, -t]), -b))
+            continue
+        above.append((np.concatenate([a, -t]), -b))
+        above.append((np.concatenate([-a, -t]), b) if "=" in text else (np.concatenate([np.zeros(n), -t]), 0.0))
+    rows = [*equal, *above]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    solver = clarabel.DefaultSolver(
+        sparse.diags(curve).tocsc(), slope, sparse.csc_matrix(np.array([a for a, _ in rows])), np.array([b for _, b in rows]),
+        [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(above))], settings,
+    )  # fmt: skip
+    found = solver.solve()
+    assert str(found.status) in ("Solved", "AlmostSolved"), found.status
+    return float(found.obj_val), np.array(found.x[:n])
+
+
 def random_soft(seed: int, atoms: int, hinges: int, rules: list[str], *, spread: float = 1.0) -> Soft:
     """Hinges of one to four atoms whose hard ones hold at a random point; coefficients, costs are within 10 to the power of plus or minus `spread`."""
     random = np.random.default_rng([seed, atoms, hinges])
@@ -149,3 +184,12 @@ def softs(draw: st.DrawFn, rules: tuple[str, ...] = ("", "2", "=", "2=", ".", "=
     found = draw(st.lists(hinge, max_size=7))
     weights = draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=len(kinds), max_size=len(kinds)))
     return Soft(atoms, kinds, sorted(found, key=lambda h: h[0]), weights)
+
+
+@st.composite
+def larger_softs(draw: st.DrawFn) -> Soft:
+    """Models of up to 25 atoms and 70 hinges of any kinds of rules, whose hard ones can hold."""
+    kinds = draw(st.lists(st.sampled_from(["", "2", "=", "2=", ".", "=."]), min_size=1, max_size=6))
+    return random_soft(
+        draw(st.integers(0, 2**32 - 1)), draw(st.integers(1, 25)), draw(st.integers(1, 70)), kinds, spread=0.5
+    )

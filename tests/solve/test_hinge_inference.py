@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InfeasibleError, InputError, NumericError
@@ -25,7 +25,7 @@ from sqlrl.solve.hinge.problem import problem_of
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeState, HingeStatus, InfeasibleHingesError, Method
 from sqlrl.solve.hinge.sample_networks import hinge_network
 from sqlrl.solve.hinge.single_atoms import solve_single_atoms
-from tests.solve.hinges import Soft, best, feasible, random_soft, softs
+from tests.solve.hinges import Soft, best, best_of_clarabel, feasible, larger_softs, random_soft, softs
 
 LINEAR = ["", "=", "", "."]
 MIXED = ["", "2", "=", "2=", ".", "=."]
@@ -122,6 +122,22 @@ def test_a_small_model_is_solved_or_refused_as_highs_says(soft: Soft) -> None:
     assert result.bound <= expected + 1e-12 * (1 + expected) + 1e-12
     if np.isfinite(expected):
         assert result.objective <= expected + 3e-6 * (1 + expected + max(soft.weights) * 3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(soft=softs() | larger_softs())
+def test_models_of_all_kinds_of_rules_are_solved_as_by_clarabel(method: Method, soft: Soft) -> None:
+    assume(feasible(soft))
+    expected, y = best_of_clarabel(soft)
+    # Objectives near 0 are compared in units of the largest cost of a hinge, as the search does.
+    near = 1e-6 * (expected + max((cost for *_, cost in soft.rows(hard=False)), default=1.0))
+    assert soft.cost(np.clip(y, 0, 1)) == pytest.approx(expected, abs=near)
+    result = map_state(
+        soft.network, soft.weights, HingeOptions(relative=1e-7, absolute=1e-8, violation=1e-8, method=method)
+    )
+    assert result.status is HingeStatus.OPTIMAL, result
+    assert result.objective == pytest.approx(expected, abs=near)
+    assert result.bound <= expected + near / 10
 
 
 @given(softs(("", "2", "=", "2=", ".")), st.integers(0, 2**32 - 1))
