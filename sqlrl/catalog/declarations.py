@@ -18,6 +18,7 @@ from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate
+from sqlrl.wording import counted
 
 
 def declare(store: Store, model: Model) -> None:
@@ -39,6 +40,12 @@ def declare(store: Store, model: Model) -> None:
                 _note(store, predicate, record)
             elif predicate.name in waiting:
                 _blocks(store, predicate, resolve(store, record, predicate.types))
+            elif len(record.types) != len(predicate.types):
+                types = ", ".join(map(str, record.types))
+                faults.append(
+                    f"{predicate.name} has {counted(len(predicate.types), 'argument')} in the model, and its data have {len(record.types)}, of the "
+                    f"types ({types}): write it with {len(record.types)} there, or load it with {counted(len(predicate.types), 'column')}."
+                )
             elif record.types != predicate.types:
                 types = ", ".join(map(str, record.types))
                 faults.append(

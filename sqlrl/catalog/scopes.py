@@ -36,6 +36,9 @@ def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
             return
         with open_source(store.engine, source) as opened:
             names = list(opened.columns)
+            if not names and not opened.bare_rows:
+                _replace(store, *_nothing(store, predicate, record, opened.label))
+                return
             outside = [n for n in names if n.casefold() == "example"] if store.state("examples") == "column" else []
             arguments = [n for n in names if n not in outside]
             pairs = [*((n, "example") for n in outside), *zip(arguments, argument_columns(len(arguments)), strict=True)]
@@ -65,6 +68,20 @@ def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
         if record is None:
             record = PredicateRecord(predicate, arguments=tuple(ArgumentRecord(n, None) for n in arguments))
         _replace(store, record, table)
+
+
+def _nothing(store: Store, predicate: str, record: PredicateRecord | None, label: str) -> tuple[PredicateRecord, str]:
+    """Return the record of a predicate and a table for a scope without rows and columns: it has those of the arguments that are known."""
+    if record is None or not record.arguments:
+        raise LoadError(
+            f"the scope of {predicate} from {label} is empty, and how many arguments {predicate} has is unknown: bind a model that declares it "
+            "first, or give an empty table with a column for each argument."
+        )
+    outside = ["example"] if store.state("examples") == "column" else []
+    columns = (*outside, *argument_columns(len(record.arguments)))
+    table = store.free_name("scope", predicate)
+    store.create_empty(table, dict.fromkeys(columns, "VARCHAR"), f"read the scope of {predicate}")
+    return record, table
 
 
 def _check_arity(

@@ -182,13 +182,16 @@ def _absent(
     if example is not None:
         return f" is no query atom of an example {example!r}"
     if info.has_given:
-        query = exp.select(column("truth", "a")).from_(table(info.facts, "a")).where(column("given", "a"))
+        said = [column(name, "a") for name in ("truth", *(["value"] if info.valued else []))]
+        query = exp.select(*said).from_(table(info.facts, "a")).where(column("given", "a"))
         rows = catalog.engine.fetch(
             _with_constants(catalog, layout, info, constants, query), step="look for given atoms"
         )
         if rows.num_rows:
-            truth = "true" if rows.column(0)[0].as_py() else "false"
-            return f" is given as {truth} by the evidence, and not predicted"
+            row = rows.slice(0, 1).to_pylist()[0]
+            value = float(row["truth"]) if row.get("value") is None else row["value"]
+            truth = {0.0: "as false", 1.0: "as true"}.get(value, f"with the truth value {value:.6g}")
+            return f" is given {truth} by the evidence, and not predicted"
     return " is no query atom: it is outside the scope or the domains, so that it is false"
 
 

@@ -199,7 +199,8 @@ def test_declared_constants_are_part_of_the_domain_and_bound_it(catalog: Catalog
 
 def test_declarations_that_contradict_the_data(loaded: Catalog) -> None:
     with pytest.raises(
-        CatalogError, match=r"Word\(bib, word\) is declared, but its data have the types \(bib, position, word\)"
+        CatalogError,
+        match=r"Word has 2 arguments in the model, and its data have 3, of the types \(bib, position, word\)",
     ):
         loaded.bind(parse_mln("Word(bib, word)\nWord(b, w)"), training=True)
     with pytest.raises(CatalogError, match=r"Next was loaded from the tuples with 2 columns .* but has 1 argument"):
@@ -262,6 +263,32 @@ def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
         loaded.scope("Field", [("b2", "title", None)])
     loaded.scope("Field", None)
     assert loaded.bind(parse_mln(TEXT), training=True).predicates["Field"].atom_count == 8
+
+
+def test_a_scope_of_no_tuples_is_that_of_an_empty_table(loaded: Catalog) -> None:
+    model = parse_mln(TEXT)
+    for nothing in ([], pa.table({name: pa.array([], pa.string()) for name in ("b", "f", "p")})):
+        loaded.scope("Field", None)
+        assert loaded.bind(model, training=False).predicates["Field"].atom_count == 8
+        loaded.scope("Field", nothing)
+        assert loaded.bind(model, training=False).predicates["Field"].atom_count == 0
+    with pytest.raises(LoadError, match=r"the scope of Later .* is empty, and how many arguments Later has is unknown"):
+        loaded.scope("Later", [])
+    # A model that was bound has declared it.
+    declared = parse_mln(TEXT + "\nLater(bib)\n1 Later(b)", query=("Later",))
+    loaded.scope("Field", None)
+    assert loaded.bind(declared, training=False).predicates["Later"].atom_count == 3
+    loaded.scope("Later", [])
+    assert loaded.bind(declared, training=False).predicates["Later"].atom_count == 0
+
+
+def test_a_scope_of_no_tuples_fits_examples_in_a_column(catalog: Catalog) -> None:
+    catalog.load("Word", [("b1", "x"), ("b2", "y")], columns=[1], types=["word"], example=0)
+    model = parse_mln("Word(word)\nGood(word)\n1 Word(w) => Good(w)", query=("Good",))
+    assert catalog.bind(model, training=False).predicates["Good"].atom_count == 2
+    catalog.scope("Good", [])
+    catalog.scope("Good", [])
+    assert catalog.bind(model, training=False).predicates["Good"].atom_count == 0
 
 
 def test_constants_of_a_scope_go_with_it(catalog: Catalog) -> None:

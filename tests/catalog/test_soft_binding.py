@@ -232,6 +232,21 @@ def test_types_that_a_model_declares_stay() -> None:
         db.catalog.bind(kept, training=True)
 
 
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("1: Trusts(A) -> Knows(A, A)", r"^Trusts has 1 argument in the model, and its data have 2, of the types \(person, person\): .* 1 column"),
+        ("1: Trusts(A, B) + Knows(A, B, A) = 1", r"^Knows has 3 arguments in the model, and its data have 2, .*with 2 there"),
+    ],
+)  # fmt: skip
+def test_a_rule_with_another_number_of_arguments_than_its_table_is_refused(rule: str, message: str) -> None:
+    db = sqlrl.connect()
+    load(db, "Trusts", {("a", "b"): 0.5})
+    load(db, "Knows", {("a", "b"): 0.5}, target=True)
+    with pytest.raises(CatalogError, match=message):
+        db.predict(sqlrl.parse_psl(rule))
+
+
 def test_constants_of_rules_belong_to_their_types() -> None:
     """Of atoms, of comparisons, and of filters; and no constant is taken for a variable, since they have quotes."""
     text = (

@@ -129,6 +129,15 @@ def test_pushes_of_a_best_value_cancel(friends):
     assert {row["side"] for row in bob} == {"up", "down"}
 
 
+@pytest.mark.parametrize(("value", "said"), [(0.7, "with the truth value 0.7"), (1.0, "as true"), (0.0, "as false")])
+def test_the_value_of_an_observed_atom_is_said(value, said):
+    db = sqlrl.connect(progress=False)
+    db.load("Smokes", [("Anna", value), ("Eve", 0.5)], columns=[0], types=["person"], value=1, given=True)
+    db.scope("Smokes", [("Bob",)])
+    with pytest.raises(InputError, match=rf"^Smokes\(Anna\) is given {said} by the evidence, and not predicted$"):
+        db.predict(parse_psl("1: !Smokes(A)")).why("Smokes(Anna)")
+
+
 def test_values_are_written_and_read_with_sql(friends):
     db, model, prediction = friends
     prediction.write("smokers")
