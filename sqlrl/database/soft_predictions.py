@@ -379,7 +379,7 @@ def predict_soft(
             ids = session.ids(chosen)
             extent = Extent(soft.program, chosen, asked.limit, len(ids))
             atoms = read_atoms(extent)
-            network = ground_hinges(soft, extent)
+            network = ground_hinges(soft, extent, atoms=atoms.ids)
         if asked.examples is None:
             idle = np.setdiff1d(np.arange(len(model.rules)), network.rule)
             warn_of_rules(

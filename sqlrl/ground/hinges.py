@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -11,7 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.engine.nodes import integer, named, star_count, subquery
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.nodes import named, star_count
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import check_limit
@@ -29,7 +32,7 @@ from sqlrl.logic.terms import EqualityLiteral, Literal
 from sqlrl.plan.hinges import hinges
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import table
-from sqlrl.plan.sums import addends, bindings, filter_condition, filter_places
+from sqlrl.plan.sums import addends, bindings, filter_condition, filter_places, numbered
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
@@ -49,10 +52,13 @@ class _Rows:
     coefficient: FloatArray
 
 
-def ground_hinges(soft: SoftProgram, extent: Extent, *, budget: Budget | None = None) -> HingeNetwork:
+def ground_hinges(
+    soft: SoftProgram, extent: Extent, *, atoms: IntArray | None = None, budget: Budget | None = None
+) -> HingeNetwork:
     r"""Ground a soft program over the query atoms of some examples.
 
-    `extent` is of the program of `soft`; its limit is the most ground rules of a shape. `budget` is as for `ground_network`.
+    `extent` is of the program of `soft`; its limit is the most ground rules of a shape. `atoms` are the ids of these query atoms, where they were
+    read already; `budget` is as for `ground_network`.
 
     A GroundingLimitError names the rule that would enumerate more groundings than the limit; a MemoryLimitError says that memory does
     not hold them; an InfeasibleError shows a hard rule that what the data decide violates by itself; a ModelError is a division by zero in a
@@ -67,7 +73,7 @@ def ground_hinges(soft: SoftProgram, extent: Extent, *, budget: Budget | None = 
     >>> network.columns.tolist(), network.coefficients.tolist(), network.constants.tolist()
     ([0, 1, 0, 1], [1.0, -1.0, -1.0, 1.0], [0.0, 0.0])
     """
-    atoms = read_atoms(extent).ids
+    atoms = read_atoms(extent).ids if atoms is None else atoms
     index = AtomIndex(atoms)
     if budget is None:
         extent.program.engine.leave(check_memory(extent, len(atoms)))
@@ -194,28 +200,16 @@ def _sum_rows(soft: SoftProgram, extent: Extent, index: AtomIndex, budget: Budge
     bound, engine = use.bound, soft.engine
     parts = Parts.of(rule, use)
     known = parts.known(bound)
-    query = bindings(bound, parts.atoms, parts.comparisons, parts.summed, extent.examples)
     step = f"ground {rule.place or rule}"
-    if extent.limit is not None:
-        # One more than there may be says that there are too many.
-        most = exp.select(integer(1)).from_(subquery(query.copy(), "b")).limit(extent.limit + 1)
-        count = exp.select(named(star_count(), "n")).from_(subquery(most, "n"))
-        if int(engine.fetch(count, step=step).column(0)[0].as_py()) > extent.limit:
-            raise GroundingLimitError(
-                f"{rule.place or rule}: its variables have more than {counted(extent.limit, 'binding')}, the limit: join them by closed predicates, "
-                "narrow a scope, pass fewer examples=, or a greater limit="
-            )
-    with shown_rows(engine, soft.layout, query) as table_of:
+    with _bindings(soft, extent, use, parts) as table_of:
         found: list[tuple[Coefficient, pa.Table]] = []
         for term, literal in parts.terms:
             conditions = parts.conditions(rule, bound, literal, known)
             shown = [slot for _, slot in bound.columns(literal) if slot in parts.counted]
-            data = engine.fetch(addends(bound, literal, known, table_of, conditions, shown), step=step)
+            data = engine.fetch(addends(bound, literal, known, table_of, conditions, shown, extent.examples), step=step)
             budget.take(data.num_rows)
             found.append((term, data))
-        size = int(
-            engine.fetch(exp.select(named(star_count(), "n")).from_(table(table_of)), step=step).column(0)[0].as_py()
-        )
+        size = _count(engine, table_of, step)
     counts = parts.counts(found, size)
     constant = -_values(rule, rule.constant, counts, size)
     for one in parts.ones:
@@ -237,6 +231,31 @@ def _sum_rows(soft: SoftProgram, extent: Extent, index: AtomIndex, budget: Budge
     ones, entries = np.ones(size, np.int64), sign * np.concatenate(coefficients)
     merged = _merged(np.concatenate(rows), np.concatenate(columns), entries)
     return _Rows(ones * use.number, sign * constant, ones, *merged)
+
+
+@contextmanager
+def _bindings(soft: SoftProgram, extent: Extent, use: SumUse, parts: Parts) -> Iterator[TableName]:
+    """Show the numbered bindings of an arithmetic rule while the context is open; of more than the limit no more than one is made."""
+    rule, engine, known = soft.model.rules[use.number], soft.engine, parts.known(use.bound)
+    query = bindings(use.bound, parts.atoms, parts.comparisons, parts.summed, extent.examples)
+    if extent.limit is not None:
+        query = query.limit(extent.limit + 1)
+    with ExitStack() as found:
+        rows = found.enter_context(shown_rows(engine, soft.layout, query))
+        if extent.limit is not None and _count(engine, rows, f"ground {rule.place or rule}") > extent.limit:
+            raise GroundingLimitError(
+                f"{rule.place or rule}: its variables have more than {counted(extent.limit, 'binding')}, the limit: join them by closed predicates, "
+                "narrow a scope, pass fewer examples=, or a greater limit="
+            )
+        with shown_rows(engine, soft.layout, numbered(exp.select("*").from_(table(rows)), known)) as table_of:
+            found.close()
+            yield table_of
+
+
+def _count(engine: QueryEngine, rows: TableName, step: str) -> int:
+    """Return the number of rows of a table."""
+    data = engine.fetch(exp.select(named(star_count(), "n")).from_(table(rows)), step=step)
+    return int(data.column(0)[0].as_py())
 
 
 _KINDS = (("binding", np.int64), ("atom", np.int64), ("value", np.float64))

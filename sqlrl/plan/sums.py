@@ -7,7 +7,7 @@ closed predicate whose variables the others bind is 0 where it has no fact. A su
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from sqlglot import exp
 
@@ -31,7 +31,7 @@ def bindings(
     summed: frozenset[Slot],
     examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan the bindings of the variables that are not summed, one row for each: `binding` from 0, and a column for each slot by its name.
+    """Plan the bindings of the variables that are not summed, in no order: a column for each slot by its name; `numbered` makes each one row.
 
     `terms` are the atoms of the rule's terms, `comparisons` those of its terms that must hold.
 
@@ -42,8 +42,7 @@ def bindings(
     >>> bound = bind(friends_smoke(), people())
     >>> query = bindings(bound, bound.shape.literals, (), frozenset({Slot(False, 0)}))
     >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT ROW_NUMBER() OVER (ORDER BY q.v1) - 1 AS binding, q.v1 FROM
-    (SELECT DISTINCT o0.a0 AS v1 FROM db.main.atoms AS o0) AS q
+    SELECT o0.a0 AS v1 FROM db.main.atoms AS o0
     """
     body = Body(bound)
     if bound.parameters is not None:
@@ -69,7 +68,8 @@ def bindings(
             names = names or [named(integer(1), "one")]
             inner = relation.copy()
             inner.set("alias", exp.TableAlias(this=exp.to_identifier("s", quoted=True)))
-            relation = subquery(exp.select(*names).distinct().from_(inner), alias)
+            some = exp.select(*names).distinct().from_(inner).where(*_inside(bound, literal, summed, examples))
+            relation = subquery(some, alias)
         body.join(Source(relation, alias, tuple(columns)))
         if not summed & set(literal.terms):
             body.learn_domains(literal)
@@ -80,13 +80,26 @@ def bindings(
     body.restrict(examples, [*plain, *fixed])
     for each in comparisons:
         body.where(_compared(each, body.known))
-    slots = [*plain, *fixed]
-    shown = [named(body.known[slot].copy(), str(slot)) for slot in slots]
-    query = body.select(shown or [named(integer(1), "one")]).distinct()
-    order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in slots]
+    shown = [named(body.known[slot].copy(), str(slot)) for slot in (*plain, *fixed)]
+    return body.select(shown or [named(integer(1), "one")])
+
+
+def numbered(found: exp.Query, known: Sequence[Slot]) -> exp.Select:
+    """Plan one row for each of some bindings: `binding` from 0, and a column for each of the slots `known` by its name.
+
+    Examples
+    --------
+    >>> query = numbered(exp.select(column("v1")).from_("found"), [Slot(False, 1)])
+    >>> print(query.sql("duckdb").replace('"', ""))
+    SELECT ROW_NUMBER() OVER (ORDER BY q.v1) - 1 AS binding, q.v1 FROM
+    (SELECT DISTINCT b.v1 FROM (SELECT v1 FROM found) AS b) AS q
+    """
+    own = [column(str(slot), "b") for slot in known] or [named(integer(1), "one")]
+    one = exp.select(*own).distinct().from_(subquery(found, "b"))
+    order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in known]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order) if order else None)
     place = named(exp.Sub(this=number, expression=integer(1)), "binding")
-    return exp.select(place, *(column(str(slot), "q") for slot in slots)).from_(subquery(query, "q"))
+    return exp.select(place, *(column(str(slot), "q") for slot in known)).from_(subquery(one, "q"))
 
 
 def addends(
@@ -96,11 +109,13 @@ def addends(
     table_of: TableName,
     conditions: Sequence[exp.Expression],
     summed: Sequence[Slot],
+    examples: TableName | None = None,
 ) -> exp.Select:
     """Plan what the atom of a term is in each binding: `binding`, `atom` (0 where it is known), `value` (0 of query atoms), and a column for
     each summed slot by its name.
 
-    `known` are the slots that the table of bindings has; `conditions` are those of filters, over the columns of `places`.
+    `known` are the slots that the table of bindings has; `conditions` are those of filters, over the columns of `places`. A sum over examples
+    goes through those of `examples`.
 
     Examples
     --------
@@ -119,8 +134,19 @@ def addends(
     value = named(decimal(each.value) if isinstance(each.value, float) else each.value.copy(), "value")
     query = exp.select(column("binding", "b"), atom, value, *(named(places[slot].copy(), str(slot)) for slot in summed))
     query = query.from_(table(table_of, "b")).join(each.source.relation, on=conjunction(on) or exp.true())
-    where = conjunction(list(conditions))
-    return query if where is None else query.where(where)
+    through = {slot for _, slot in bound.columns(literal)} - set(known)
+    return query.where(*conditions, *_inside(bound, literal, through, examples))
+
+
+def _inside(
+    bound: BoundShape, literal: ShapeLiteral, summed: Set[Slot], examples: TableName | None
+) -> list[exp.Expression]:
+    """Return the conditions, on the alias `s`, that the examples which a literal sums over are among some."""
+    if examples is None:
+        return []
+    chosen = exp.select(column("example")).from_(table(examples))
+    own = [name for name, slot in bound.columns(literal) if slot in summed and slot in bound.restricted]
+    return [exp.In(this=column(name, "s"), query=exp.Subquery(this=chosen.copy())) for name in own]
 
 
 def filter_places(bound: BoundShape, literal: ShapeLiteral, known: Sequence[Slot]) -> dict[Slot, exp.Column]:

@@ -198,6 +198,28 @@ def test_examples_are_predicted_apart():
     assert one.result.y.tolist() == [0.0]
 
 
+@pytest.mark.parametrize("rule", ["3: Liked(+D) <= 1 ^2", "3: Liked(+D) / |D| <= 0.1", "2: Said(+D, W) >= 0.5 ^2"])
+def test_a_sum_over_examples_goes_through_those_asked_for(rule):
+    def database(docs):
+        db = sqlrl.connect(progress=False)
+        words = [(f"d{i}", "good" if i % 2 else "bad", i / 10) for i in docs]
+        db.load("Word", words, columns=[0, 1], types=["doc", "word"], example="doc", value=2)
+        db.scope("Liked", [(f"d{i}",) for i in docs])
+        db.scope("Said", [(f"d{i}", "good" if i % 2 else "bad") for i in docs])
+        return db
+
+    model = parse_psl(
+        f"1: Word(D, W) -> Liked(D)\n1: Said(D, W) -> Liked(D)\n0.1: !Liked(D)\n{rule}", query=["Liked", "Said"]
+    )
+    some, alone = database(range(1, 7)).predict(model, examples=["d3", "d5"]), database([3, 5]).predict(model)
+    for name in ("Liked", "Said"):
+        assert some.atoms(name).drop_columns("value") == alone.atoms(name).drop_columns("value")
+    assert some.objective == pytest.approx(alone.objective, abs=1e-5)
+    assert [x.tolist() for x in (some.network.constants, some.network.coefficients, some.network.base)] == [
+        x.tolist() for x in (alone.network.constants, alone.network.coefficients, alone.network.base)
+    ]
+
+
 # ---- the Boolean reading -----------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic import parse_psl
 from sqlrl.logic.psl_arithmetic import ArithmeticRule
 from sqlrl.plan.hinges import hinges
-from sqlrl.plan.sums import addends, bindings
+from sqlrl.plan.sums import addends, bindings, numbered
 from tests.ground.soft_worlds import random_world
 from tests.spark import fetch, sorted_rows, unknown_functions
 
@@ -58,10 +58,10 @@ def planned(kind: str, soft: SoftProgram) -> exp.Select:
     (rule,) = soft.model.rules
     assert isinstance(rule, ArithmeticRule)
     parts = Parts.of(rule, sums)
-    query = bindings(sums.bound, parts.atoms, parts.comparisons, parts.summed)
+    known = parts.known(sums.bound)
+    query = numbered(bindings(sums.bound, parts.atoms, parts.comparisons, parts.summed), known)
     if kind == "bindings":
         return query
-    known = parts.known(sums.bound)
     literal = parts.atoms[0]
     shown = [slot for _, slot in sums.bound.columns(literal) if slot in parts.counted]
     found = soft.program.constants.scratch("bindings", query)

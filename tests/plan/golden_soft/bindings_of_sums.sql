@@ -7,30 +7,35 @@ SELECT
   "q"."k0"
 FROM (
   SELECT DISTINCT
-    "o0"."a0" AS "v0",
-    "p"."k0" AS "k0"
-  FROM "memory"."sqlrl"."scratch_row" AS "p"
-  CROSS JOIN (
-    SELECT DISTINCT
-      "s"."a0"
-    FROM (
-      SELECT
-        "a0",
-        "a1",
-        "atom",
-        CAST(0.0 AS DOUBLE) AS "value"
-      FROM "memory"."sqlrl"."atom_R"
-      UNION ALL
-      SELECT
-        "a0",
-        "a1",
-        CAST(0 AS BIGINT) AS "atom",
-        "value" AS "value"
-      FROM "memory"."sqlrl"."fact_R"
-      WHERE
-        "given"
-    ) AS "s"
-  ) AS "o0"
+    "b"."v0",
+    "b"."k0"
+  FROM (
+    SELECT
+      "o0"."a0" AS "v0",
+      "p"."k0" AS "k0"
+    FROM "memory"."sqlrl"."scratch_row" AS "p"
+    CROSS JOIN (
+      SELECT DISTINCT
+        "s"."a0"
+      FROM (
+        SELECT
+          "a0",
+          "a1",
+          "atom",
+          CAST(0.0 AS DOUBLE) AS "value"
+        FROM "memory"."sqlrl"."atom_R"
+        UNION ALL
+        SELECT
+          "a0",
+          "a1",
+          CAST(0 AS BIGINT) AS "atom",
+          "value" AS "value"
+        FROM "memory"."sqlrl"."fact_R"
+        WHERE
+          "given"
+      ) AS "s"
+    ) AS "o0"
+  ) AS "b"
 ) AS "q";
 
 -- spark
@@ -40,28 +45,33 @@ SELECT
   `q`.`k0`
 FROM (
   SELECT DISTINCT
-    `o0`.`a0` AS `v0`,
-    `p`.`k0` AS `k0`
-  FROM `memory`.`sqlrl`.`scratch_row` AS `p`
-  CROSS JOIN (
-    SELECT DISTINCT
-      `s`.`a0`
-    FROM (
-      SELECT
-        `a0`,
-        `a1`,
-        `atom`,
-        CAST(0.0 AS DOUBLE) AS `value`
-      FROM `memory`.`sqlrl`.`atom_R`
-      UNION ALL
-      SELECT
-        `a0`,
-        `a1`,
-        CAST(0 AS BIGINT) AS `atom`,
-        `value` AS `value`
-      FROM `memory`.`sqlrl`.`fact_R`
-      WHERE
-        `given`
-    ) AS `s`
-  ) AS `o0`
+    `b`.`v0`,
+    `b`.`k0`
+  FROM (
+    SELECT
+      `o0`.`a0` AS `v0`,
+      `p`.`k0` AS `k0`
+    FROM `memory`.`sqlrl`.`scratch_row` AS `p`
+    CROSS JOIN (
+      SELECT DISTINCT
+        `s`.`a0`
+      FROM (
+        SELECT
+          `a0`,
+          `a1`,
+          `atom`,
+          CAST(0.0 AS DOUBLE) AS `value`
+        FROM `memory`.`sqlrl`.`atom_R`
+        UNION ALL
+        SELECT
+          `a0`,
+          `a1`,
+          CAST(0 AS BIGINT) AS `atom`,
+          `value` AS `value`
+        FROM `memory`.`sqlrl`.`fact_R`
+        WHERE
+          `given`
+      ) AS `s`
+    ) AS `o0`
+  ) AS `b`
 ) AS `q`;
