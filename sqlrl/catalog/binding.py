@@ -154,7 +154,57 @@ def _build(
     limit: int,
 ) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
-    built = json.dumps(
+    built = _state(store, chosen, openings, model, constants, choices, values)
+    if store.state("atoms") == built:
+        return False
+    source = example_source(store)
+    scoped = {name: _with_example(opening, source) for name, opening in chosen.items()}
+    for opening in scoped.values():
+        check_independent(opening, source)
+    scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
+    closed = _close(store, set(openings), set(choices.empty), values)
+    local = local_types(source, closed.values(), store.types())
+    if grow(store, scoped, closed, source, local, built):
+        records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
+        note_outside(store, records)
+        note_unlabelled(store, records)
+        store.set_state("atoms", built)
+        return True
+    if any(opening.scope is not None for opening in scoped.values()):
+        # The dictionaries have the constants of scopes by now.
+        constants = named_constants(store, model)
+        built = _state(store, chosen, openings, model, constants, choices, values)
+    show_named(store, constants, local, source)
+    build_examples(store, source, bound_types(store))
+    build_domains(store, source, local, closed, scoped)
+    types, first = bound_types(store), 1
+    check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
+    records = []
+    for name in sorted(scoped):
+        record, count = build_atoms(store, scoped[name], source, types, first=first)
+        first += count
+        store.drop(scoped[name].scope)
+        # The scope stays as text: its encoded copy was scratch.
+        records.append((scoped[name], replace(record, scope=chosen[name].scope)))
+        store.save_predicate(records[-1][1])
+    note_outside(store, records)
+    note_unlabelled(store, records)
+    readable_views(store, closed.keys() | scoped.keys())
+    store.set_state("atoms", built)
+    return True
+
+
+def _state(
+    store: Store,
+    chosen: Mapping[str, Opening],
+    openings: Mapping[str, Opening],
+    model: Model,
+    constants: NamedConstants,
+    choices: Choices,
+    values: Values,
+) -> str:
+    """Return what atoms are built from, as it is kept."""
+    return json.dumps(
         {
             "data": store.state("data"),
             "one": ONLY_EXAMPLE,
@@ -174,42 +224,6 @@ def _build(
         sort_keys=True,
         ensure_ascii=False,
     )
-    if store.state("atoms") == built:
-        return False
-    source = example_source(store)
-    scoped = {name: _with_example(opening, source) for name, opening in chosen.items()}
-    for opening in scoped.values():
-        check_independent(opening, source)
-    scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings), set(choices.empty), values)
-    local = local_types(source, closed.values(), store.types())
-    if grow(store, scoped, closed, source, local, built):
-        records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
-        note_outside(store, records)
-        note_unlabelled(store, records)
-        store.set_state("atoms", built)
-        return True
-    if any(opening.scope is not None for opening in scoped.values()):
-        # The dictionaries have the constants of scopes by now.
-        constants = named_constants(store, model)
-    show_named(store, constants, local, source)
-    build_examples(store, source, bound_types(store))
-    build_domains(store, source, local, closed, scoped)
-    types, first = bound_types(store), 1
-    check_atoms(atom_counts(store, list(scoped.values()), source, types), limit)
-    records = []
-    for name in sorted(scoped):
-        record, count = build_atoms(store, scoped[name], source, types, first=first)
-        first += count
-        store.drop(scoped[name].scope)
-        # The scope stays as text: its encoded copy was scratch.
-        records.append((scoped[name], replace(record, scope=chosen[name].scope)))
-        store.save_predicate(records[-1][1])
-    note_outside(store, records)
-    note_unlabelled(store, records)
-    readable_views(store, closed.keys() | scoped.keys())
-    store.set_state("atoms", built)
-    return True
 
 
 def _with_values(chosen: Mapping[str, Opening], openings: Collection[str], values: Values) -> set[str]:

@@ -265,6 +265,18 @@ def test_huge_scopes_are_refused_with_their_size(loaded: Catalog) -> None:
     assert loaded.bind(parse_mln(TEXT), training=True).predicates["Field"].atom_count == 8
 
 
+def test_a_constant_that_a_rule_and_a_scope_name_and_no_fact_has_lets_atoms_be(catalog: Catalog) -> None:
+    """It comes into the dictionary while atoms are built: what they were built from is said by what is known then."""
+    catalog.load("Friends", [("Anna", "Bob")], types=["person", "person"])
+    catalog.scope("Likes", [("Zoe",), ("Anna",)])
+    model = parse_mln("Friends(person, person)\nLikes(person)\n1 Friends(x, Zoe) => Likes(x)", query=("Likes",))
+    catalog.bind(model, training=False)
+    before = catalog.store.state("atoms")
+    layout = catalog.bind(model, training=False)
+    assert catalog.store.state("atoms") == before
+    assert (layout.types["person"].size, layout.predicates["Likes"].atom_count) == (3, 2)
+
+
 def test_a_scope_of_no_tuples_is_that_of_an_empty_table(loaded: Catalog) -> None:
     model = parse_mln(TEXT)
     for nothing in ([], pa.table({name: pa.array([], pa.string()) for name in ("b", "f", "p")})):
