@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import named_atoms
-from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
+from sqlrl.ground.network import BoolArray, IntArray, NetworkAtoms
 from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Model
@@ -310,11 +310,22 @@ def inference(
             yield Inference(session, asked, destination, extent, ids, unseen(extent), task, start)
 
 
+class OverAtoms(Protocol):
+    """What is ground over query atoms."""
+
+    @property
+    def network_atoms(self) -> NetworkAtoms:
+        """The query atoms."""
+
+
+Grounded = TypeVar("Grounded", bound=OverAtoms)
+
+
 def collected(
-    windows: Iterable[tuple[IntArray, Network, Result]],
+    windows: Iterable[tuple[IntArray, Grounded, Result]],
     task: Progress,
     examples: int,
-    take: Callable[[IntArray, Network, Result], None] | None = None,
+    take: Callable[[IntArray, Grounded, Result], None] | None = None,
 ) -> tuple[NetworkAtoms, IntArray, list[Result]]:
     """Return the atoms of all windows, their order, and the results; a network is let go before the next is asked for.
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from sqlrl.errors import GroundingLimitError
-from sqlrl.ground.atoms import read_labels
+from sqlrl.ground.atoms import read_atoms, read_labels
 from sqlrl.ground.counts import shape_of
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.hinge_network import HingeNetwork
+from sqlrl.ground.hinges import Parts, ground_hinges
 from sqlrl.ground.memory import check_found, memory_budget, most_entries
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import FEWER, MOST_ENTRIES, Budget, BudgetError
+from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.logic.psl_arithmetic import ArithmeticRule
 from sqlrl.plan.slots import BoundShape, bind
 
 FIRST, MOST = 512, 16 * 512
@@ -91,6 +96,7 @@ class Sized(Protocol):
 
 
 Held = TypeVar("Held", bound=Sized)
+Grounded = TypeVar("Grounded")
 MakeWindow = Callable[[Extent, IntArray, Budget | None], Held]
 """Makes a window of its extent, whose table of examples is there meanwhile, and its examples in order; stops when a budget is spent, if there is one."""
 
@@ -258,8 +264,67 @@ def divided(
     ... ]
     [([0, 1], [1, 2]), ([2], [3])]
     """
-    if whole or len(examples) <= 1 or not adds_up(extent.program):
-        yield examples, ground_network(extent, views=True)
+
+    def ground(some: Extent, budget: Budget | None) -> Network:
+        """Ground some of the examples."""
+        return ground_network(some, budget=budget, views=True)
+
+    whole = whole or (len(examples) > 1 and not adds_up(extent.program))
+    yield from _divided(extent, examples, ground, entries=entries, whole=whole)
+
+
+@dataclass(frozen=True, eq=False)
+class GroundHinges:
+    """The hinges of some examples, and the query atoms that they are over."""
+
+    network: HingeNetwork
+    network_atoms: NetworkAtoms
+
+
+def divided_hinges(
+    soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
+) -> Iterator[tuple[IntArray, GroundHinges]]:
+    r"""Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sqlrl.catalog.catalog import Catalog
+    >>> from sqlrl.engine.connection import connect
+    >>> from sqlrl.logic import parse_psl
+    >>> catalog = Catalog(connect(":memory:"))
+    >>> catalog.load("Word", [("D1", "W"), ("D2", "V"), ("D3", "W")], types=["doc", "word"], example="doc")
+    >>> catalog.scope("Good", [("D1",), ("D2",), ("D3",)])
+    >>> rules = "1: Word(D, 'W') -> Good(D)\n1: !Good(D)\n"
+    >>> for text in (rules, rules + "1: Good(+D) <= 2"):
+    ...     model = parse_psl(text)
+    ...     soft = SoftProgram(catalog.engine, catalog.bind(model, training=False), model)
+    ...     found = divided_hinges(soft, Extent(soft.program), np.arange(3), entries=4)
+    ...     [(window.tolist(), len(ground.network.rule)) for window, ground in found]
+    [([0], 2), ([1], 1), ([2], 2)]
+    [([0, 1, 2], 6)]
+    """
+    apart = len(examples) <= 1 or _apart(soft)
+    yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
+
+
+def _ground_hinges(soft: SoftProgram, extent: Extent, budget: Budget | None) -> GroundHinges:
+    atoms = read_atoms(extent)
+    network = ground_hinges(soft, extent, atoms=atoms.ids, budget=budget)
+    return GroundHinges(network, NetworkAtoms(atoms.ids, atoms.example, np.zeros(len(atoms.ids), bool)))
+
+
+def _divided(
+    extent: Extent,
+    examples: IntArray,
+    ground: Callable[[Extent, Budget | None], Grounded],
+    *,
+    entries: int | None,
+    whole: bool,
+) -> Iterator[tuple[IntArray, Grounded]]:
+    """Yield examples window by window with what `ground` makes of their extent; what it made is let go before the next is made."""
+    if whole or len(examples) <= 1:
+        yield examples, ground(extent, None)
         return
     if entries is None:
         entries = max(MOST_ENTRIES, SHAPE_ENTRIES * len(extent.program.shapes))
@@ -271,7 +336,7 @@ def divided(
         # What one example has is counted before it is grounded; of those after the first the budget says when it is too many.
         budget = Budget(entries) if len(window) > 1 else memory_budget(extent.program) if begin else None
         try:
-            network = _network(extent, window, budget, whole=len(window) == len(examples))
+            network = _ground(extent, window, ground, budget, whole=len(window) == len(examples))
         except (BudgetError, GroundingLimitError):
             if len(window) == 1:
                 raise
@@ -309,6 +374,16 @@ def adds_up(program: Program) -> bool:
     return all(_of_one_example(bound) for bound in counted)
 
 
+def _apart(soft: SoftProgram) -> bool:
+    # Whether each rule of a soft program is about one example in each grounding; a sum over examples is about all of them.
+    sums = all(
+        _of_one_example(use.bound) and Parts.of(rule, use).summed.isdisjoint(use.bound.restricted)
+        for use in soft.sums
+        if isinstance(rule := soft.model.rules[use.number], ArithmeticRule)
+    )
+    return sums and all(_of_one_example(use.bound) for use in soft.program.shapes.values())
+
+
 def _of_one_example(bound: BoundShape) -> bool:
     return bound.undivided or len(bound.restricted) == 1
 
@@ -320,8 +395,15 @@ def _first(program: Program, examples: int, entries: int) -> int:
     return max(min(examples, int(entries / FEWER / max(each, 1))), 1)
 
 
-def _network(extent: Extent, window: IntArray, budget: Budget | None, *, whole: bool) -> Network:
+def _ground(
+    extent: Extent,
+    window: IntArray,
+    ground: Callable[[Extent, Budget | None], Grounded],
+    budget: Budget | None,
+    *,
+    whole: bool,
+) -> Grounded:
     if whole:
-        return ground_network(extent, budget=budget, views=True)
+        return ground(extent, budget)
     with extent.only(window) as some:
-        return ground_network(some, budget=budget, views=True)
+        return ground(some, budget)

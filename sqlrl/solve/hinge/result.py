@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, get_args
+
+import numpy as np
 
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.ground.network import FloatArray, IntArray
@@ -246,3 +248,49 @@ class HingeResult:
         if self.untouched:
             lines.append(("untouched", f"{counted(self.untouched, 'atom')} in no hinge that counts, left at 0"))
         return "\n".join(f"{name:<12}{value}" for name, value in lines)
+
+
+def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
+    """Return the result of several networks that share no atom as that of one.
+
+    Objectives and bounds are summed, and it is proved where all are. The duals are those of one network after the other.
+
+    Parameters
+    ----------
+    results : sequence of HingeResult
+        At least one.
+    order : int64 array, shape (n,)
+        Which of their atoms, one result after the other, is each atom of the whole.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.hinge.inference import map_state
+    >>> priors = [hinge_network(1, [""], [(0, {0: a}, b)]) for a, b in ((1.0, 0.25), (-1.0, 1.5))]
+    >>> whole = joined([map_state(network, [2.0]) for network in priors], np.array([1, 0]))
+    >>> whole.y.tolist(), whole.objective, whole.status.value, whole.components["closed form"]
+    ([1.0, 0.0], 1.5, 'optimal', 2)
+    """
+    if len(results) == 1:
+        return results[0]
+    y, penalty, duals = (
+        np.concatenate([getattr(each.state, name) for each in results]) for name in ("y", "penalty", "duals")
+    )
+    worst = max(list(HingeStatus).index(each.status) for each in results)
+    methods = dict.fromkeys(method for each in results for method in each.components)
+    return HingeResult(
+        state=HingeState(y[order], duals, penalty[order]),
+        status=list(HingeStatus)[worst],
+        objective=math.fsum(each.objective for each in results),
+        bound=math.fsum(each.bound for each in results),
+        tolerance=math.fsum(each.tolerance for each in results),
+        primal_residual=max(each.primal_residual for each in results),
+        dual_residual=max(each.dual_residual for each in results),
+        violated=sum(each.violated for each in results),
+        violation=max(each.violation for each in results),
+        iterations=max(each.iterations for each in results),
+        total=sum(each.total for each in results),
+        untouched=sum(each.untouched for each in results),
+        components={method: sum(each.components.get(method, 0) for each in results) for method in methods},
+        unproved=sum(each.unproved for each in results),
+        seconds=math.fsum(each.seconds for each in results),
+    )
