@@ -59,7 +59,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_comments() -> Iterator[None]:
-    """Leave out the 246 comments on columns that a new database gets: they are most of what making one takes."""
+    """Leave out the hundreds of comments on columns that a new database gets: they are most of what making one takes."""
     script = _COMMENT.sub("", migrations.layout_script())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "layout_script", lambda: script)

@@ -176,6 +176,7 @@ def tables(folder: Path, people: int, places: int) -> Row:
     data = friendship(people, places)
     begun, processor = time.perf_counter(), time.process_time()
     loaded, found = _predicted(data, model)
+    assert found.network is not None, "all data are one example"
     return {
         "people": people,
         "hinges": len(found.network.rule),

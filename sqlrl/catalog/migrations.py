@@ -19,7 +19,12 @@ from sqlrl.engine.nodes import column
 from sqlrl.errors import MigrationError
 from sqlrl.resources import resource, resource_names
 
-KEPT = frozenset({"model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "prediction"})
+KEPT = frozenset(
+    {
+        "model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "prediction", "truth_value", "rule_distance",
+        "optimum",
+    }
+)  # fmt: skip
 """Tables that outlive the connection: a copy of them in memory would be lost without a word."""
 
 _numbers = itertools.count(1)
@@ -179,7 +184,7 @@ def shipped_migrations() -> tuple[Migration, ...]:
     Examples
     --------
     >>> [step.layout for step in shipped_migrations()]
-    [2, 3, 4, 5]
+    [2, 3, 4, 5, 6]
     """
     names = [n for n in resource_names("migrations") if n.endswith(".sql")]
     return read_migrations({n: resource("migrations", n) for n in names})

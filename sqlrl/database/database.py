@@ -1464,6 +1464,7 @@ class Database(Helpful):
         limit: int | None = ...,
         options: HingeOptions | None = ...,
         observed_bodies: bool = ...,
+        keep: bool = ...,
         drop: Iterable[str] = ...,
         query: Iterable[str] = ...,
         hidden: Iterable[str] = ...,
@@ -1560,10 +1561,12 @@ class Database(Helpful):
         seed : int
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
-            predicted atom has a label, `evaluate` adds the counts of the observed world.
+            predicted atom has a label, `evaluate` adds the counts of the observed world. Of a soft model: keep its truth values in
+            `sqlrl.truth_value`, the distances of every rule in `sqlrl.rule_distance` (`evaluate` adds those at the labels), and
+            objective and bound in `sqlrl.optimum`.
         options : HingeOptions, optional
-            Of a soft model: how far and by what method its truth values are sought. `method`, `deterministic_limit`, `seed` and `keep` are
-            of Markov logic networks alone.
+            Of a soft model: how far and by what method its truth values are sought. `method`, `deterministic_limit` and `seed` are of
+            Markov logic networks alone.
         observed_bodies : bool
             Of a soft model: whether bodies of logical rules read what is observed of the open predicates alone, as where `SoftStructure` learned
             them; their query atoms are 0 there.
@@ -1597,7 +1600,7 @@ class Database(Helpful):
         destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
         model = self._read_as(model, semantics)
         if isinstance(model, SoftModel):
-            refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, keep=keep)
+            refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed)
             asked = Query(Model({}), examples, choices, limit)
             return predict_soft(self.session, model, asked, destination, options, observed_bodies=observed_bodies)
         if options is not None or observed_bodies:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.records import Kept, Records, model_json
 from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.protocols import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
@@ -49,6 +50,22 @@ class Learned(Protocol):
     def shapes(self) -> pa.Table:
         """A row for each shape."""
         ...
+
+
+def soft_clauses(model: SoftModel, weights: FloatArray) -> pa.Table:
+    """Return a clause for each rule of a soft model under some weights, as `Records.save_model` takes them."""
+    places = range(len(model.rules))
+    return pa.table(
+        {
+            "clause": pa.array(places, pa.int64()),
+            "text": pa.array([rule.formula + (" ^2" if rule.squared else "") for rule in model.rules], pa.string()),
+            "weight": pa.array(
+                [None if r.hard else float(w) for r, w in zip(model.rules, weights.tolist(), strict=True)], pa.float64()
+            ),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+            "rule": pa.array(places, pa.int32()),
+        }
+    )
 
 
 @dataclass(frozen=True)

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.database.evaluation import compared
-from sqlrl.database.inference import Destination, Inferred, into_tables
+from sqlrl.database.inference import Destination, Inferred, collected, into_tables
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.database.provenance import seen
+from sqlrl.database.runs import no_shapes, soft_clauses
 from sqlrl.database.session import Query, Session, verb
 from sqlrl.database.soft_training import warn_of_rules
 from sqlrl.errors import InputError
 from sqlrl.evaluate import SoftScores, score_values
-from sqlrl.ground.atoms import read_atoms, read_values
+from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts, example_names
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.hinges import ground_hinges
-from sqlrl.ground.network import NetworkAtoms
+from sqlrl.ground.network import FloatArray, IntArray, NetworkAtoms
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.ground.unseen import Unseen
+from sqlrl.ground.windows import GroundHinges, divided_hinges
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_literals import format_number
 from sqlrl.logic.terms import Literal
 from sqlrl.report import Table
+from sqlrl.report.console import Progress
 from sqlrl.solve.hinge.inference import map_state
-from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError
+from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError, joined
 from sqlrl.wording import counted
 
 SHOWN_RULES = 3
@@ -51,8 +55,12 @@ class SoftPrediction(Inferred):
     layout : Layout
     network_atoms : NetworkAtoms
         The n query atoms.
-    network : HingeNetwork
+    network : HingeNetwork or None
+        None if the examples were grounded in several windows, of which only one is held at a time.
     result : HingeResult
+        Of all of them.
+    observed_bodies : bool
+        Whether bodies of rules read what is observed alone.
     unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
@@ -71,8 +79,9 @@ class SoftPrediction(Inferred):
     """
 
     model: SoftModel
-    network: HingeNetwork
+    network: HingeNetwork | None
     result: HingeResult
+    observed_bodies: bool = False
 
     _instead = "prediction.atoms()"
     _owner = "SoftPrediction"
@@ -170,6 +179,8 @@ class SoftPrediction(Inferred):
         with self.session.verb(), self.session.console.progress("evaluating"):
             known = compared(self, outside)
             labelled = known.labelled
+            if self.run is not None and labelled.all() and self.reported.all() and self.session.engine.writable:
+                self._keep_observed(self.run)
             ids, index = np.unique(np.concatenate([self.examples, known.example[labelled]]), return_inverse=True)
             named = example_names(self.engine, self.layout, ids)
             return score_values(
@@ -218,18 +229,36 @@ class SoftPrediction(Inferred):
         self.check_current()
         with self.session.verb(), self.session.console.progress("explaining"):
             key = find_atom(self.session.catalog, self.layout, atom, self.network_atoms.ids, example)
-            place = int(np.searchsorted(self.network_atoms.ids, key.atom))
-            return self._pushes(place)
+            with self._held() as soft:
+                network, y = self.network, self.result.y
+                if network is None:
+                    # Examples are independent: its own says all that there is to say.
+                    with Extent(soft.program).only(np.array([key.columns["example"]])) as one:
+                        network = ground_hinges(soft, one)
+                    y = y[np.searchsorted(self.network_atoms.ids, network.atoms)]
+                return self._pushes(soft, network, y, int(np.searchsorted(network.atoms, key.atom)))
 
-    def _pushes(self, place: int) -> Pushes:
-        network, y = self.network, self.result.y
+    def _held(self) -> AbstractContextManager[SoftProgram]:
+        """Hold the model against the data once more, while the context is open."""
+        return self.session.soft_program(self.model, self.asked.choices, observed_bodies=self.observed_bodies)
+
+    def _keep_observed(self, run: int) -> None:
+        """Keep the distances of each rule at the labels."""
+        total = np.zeros(len(self.model.rules))
+        with self._held() as soft, soft.program.only(self.examples) as chosen:
+            extent = Extent(soft.program, chosen, self.asked.limit, len(self.examples))
+            for _, ground in divided_hinges(soft, extent, np.sort(self.examples)):
+                total += ground.network.incompatibility(read_values(self.engine, soft.layout, ground.network.atoms))
+        rows = {"clause": pa.array(np.arange(len(total))), "observed": pa.array(total)}
+        self.session.records.fill("rule_distance", run, pa.table(rows), key="clause")
+
+    def _pushes(self, soft: SoftProgram, network: HingeNetwork, y: FloatArray, place: int) -> Pushes:
         mine = np.flatnonzero(network.columns == place)
         rows = np.searchsorted(network.pointer, mine, side="right") - 1
         value, distance = network.expressions(y), network.distances(y)
         ends = [(int(network.pointer[r]), int(network.pointer[r + 1])) for r in rows.tolist()]
         places = np.unique(np.concatenate([[place], *(network.columns[a:b] for a, b in ends)])).astype(np.int64)
-        with self.session.soft_program(self.model, self.asked.choices) as soft:
-            names = atom_texts(soft.program, network.atoms[places])
+        names = atom_texts(soft.program, network.atoms[places])
         found = []
         for j, row in zip(mine.tolist(), rows.tolist(), strict=True):
             rule = self.model.rules[network.rule[row]]
@@ -338,7 +367,7 @@ def expression_text(terms: list[tuple[float, str]], constant: float) -> str:
 
 def refuse_options(**given: object) -> None:
     """Refuse options that say how a world of a Markov logic network is found."""
-    usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "keep": False}
+    usual = {"method": "auto", "deterministic_limit": None, "seed": 0}
     wrong = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     if wrong:
         raise InputError(
@@ -370,7 +399,7 @@ def predict_soft(
         session.catalog.store.check_writable()
     start = time.perf_counter()
     with (
-        session.console.progress("predicting"),
+        session.console.progress("predicting") as task,
         session.soft_program(model, asked.choices, observed_bodies=observed_bodies) as soft,
     ):
         if destination.into is not None:
@@ -378,30 +407,122 @@ def predict_soft(
         with session.only(asked.examples) as chosen:
             ids = session.ids(chosen)
             extent = Extent(soft.program, chosen, asked.limit, len(ids))
-            atoms = read_atoms(extent)
-            network = ground_hinges(soft, extent, atoms=atoms.ids)
+            solved = _put_together(_windows(soft, extent, ids, options), task, len(ids))
         if asked.examples is None:
-            idle = np.setdiff1d(np.arange(len(model.rules)), network.rule)
+            idle = np.flatnonzero((solved.totals.ground == 0) & (solved.totals.decided == 0.0))
             warn_of_rules(
                 session,
-                [str(model.rules[i]) for i in idle[network.base[idle] == 0.0].tolist()],
+                [str(model.rules[i]) for i in idle.tolist()],
                 "no grounding that could be violated",
                 ": look at the names of their constants, and at what of their predicates is loaded",
             )
-        grounding = time.perf_counter() - start
-        try:
-            result = map_state(network, soft.weights(), options)
-        except InfeasibleHingesError as error:
-            raise named_conflict(soft, network, error) from None
+        solving = solved.result.seconds
         found = SoftPrediction(
-            session=session, asked=asked, model=model, layout=soft.layout,
-            network_atoms=NetworkAtoms(atoms.ids, atoms.example, np.zeros(len(atoms.ids), bool)), network=network, result=result,
-            unseen=Unseen(0, 0), seconds={"grounding": grounding, "solving": time.perf_counter() - start - grounding},
+            session=session, asked=asked, model=model, layout=soft.layout, network_atoms=solved.atoms, network=solved.network,
+            result=solved.result, observed_bodies=observed_bodies, unseen=Unseen(0, 0),
+            seconds={"grounding": time.perf_counter() - start - solving, "solving": solving},
             built=session.records.atoms(), examples=ids, unknown=soft.program.constants.unknown,
         )  # fmt: skip
     if destination.into is not None:
         found.write(destination.into, replace=destination.replace)
-    return found
+    return replace(found, run=_keep(found, solved.totals, options)) if destination.keep else found
+
+
+Window = tuple[IntArray, GroundHinges, HingeResult]
+
+
+def _windows(soft: SoftProgram, extent: Extent, examples: IntArray, options: HingeOptions | None) -> Iterator[Window]:
+    """Ground and solve window by window."""
+    weights = soft.weights()
+    for window, ground in divided_hinges(soft, extent, np.sort(examples)):
+        try:
+            result = map_state(ground.network, weights, options)
+        except InfeasibleHingesError as error:
+            raise named_conflict(soft, ground.network, error) from None
+        yield window, ground, result
+        del ground  # or else it would be there while the next is grounded
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTotals:
+    """What the ground rules of m rules come to at some truth values, each of shape (m,).
+
+    `ground` are those with a query atom that some truth values would violate, `decided` what the data decide of `distance`, which is that of all.
+    """
+
+    ground: IntArray
+    decided: FloatArray
+    distance: FloatArray
+
+    @classmethod
+    def of(cls, network: HingeNetwork, y: FloatArray) -> RuleTotals:
+        """Return those of a network."""
+        ground = np.bincount(network.rule, network.multiplicity, minlength=len(network.base)).astype(np.int64)
+        return cls(ground, network.base, network.incompatibility(y))
+
+    def __add__(self, other: RuleTotals) -> RuleTotals:
+        """Return those of the examples of both."""
+        return RuleTotals(self.ground + other.ground, self.decided + other.decided, self.distance + other.distance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """Truth values over all windows; `network` is None if there were several."""
+
+    atoms: NetworkAtoms
+    result: HingeResult
+    network: HingeNetwork | None
+    totals: RuleTotals
+
+
+def _put_together(windows: Iterable[Window], task: Progress, examples: int) -> _Solved:
+    """Put the truth values of windows together; a network is let go before the next is asked for."""
+    totals: RuleTotals | None = None
+    kept: HingeNetwork | None = None
+
+    def take(window: IntArray, ground: GroundHinges, result: HingeResult) -> None:
+        """Add up its rules, and keep the network if it is the only one."""
+        nonlocal totals, kept
+        kept = ground.network if len(window) == examples else None
+        found = RuleTotals.of(ground.network, result.y)
+        totals = found if totals is None else totals + found
+
+    atoms, order, results = collected(windows, task, examples, take)
+    assert totals is not None, "there is at least one window"
+    return _Solved(atoms, joined(results, order), kept, totals)
+
+
+def _keep(found: SoftPrediction, totals: RuleTotals, options: HingeOptions | None) -> int:
+    """Keep the model, the truth values, what each rule costs and what is proved; return the number of the run. No label is read."""
+    atoms, records, rules = found.network_atoms, found.session.records, found.model.rules
+    asked = {**asdict(options or HingeOptions()), "observed_bodies": found.observed_bodies}
+    run = records.begin_run("predict", asked, None)
+    with records.ending(run):
+        weights = np.array([rule.weight or 0.0 for rule in rules])
+        clauses = soft_clauses(found.model, weights)
+        model = records.save_model("predict", found.model, clauses, no_shapes(), origin="given")
+        for name in found.open_predicates:
+            mine = found.of_predicate(name)
+            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine], "value": found.result.y[mine]}
+            names = pa.array([name] * int(mine.sum()), pa.string())
+            records.append("truth_value", run, pa.table({"predicate": names, **rows}))
+        cost = pa.array(weights * totals.distance, mask=np.array([rule.hard for rule in rules], dtype=bool))
+        distances = {
+            "ground_rules": totals.ground,
+            "decided": totals.decided,
+            "distance": totals.distance,
+            "cost": cost,
+        }
+        records.append("rule_distance", run, pa.table({"clause": clauses.column("clause"), **distances}))
+        proved = {name: getattr(found.result, name) for name in PROVED}
+        row = {"status": found.status.value, **proved}
+        records.append("optimum", run, pa.Table.from_pylist([row]))
+        records.end_run(run, "done", model=model, timings=found.seconds)
+    return run
+
+
+PROVED = ("objective", "bound", "tolerance", "violated", "violation")
+"""What is kept of the result beside its status."""
 
 
 def named_conflict(soft: SoftProgram, network: HingeNetwork, error: InfeasibleHingesError) -> InfeasibleHingesError:

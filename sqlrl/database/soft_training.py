@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedSoftModel, Run, RunKey
+from sqlrl.database.runs import LearnedSoftModel, Run, RunKey, soft_clauses
 from sqlrl.database.session import Query, Session
 from sqlrl.database.training import warn_forgotten
 from sqlrl.errors import GroundingWarning, InputError, warn
@@ -87,7 +87,7 @@ class SoftTraining:
     def clauses(self, weights: FloatArray) -> pa.Table:
         """Return a row for each rule, with how many of its ground rules have a query atom as its `support`."""
         support = np.bincount(self.network.rule, self.network.multiplicity, minlength=len(weights)).astype(np.int64)
-        return _clause_rows(self._model, weights).append_column("support", pa.array(support))
+        return soft_clauses(self._model, weights).append_column("support", pa.array(support))
 
     def finish(self, weights: FloatArray, record: TrainingRecord, kept: Sequence[int] | None = None) -> SoftModel:
         """Make the learned model, of all rules or some, and keep it with the run's parameters and iterations, all or nothing."""
@@ -95,25 +95,10 @@ class SoftTraining:
         weights = weights if kept is None else weights[list(kept)]
         rows = {"iteration": record.iterations} if len(record.iterations) else {}
         self.run.finish(
-            LearnedSoftModel(model, _clause_rows(model, weights)), rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
+            LearnedSoftModel(model, soft_clauses(model, weights)), rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
             parameters=record.parameters, seed=record.seed,
         )  # fmt: skip
         return model
-
-
-def _clause_rows(model: SoftModel, weights: FloatArray) -> pa.Table:
-    places = range(len(model.rules))
-    return pa.table(
-        {
-            "clause": pa.array(places, pa.int64()),
-            "text": pa.array([rule.formula + (" ^2" if rule.squared else "") for rule in model.rules], pa.string()),
-            "weight": pa.array(
-                [None if r.hard else float(w) for r, w in zip(model.rules, weights.tolist(), strict=True)], pa.float64()
-            ),
-            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
-            "rule": pa.array(places, pa.int32()),
-        }
-    )
 
 
 @contextmanager

@@ -94,8 +94,8 @@ def numbered(found: exp.Query, known: Sequence[Slot]) -> exp.Select:
     SELECT ROW_NUMBER() OVER (ORDER BY q.v1) - 1 AS binding, q.v1 FROM
     (SELECT DISTINCT b.v1 FROM (SELECT v1 FROM found) AS b) AS q
     """
-    own = [column(str(slot), "b") for slot in known] or [named(integer(1), "one")]
-    one = exp.select(*own).distinct().from_(subquery(found, "b"))
+    own: list[exp.Expression] = [column(str(slot), "b") for slot in known]
+    one = exp.select(*(own or [named(integer(1), "one")])).distinct().from_(subquery(found, "b"))
     order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in known]
     number = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order) if order else None)
     place = named(exp.Sub(this=number, expression=integer(1)), "binding")

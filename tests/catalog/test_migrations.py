@@ -19,6 +19,7 @@ from sqlrl.logic.mln import parse_mln
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "layout_1.duckdb"
 BEFORE_VALUES = FIXTURE.with_name("layout_4.duckdb")
+BEFORE_KEPT_VALUES = FIXTURE.with_name("layout_5.duckdb")
 STEPS = {
     "0002_note.sql": "-- Runs carry a note,\n-- so that people find them.\nALTER TABLE run ADD COLUMN note VARCHAR;\n",
     "0003_mark.sql": "-- Clauses can be marked.\nALTER TABLE clause ADD COLUMN mark VARCHAR;\nUPDATE clause SET mark = 'old';\n",
@@ -30,7 +31,7 @@ def old(tmp_path: Path) -> Path:
     return Path(shutil.copy(FIXTURE, tmp_path / "old.duckdb"))
 
 
-@pytest.fixture(params=[FIXTURE, BEFORE_VALUES], ids=["layout 1", "layout 4"])
+@pytest.fixture(params=[FIXTURE, BEFORE_VALUES, BEFORE_KEPT_VALUES], ids=["layout 1", "layout 4", "layout 5"])
 def each(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return Path(shutil.copy(request.param, tmp_path / "old.duckdb"))
 
@@ -68,7 +69,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
     path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))
     with sqlrl.connect(path, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(5,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(6,)]
         assert db.sql("select distinct value from sqlrl.source").fetchall() == [(None,)]
         model = db.model()
         for _ in range(2):
@@ -100,6 +101,21 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
         assert sorted(db.sql("select value from sqlrl.named_Trusts").fetchall()) == [(0.0,), (0.7,)]
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_file_from_before_truth_values_were_kept_predicts_the_same_and_keeps_them(
+    tmp_path: Path, trusted: bool
+) -> None:
+    path = Path(shutil.copy(BEFORE_KEPT_VALUES, tmp_path / "old.duckdb"))
+    with sqlrl.connect(path, trusted=trusted) as db:
+        was = [value for (value,) in db.sql("select value from predicted order by person").fetchall()]
+        prediction = db.predict(db.model(), keep=True)
+        assert prediction.atoms()["value"].to_pylist() == pytest.approx(was, abs=1e-9)
+    with sqlrl.connect(path, trusted=trusted) as db:
+        kept = db.sql("select value from sqlrl.truth_value where run = (select max(run) from sqlrl.run) order by atom")
+        assert [value for (value,) in kept.fetchall()] == pytest.approx(was, abs=1e-9)
+        assert db.sql("select status from sqlrl.optimum").fetchall() == [("optimal",)]
+
+
 def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
     for change in (None, "alter table sqlrl.type add column edges VARCHAR", "drop table sqlrl.step"):
         path = Path(shutil.copy(old, old.with_name("other.duckdb")))
@@ -110,7 +126,7 @@ def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
                 sqlrl.connect(path, trusted=False)
             continue
         db = sqlrl.connect(path, trusted=False)
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(5,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(6,)]
         db.engine.close()
         sqlrl.connect(path, trusted=False).engine.close()
 
@@ -157,7 +173,7 @@ def test_a_newer_file_names_the_version_that_reads_it(old: Path) -> None:
     with duckdb.connect(str(old)) as connection:
         connection.execute("update sqlrl.layout set version = 9, sqlrl = '7.2'")
     with pytest.raises(
-        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 5\. Use sqlrl 7\.2 or newer"
+        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 6\. Use sqlrl 7\.2 or newer"
     ):
         Catalog(connect(old))
 
@@ -174,7 +190,7 @@ def test_a_file_that_is_not_ours_gets_a_schema_and_keeps_its_tables(tmp_path: Pa
         connection.execute("create table layout as select 1 as mine")
     catalog = Catalog(connect(path))
     assert catalog.engine.connection.sql("select mine from main.layout").fetchall() == [(1,)]
-    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(5,)]
+    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(6,)]
 
 
 @pytest.mark.usefixtures("comments")
@@ -186,7 +202,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
         with duckdb.connect(str(path)) as connection:
             ours = "where schema_name = 'sqlrl' and table_name not similar to '(fact|label|atom|dictionary|domain|named)_.*'"
             tables = f"select table_name, sql, comment from duckdb_tables() {ours} order by 1"
-            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log') order by table_name, column_index"
+            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'truth_value', 'rule_distance', 'optimum') order by table_name, column_index"
             found.append([connection.sql(query).fetchall() for query in (tables, columns)])
     assert found[0] == found[1]
     assert "learned_from" in {name for name, *_ in found[0][0]}
@@ -195,7 +211,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool) -> None:
     with sqlrl.connect(old, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(5,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(6,)]
         model = sqlrl.parse_mln(
             "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
         )
