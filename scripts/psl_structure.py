@@ -13,11 +13,13 @@ For knowledge graphs as many false pairs as true ones are drawn, or all there ar
 fact in any split.
 
     python scripts/psl_structure.py [--quick] [--task NAME] [--method NAME] [--fold N] [--processes N] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/psl_structure.py --variants ...
     python scripts/psl_structure.py --scaling [--plot FILE] ...
 
 prints AUC with its deviation over folds, how many test pairs share the most frequent value, candidates, rules, and seconds of paths, grounding and learning. With
 `--scaling` the time to learn from 25, 50, 100 and 200 candidates. Weights are learned to their maximum; in a second row by as many steps
-along the gradient as in the paper, 150 of piecewise pseudo-likelihood and 15 for each model of the search.
+along the gradient as in the paper, 150 of piecewise pseudo-likelihood and 15 for each model of the search. With `--variants` also linear hinges in
+place of squared ones, and a penalty on the sum of weights (L1, the paper's future work) in place of the Gaussian prior.
 """
 
 from __future__ import annotations
@@ -52,6 +54,10 @@ MOST, LEAST = 20, 1e-3
 STEPS: Mapping[Method, int] = {"ppll": 150, "gls": 15}
 """Steps along the gradient in the paper."""
 
+Variant = Literal["maximum", "steps", "linear", "l1"]
+VARIANTS: tuple[Variant, ...] = ("maximum", "steps", "linear", "l1")
+"""How rules and weights are learned: squared hinges to the maximum under a Gaussian prior, or by the paper's steps; linear hinges; under L1."""
+
 QUICK = 400
 """Labelled pairs of a quick run."""
 
@@ -72,7 +78,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One task, fold and method; `top` paths become candidates, and `steps` are those of the paper, None for the maximum."""
+    """One task, fold and method; `top` paths become candidates."""
 
     folder: str
     seed: int
@@ -81,7 +87,7 @@ class Job:
     method: Method
     quick: bool
     top: int = TOP
-    steps: int | None = None
+    variant: Variant = "maximum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +213,8 @@ def learner(job: Job, found: Links, top: int) -> sqlrl.SoftStructure:
     """Return the learner of a job."""
     return sqlrl.SoftStructure(
         method=job.method, length=2 if job.quick else LENGTH, min_targets=MIN_TARGETS, top=top, symmetric=found.symmetric, most=MOST, least=LEAST,
-        steps=job.steps,
+        squared=job.variant != "linear", steps=STEPS[job.method] if job.variant == "steps" else None,
+        prior=float(job.variant != "l1"), l1=float(job.variant == "l1"),
     )  # fmt: skip
 
 
@@ -269,9 +276,11 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
                 {"task": task, "system": s, "whose": f"paper, {name}", "auc": x}
                 for s, x in (("gls", gls), ("ppll", ppll))
             ]
-        for method, top, steps in dict.fromkeys((job.method, job.top, job.steps) for job in jobs if job.task == task):
-            mine = [r for j, r in runs if (j.task, j.method, j.top, j.steps) == (task, method, top, steps)]
-            weights = f"{steps} steps" if steps else "maximum"
+        for method, top, variant in dict.fromkeys(
+            (job.method, job.top, job.variant) for job in jobs if job.task == task
+        ):
+            mine = [r for j, r in runs if (j.task, j.method, j.top, j.variant) == (task, method, top, variant)]
+            weights = f"{STEPS[method]} steps" if variant == "steps" else variant
             rows.append(
                 {"task": task, "system": method, "weights": weights, "whose": "ours", "fold": "all", **means(mine)}
             )
@@ -315,15 +324,19 @@ def means(results: Sequence[Measured[Outcome]]) -> dict[str, object]:
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the experiment."""
     options = read_options(
         "Structure of soft models: piecewise pseudo-likelihood against greedy local search.",
+        arguments,
         needs=("drug-interactions", "kg"),
         folds=FOLDS,
         plots=True,
         choices={"task": TASKS, "method": METHODS},
-        more={"scaling": "time by the number of candidates, on the first fold"},
+        more={
+            "scaling": "time by the number of candidates, on the first fold",
+            "variants": "linear hinges and L1, too",
+        },
     )
     tasks = [t for t in TASKS if options.chosen.get("task", t) == t]
     methods = [m for m in METHODS if options.chosen.get("method", m) == m]
@@ -334,10 +347,11 @@ def main() -> None:
     if options.quick:
         tasks = [t for t in tasks if t not in RELATIONS] or tasks
     tops = CANDIDATES if scaling else (TOP,)
+    variants = VARIANTS if "variants" in options.more else VARIANTS[:2]
     # Each path gives two candidates.
     jobs = [
-        Job(str(options.data), options.seed, task, fold, method, options.quick, top // 2 if scaling else top, steps)
-        for task in tasks for top in tops for method in methods for steps in (None, STEPS[method]) for fold in folds
+        Job(str(options.data), options.seed, task, fold, method, options.quick, top // 2 if scaling else top, variant)
+        for task in tasks for top in tops for method in methods for variant in variants for fold in folds
     ]  # fmt: skip
     results = run_jobs(
         run, [(job,) for job in jobs], options.console(), "trainings", options.processes, journal=options.journal
@@ -348,7 +362,7 @@ def main() -> None:
         {
             "task": j.task,
             "system": j.method,
-            "steps": j.steps,
+            "variant": j.variant,
             "fold": j.fold,
             "candidates": r.value.candidates,
             "clause": clause,
@@ -381,7 +395,7 @@ def plot(options: Options, jobs: Sequence[Job], results: Sequence[Measured[Outco
             points = [
                 (r.value.candidates, sum(r.value.seconds.values()))
                 for j, r in zip(jobs, results, strict=True)
-                if (j.task, j.method, j.steps) == (task, method, None)
+                if (j.task, j.method, j.variant) == (task, method, "maximum")
             ]
             if points:
                 axes.plot(*zip(*sorted(points), strict=True), marker="o", label=f"{task}, {method}")
