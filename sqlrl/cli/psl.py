@@ -75,6 +75,9 @@ Into = Annotated[
     str | None, typer.Option("--into", metavar="TABLE", help="A table to create with the values.", show_default=False)
 ]
 Replace = Annotated[bool, typer.Option("--replace", metavar=FLAG, help="Replace that table if it exists.")]
+Keep = Annotated[
+    bool, typer.Option("--keep", metavar=FLAG, help="Keep the values and the distances of each rule in the database.")
+]
 
 
 @grouped
@@ -92,6 +95,7 @@ def psl(
     atom: Atoms = None,
     into: Into = None,
     replace: Replace = False,
+    keep: Keep = False,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
     untrusted: Untrusted = False,
@@ -106,6 +110,8 @@ def psl(
     path = database or db
     if into is not None and path is None:
         raise typer.BadParameter("--into needs a DATABASE in which the table is made")
+    if keep and (path is None or read_only):
+        raise typer.BadParameter("--keep needs a DATABASE that can be written")
     if evaluate and (into is not None or atom):
         raise typer.BadParameter("--evaluate prints scores: leave out --into and --atom")
     with session(output) as run:
@@ -114,7 +120,7 @@ def psl(
             path,
             create=False,
             read_only=read_only,
-            reads=into is None,
+            reads=into is None and not keep,
             trusted=not untrusted,
             memory_limit=memory_limit,
         )
@@ -123,7 +129,7 @@ def psl(
                 held.load_soft_data(model, split=split.value, folder=program.parent if untrusted else None)
             with run.working("predicting"):
                 prediction = held.predict(
-                    model, limit=limit, into=into, replace=replace, observed_bodies=observed_bodies
+                    model, limit=limit, into=into, replace=replace, keep=keep, observed_bodies=observed_bodies
                 )
             run.message(repr(prediction))
             _show(run, held, prediction, evaluate=evaluate, threshold=threshold, atoms=atom or [], into=into)

@@ -58,18 +58,21 @@ def test_a_rule_file_is_inferred_over_a_database(run: Run, tmp_path: Path) -> No
     with sqlrl.connect(path, progress=False) as db:
         db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
         db.load("Smokes", [("Anna",)], types=["person"], given=True)
-    done = run("psl", rules, path, "--into", "smokers")
+    done = run("psl", rules, path, "--into", "smokers", "--keep")
     assert done.code == 0, done.err
     assert "the values are in smokers" in done.err
     with sqlrl.connect(path, progress=False) as db:
         found = dict(db.sql("select person, value from smokers").fetchall())
+        kept = db.sql("select value from sqlrl.truth_value order by value").fetchall()
     assert found == pytest.approx({"Bob": 6 / 11, "Chris": 4 / 11}, abs=1e-4)
+    assert [value for (value,) in kept] == sorted(found.values())
     again = run("psl", rules, path, "--into", "smokers")
     assert (again.code, "smokers" in again.err) == (1, True)
 
 
 WRONG = [
     (["--into", "t"], 2, "--into needs a DATABASE"),
+    (["--keep"], 2, "--keep needs a DATABASE that can be written"),
     (["--evaluate", "--atom", "Smokes(Bob)"], 2, "--evaluate prints scores"),
     (["--atom", "Smokes(Bo)"], 1, "there is no UniqueStringID 'Bo'"),
     (["--query", "Smoke"], 1, "Smoke"),
