@@ -109,6 +109,11 @@ class Inputs:
         """The database that the argument, `--db` or SQLRL_DB names."""
         return self.database or self.db
 
+    @property
+    def typed(self) -> Path | None:
+        """The one that the argument or `--db` names: SQLRL_DB may be set for other commands, and what was typed is meant for this one."""
+        return self.database or (self.db if self.db != Path(os.environ.get("SQLRL_DB", "")) else None)
+
     @contextmanager
     def open(
         self,
@@ -132,9 +137,7 @@ class Inputs:
         files = split_files(self.evidence)
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
         path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
-        # SQLRL_DB may be set for other commands; a database that was typed is meant for this one.
-        typed = self.database or (self.db if self.db != Path(os.environ.get("SQLRL_DB", "")) else None)
-        if files and typed is not None:
+        if files and self.typed is not None:
             raise typer.BadParameter(
                 "--evidence makes a database in memory: leave out the DATABASE, or load the file first with "
                 "`sqlrl load --evidence`"

@@ -38,13 +38,21 @@ def learn_program(
     if inputs.model == "-" and data is not None:
         raise typer.BadParameter("--data belongs to a rule file: name that with --model, in place of standard input")
     structure = isinstance(learner, sqlrl.SoftStructure)
+    if data is not None and not inputs.model:
+        raise typer.BadParameter("--data belongs to a rule file: name that with --model")
+    if structure and inputs.drop:
+        raise typer.BadParameter(
+            "--drop is about rules, and soft-structure walks over all that is loaded: leave the predicate out of the DATABASE"
+        )
     query = list(split_names(inputs.query))
     if not inputs.model and not (structure and len(query) == 1):
         either = ", or --query NAME, the predicate that rules are about" if structure else ""
         raise typer.BadParameter(f"--model FILE is missing: it names the program{either}")
     if not inputs.model and inputs.named is None:
         raise typer.BadParameter("name the database: without --model FILE nothing says where other data are")
-    if inputs.named is None and ("checkpoint" in fitting or "resume" in fitting):
+    # SQLRL_DB may be set for other commands; data that are named are not learned from in its place.
+    path = inputs.named if data is None else inputs.typed
+    if path is None and ("checkpoint" in fitting or "resume" in fitting):
         raise typer.BadParameter(
             "--checkpoint and --resume need a DATABASE, which keeps the run: name one, it may be new"
         )
@@ -54,14 +62,21 @@ def learn_program(
             model = replace(model, query=frozenset(query))
         named = model is not None and bool(model.partitions)
         opened = run.database(
-            inputs.named,
+            path,
             create=named,
             trusted=not inputs.untrusted,
             atom_limit=inputs.atom_limit,
             memory_limit=inputs.memory_limit,
         )
         with opened as db:
-            if model is not None and (inputs.named is None or (named and not db.catalog.store.sources())):
+            filled = path is not None and bool(db.catalog.store.sources())
+            if filled and data is not None:
+                raise typer.BadParameter(
+                    f"{path} has data, from which is learned: leave out --data, or name a new DATABASE, or none"
+                )
+            if filled and named:
+                run.message(f"learned from the data of {path}; those that {inputs.model} names are not read")
+            if model is not None and not filled and (named or path is None):
                 folder = Path(inputs.model).parent if inputs.untrusted else None
                 with run.working("loading data"):
                     db.load_soft_data(model, split="learn", folder=folder)
@@ -83,10 +98,8 @@ def _refuse(inputs: Inputs) -> None:
 
 def _program(inputs: Inputs, data: Path | None, query: list[str]) -> SoftModel:
     """Read the program, without what `--drop` names."""
-    from sqlrl.database.soft_predictions import without_dropped
-
     if inputs.model == "-":
         model = sqlrl.parse_psl(read_input(), path=STANDARD_INPUT, query=query)
     else:
         model = sqlrl.read_psl(inputs.model, data=data, query=query, task="learn", trusted=not inputs.untrusted)
-    return without_dropped(model, split_names(inputs.drop))
+    return model.without(split_names(inputs.drop))

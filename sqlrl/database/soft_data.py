@@ -29,7 +29,7 @@ SPLITS = ("infer", "learn")
 def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | None = None) -> dict[str, dict[str, int]]:
     """Load the partitions of a model for a task; `Database.load_soft_data` explains it.
 
-    Returns, by predicate and role, how many rows were loaded.
+    Returns, by predicate and role, how many rows were loaded. Where one fails nothing has changed.
     """
     if split not in SPLITS:
         raise InputError(f"split={split!r} must be 'infer' or 'learn'.")
@@ -42,6 +42,12 @@ def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | No
     if folder is not None:
         _check_inside(chosen, folder.resolve())
     _check_files(chosen)
+    with db.catalog.store.writing():
+        return _load_all(db, model, chosen, split)
+
+
+def _load_all(db: Database, model: SoftModel, chosen: Sequence[Partition], split: str) -> dict[str, dict[str, int]]:
+    """Load partitions, all or none."""
     found: dict[str, dict[str, int]] = {}
     roles = {name: {part.role for part in chosen if part.predicate == name} for name in model.predicates}
     for name, predicate in model.predicates.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -31,7 +31,6 @@ from sqlrl.ground.unseen import Unseen
 from sqlrl.ground.windows import GroundHinges, divided_hinges
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_literals import format_number
-from sqlrl.logic.terms import Literal
 from sqlrl.report import Table
 from sqlrl.report.console import Progress
 from sqlrl.solve.hinge.inference import map_state
@@ -238,9 +237,13 @@ class SoftPrediction(Inferred):
                     y = y[np.searchsorted(self.network_atoms.ids, network.atoms)]
                 return self._pushes(soft, network, y, int(np.searchsorted(network.atoms, key.atom)))
 
-    def _held(self) -> AbstractContextManager[SoftProgram]:
-        """Hold the model against the data once more, while the context is open."""
-        return self.session.soft_program(self.model, self.asked.choices, observed_bodies=self.observed_bodies)
+    @contextmanager
+    def _held(self) -> Iterator[SoftProgram]:
+        """Hold the model against the data once more, while the context is open; refuse to if they number its atoms otherwise by now."""
+        choices = self.asked.choices
+        with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies) as soft:
+            self.check_current()
+            yield soft
 
     def _keep_observed(self, run: int) -> None:
         """Keep the distances of each rule at the labels."""
@@ -375,13 +378,6 @@ def refuse_options(**given: object) -> None:
         )
 
 
-def without_dropped(model: SoftModel, drop: Iterable[str]) -> SoftModel:
-    """Return a model without the rules that mention dropped predicates."""
-    dropped = frozenset(drop)
-    rules = [r for r in model.rules if not any(isinstance(x, Literal) and x.predicate in dropped for x in r.literals)]
-    return model.with_rules(rules) if dropped else model
-
-
 @verb
 def predict_soft(
     session: Session,
@@ -394,7 +390,7 @@ def predict_soft(
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
-    model = without_dropped(model, asked.choices.drop)
+    model = model.without(asked.choices.drop)
     if destination.keep or destination.into is not None:
         session.catalog.store.check_writable()
     start = time.perf_counter()
@@ -497,7 +493,7 @@ def _keep(found: SoftPrediction, totals: RuleTotals, options: HingeOptions | Non
     atoms, records, rules = found.network_atoms, found.session.records, found.model.rules
     asked = {**asdict(options or HingeOptions()), "observed_bodies": found.observed_bodies}
     run = records.begin_run("predict", asked, None)
-    with records.ending(run):
+    with records.ending(run), records.together():
         weights = np.array([rule.weight or 0.0 for rule in rules])
         clauses = soft_clauses(found.model, weights)
         model = records.save_model("predict", found.model, clauses, no_shapes(), origin="given")

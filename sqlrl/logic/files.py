@@ -155,6 +155,10 @@ def check_json(value: Any, path: str, *, soft: bool = False) -> None:
         raise ModelError(
             f"{path}: the model has version {version}, and this sqlrl reads up to {VERSION}: upgrade sqlrl"
         )
+    if not soft and version is None and {"predicates", "rules"} <= said.keys() and "query" not in said:
+        raise ModelError(
+            f"{path} is a program of probabilistic soft logic, as PSL writes them: read it with sqlrl.read_psl"
+        )
     if soft != (said.get("semantics") == SOFT) and "semantics" in said:
         what, reader = ("a program of probabilistic soft logic", "read_psl") if not soft else ("a model", "read_model")
         raise ModelError(f"{path} is {what}: read it with sqlrl.{reader}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -141,14 +141,7 @@ class Model(Helpful):
         1.0 Smokes(x) => Cancer(x)
         <BLANKLINE>
         """
-        dropped = {names} if isinstance(names, str) else set(names)
-        for name in sorted(dropped):
-            if name not in self.predicates:
-                known = ", ".join(self.predicates)
-                hint = nearest(name, self.predicates) or f": the model declares {known or 'none'}"
-                raise ModelError(f"there is no predicate {name!r} to drop{hint}")
-            if name in self.query:
-                raise ModelError(f"{name} cannot both be dropped and predicted: leave it out of drop= or of query=")
+        dropped = dropped_names(names, self.predicates, self.query)
         if not dropped:
             return self
         return replace(
@@ -158,3 +151,16 @@ class Model(Helpful):
                 rule for rule in self.rules if not any(atom.predicate in dropped for atom in atoms_of(rule.formula))
             ),
         )
+
+
+def dropped_names(names: Iterable[str], predicates: Mapping[str, Predicate], query: Collection[str]) -> set[str]:
+    """Return the names of predicates that a model is to do without; refuse those that it has not, or is to predict."""
+    dropped = {names} if isinstance(names, str) else set(names)
+    for name in sorted(dropped):
+        if name not in predicates:
+            known = ", ".join(predicates)
+            hint = nearest(name, predicates) or f": the model declares {known or 'none'}"
+            raise ModelError(f"there is no predicate {name!r} to drop{hint}")
+        if name in query:
+            raise ModelError(f"{name} cannot both be dropped and predicted: leave it out of drop= or of query=")
+    return dropped

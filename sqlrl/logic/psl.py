@@ -20,7 +20,7 @@ from sqlrl.arguments import refuse
 from sqlrl.errors import ModelError
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import LONGEST_CLAUSE
-from sqlrl.logic.model import SHOWN
+from sqlrl.logic.model import SHOWN, dropped_names
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.psl_arithmetic import ArithmeticRule, checked_weight, format_rule
 from sqlrl.logic.psl_literals import (
@@ -292,6 +292,44 @@ class SoftModel(Helpful):
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise refuse("rules", given)
         return replace(self, rules=tuple(rules))
+
+    def without(self, names: Iterable[str]) -> Self:
+        r"""Return this model without some predicates: without their declarations, their data, and the rules that mention them.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of predicates; a single one may stand alone.
+
+        Returns
+        -------
+        SoftModel
+
+        Raises
+        ------
+        ModelError
+            A predicate that the model does not have, or that it is to infer.
+
+        Examples
+        --------
+        >>> from sqlrl import parse_psl
+        >>> model = parse_psl("1: Rich(A) -> Happy(A)\n2: !Happy(A)")
+        >>> print(*model.without("Rich").rules)
+        2: !Happy(A)
+        """
+        dropped = dropped_names(names, self.predicates, self.query)
+        if not dropped:
+            return self
+        return replace(
+            self,
+            predicates={name: predicate for name, predicate in self.predicates.items() if name not in dropped},
+            rules=tuple(
+                rule
+                for rule in self.rules
+                if not any(isinstance(x, Literal) and x.predicate in dropped for x in rule.literals)
+            ),
+            partitions=tuple(part for part in self.partitions if part.predicate not in dropped),
+        )
 
     def with_types(self, types: Mapping[str, Sequence[str]]) -> Self:
         """Return this model with other types of arguments, such as those of the tables that it is held against.

@@ -177,7 +177,11 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["--model", "P", "--learner", "soft-structure", "--resume", "1"], 2, "soft-structure begins anew each time"),
     (["--model", "-", "--data", "x.data"], 2, "in place of standard input"),
     (["--model", "P", "--learner", "adagrad", "--data", "x.data"], 2, "--data is an option of soft-pseudo"),
-    (["--model", "P", "--drop", "Smokes"], 1, "no rules with a weight"),
+    (["--model", "P", "--drop", "Smokes"], 1, "Smokes cannot both be dropped and predicted"),
+    (["--model", "P", "--drop", "Nope"], 1, "there is no predicate 'Nope' to drop: the model declares Friends, Smokes"),
+    (["D", "--query", "Q", "--learner", "soft-structure", "--data", "x.data"], 2, "--data belongs to a rule file"),
+    (["D", "--query", "Q", "--learner", "soft-structure", "--drop", "R"], 2, "soft-structure walks over all that is loaded"),
+    (["D", "--model", "P", "--learner", "adagrad"], 1, "soft logic, as PSL writes them: `sqlrl psl` infers it"),
 ]  # fmt: skip
 
 
@@ -185,10 +189,50 @@ WRONG: list[tuple[list[str], int, str]] = [
 def test_what_cannot_be_learned_is_refused(
     run: Run, program: Path, options: list[str], code: int, message: str
 ) -> None:
-    given = [str(program) if option == "P" else option for option in options]
+    files = {"P": program, "D": program.with_name("new.duckdb")}
+    given = [str(files.get(option, option)) for option in options]
     learner = [] if "--learner" in given else ["--learner", "soft-map-likelihood"]
     done = run("learn", *given, *learner)
     assert (done.code, message in " ".join(done.err.replace("│", " ").split())) == (code, True), done.err
+
+
+def test_data_that_are_named_are_learned_from_or_refused(
+    run: Run, family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, data = tmp_path / "rules.psl", tmp_path / "rules.data"
+    rules.write_text("1: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2", encoding="utf-8")
+    rows = {"friends.txt": "a\tb", "given.txt": "a", "asked.txt": "b", "true.txt": "b\t1"}
+    for name, text in rows.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    data.write_text(
+        "predicates:\n  Friends/2: closed\n  Smokes/1: open\nobservations:\n  Friends: friends.txt\n  Smokes: given.txt\n"
+        "targets:\n  Smokes: asked.txt\ntruth:\n  Smokes: true.txt\n",
+        encoding="utf-8",
+    )
+    given = ["--model", rules, "--data", data, "--learner", "soft-piecewise-likelihood", "--out", "-"]
+    alone = run("learn", *given)
+    assert alone.code == 0, alone.err
+    # A database for other commands is not learned from in place of data that are named; one that is typed and has data is not either.
+    monkeypatch.setenv("SQLRL_DB", str(family))
+    assert run("learn", *given).out == alone.out
+    done = run("learn", family, *given)
+    assert (
+        done.code,
+        "has data, from which is learned: leave out --data" in " ".join(done.err.replace("│", " ").split()),
+    ) == (2, True)
+
+
+def test_a_load_that_fails_leaves_a_new_database_as_it_was(run: Run, program: Path, tmp_path: Path) -> None:
+    wrong = json.loads(program.read_text(encoding="utf-8"))
+    wrong["predicates"]["Smokes/1"]["truth"]["learn"][0][1] = 75
+    program.write_text(json.dumps(wrong), encoding="utf-8")
+    path = tmp_path / "new.duckdb"
+    given = ["learn", path, "--model", program, "--learner", "soft-piecewise-likelihood", "--out", "-"]
+    done = run(*given)
+    assert (done.code, "75" in done.err) == (1, True)
+    program.write_text(json.dumps(PROGRAM), encoding="utf-8")
+    done, fresh = run(*given), run(given[0], *given[2:])
+    assert (done.code, done.out) == (0, fresh.out), done.err
 
 
 def test_data_outside_of_the_folder_of_a_stranger_are_not_read(run: Run, tmp_path: Path) -> None:

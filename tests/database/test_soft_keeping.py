@@ -92,6 +92,47 @@ def test_with_some_labels_the_distances_at_the_labels_stay_unknown() -> None:
     assert db.sql("select count(*), count(observed) from sqlrl.rule_distance").fetchall() == [(7, 0)]
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
+@pytest.mark.parametrize("keep", [True, False])
+def test_labels_are_never_those_of_other_atoms(keep: bool) -> None:
+    """Atoms are numbered anew where the scope has changed: what was predicted before is right or refused, whatever asks."""
+    model = sqlrl.parse_psl("1: Word(D, 'q') -> Liked(D)\n0.2: !Liked(D)", query=["Liked"])
+    db = sqlrl.connect(progress=False)
+    db.load("Word", [("d1", "q"), ("d2", "r"), ("d3", "q")], types=["doc", "word"])
+    labels = [("d1", 1.0), ("d2", 0.0), ("d3", 1.0), ("d4", 0.0)]
+    db.load("Liked", labels, columns=[0], types=["doc"], value=1, target=True)
+    db.scope("Liked", [("d1",), ("d2",), ("d3",)])
+    before = db.predict(model, keep=keep)
+    db.scope("Liked", [("d2",), ("d3",), ("d4",)])
+    if keep:
+        with pytest.raises(InputError, match="changed after this prediction"):
+            before.evaluate()
+        assert db.sql("select count(observed) from sqlrl.rule_distance").fetchall() == [(0,)]
+    else:
+        assert before.evaluate().auc_roc == 1.0
+    with pytest.raises(InputError, match="changed after this prediction"):
+        before.why("Liked(d3)")
+
+
+def test_a_prediction_that_is_interrupted_keeps_nothing_but_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlrl.catalog.records import Records
+
+    db, append = database(), Records.append
+
+    def stopped(self: Records, table: str, run: int, data: object) -> None:
+        if table == "rule_distance":
+            raise KeyboardInterrupt
+        append(self, table, run, data)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Records, "append", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        db.predict(MODEL, keep=True)
+    assert db.sql("select status, model from sqlrl.run").fetchall() == [("interrupted", None)]
+    assert db.sql("select (select count(*) from sqlrl.truth_value), (select count(*) from sqlrl.model)").fetchall() == [
+        (0, 0)
+    ]
+
+
 def test_a_prediction_of_dropped_predicates_keeps_the_rules_that_it_used() -> None:
     db = database()
     db.predict(MODEL, keep=True, drop=["Old"])

@@ -253,7 +253,7 @@ class HingeResult:
 def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
     """Return the result of several networks that share no atom as that of one.
 
-    Objectives and bounds are summed, and it is proved where all are. The duals are those of one network after the other.
+    Objectives, bounds and tolerances are summed, and it is proved where all are. The duals are those of one network after the other.
 
     Parameters
     ----------
