@@ -46,6 +46,9 @@ LENGTH = 3
 SIZES: Mapping[str, tuple[int, int]] = {"umls": (5, 100), "film-genre": (10, 50), "profession": (10, 50)}
 """The least labels that a path connects, and how many paths there are: those of the paper, where relations have the facts for that."""
 
+BY: Choice["support", "contrast"] = "contrast"
+"""Which paths: in dense graphs those that connect most labels connect false ones as well, and say nothing (chosen by `--split valid`)."""
+
 MOST_LABELS = 5_000
 """Facts that are labels, at most."""
 
@@ -193,7 +196,7 @@ def learn(job: Job, graph: Graph) -> Learned | None:
     table = pa.table({"a0": [r[0] for r in rows], "a1": [r[1] for r in rows], "value": [r[2] for r in rows]})
     db.load(job.relation, table, columns=["a0", "a1"], types=TYPES, value="value", target=True)
     db.scope(job.relation, table.select(["a0", "a1"]))
-    fit = sqlrl.SoftStructure(length=LENGTH, min_targets=least, top=top).fit(db, job.relation)
+    fit = sqlrl.SoftStructure(length=LENGTH, min_targets=least, top=top, by=BY).fit(db, job.relation)
     weights = fit.weights_[len(fit.weights_) - len(fit.candidates_) :]
     clauses = tuple(
         each for each, w in zip(fit.candidates_, weights.tolist(), strict=True) if w > 0 and not each.negated
@@ -432,7 +435,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for j, r in runs
         for clause, weight in r.value.rules
     ]
-    parameters = {"length": LENGTH, "sizes": SIZES, "most_labels": MOST_LABELS, "smoothing": SMOOTHING, "split": split}
+    parameters = {"length": LENGTH, "sizes": SIZES, "by": BY, "most_labels": MOST_LABELS, "smoothing": SMOOTHING, "split": split}
     title = f"Ranks of heads and tails, filtered, of the {split} split" + ("; quick: some relations" if options.quick else "")  # fmt: skip
     rows = list(summarise(runs, tasks))
     publish("kg_completion", rows, options, title=title, parameters=parameters, details=details)

@@ -156,7 +156,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "ilp", "--constraints", "sct"], ["--constraints is an option of learners of weights: ilp"]),
         (["--sigma", "1"], ["--sigma is an option of cda and subgradient", "adagrad"]),
         (["--learner", "mira", "--update", "maximal"], ["--update is an option of cda and subgradient", "mira"]),
-        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd, osl, voted-perceptron, soft-piecewise-likelihood and soft-map-likelihood: perceptron"]),
+        (["--learner", "perceptron", "--eta", "0.1"], ["--eta is an option of adagrad, cd, osl, voted-perceptron, soft-pseudo-likelihood, soft-piecewise-likelihood and soft-map-likelihood: perceptron"]),
         (["--modes", "modes.txt"], ["--modes is an option of osl: adagrad has no such number or choice"]),
         (["--learner", "mira", "--longest-only"], ["--longest-only is an option of osl: mira"]),
         (["--learner", "osl", "--modes", "modes.txt", "--sigma", "1"], ["--sigma is an option of cda and subgradient: osl"]),

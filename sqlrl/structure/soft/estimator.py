@@ -28,6 +28,7 @@ from sqlrl.logic.terms import Variable
 from sqlrl.progress import Stage
 from sqlrl.structure.soft.greedy import GreedyRules, GreedySearch, Least, Most, greedy_rules
 from sqlrl.structure.soft.paths import (
+    By,
     ConstantLength,
     Constants,
     Length,
@@ -93,7 +94,7 @@ class SoftStructure(Fitted):
     ----------
     method : {"ppll", "gls"}
         Piecewise pseudo-likelihood: the rules whose weight, each by itself, is above 0; or greedy local search by pseudo-likelihood.
-    length, min_targets, top, simple, constants, constant_length, negations, squared
+    length, min_targets, top, by, simple, constants, constant_length, negations, squared
         As in `PathParameters`.
     symmetric : bool
         Whether an atom of the target is as good the other way round.
@@ -153,6 +154,7 @@ class SoftStructure(Fitted):
     length: Length = 3
     min_targets: MinTargets = 10
     top: Top = 50
+    by: By = "support"
     simple: Simple = True
     constants: Constants = False
     constant_length: ConstantLength = 1

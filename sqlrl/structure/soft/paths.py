@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Annotated, Protocol
+from typing import Literal as OneOf
 
 import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports
 from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.logic.limits import LONGEST_CLAUSE
@@ -30,7 +31,14 @@ from sqlrl.wording import counted
 
 Length = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path (s)")]
 MinTargets = Annotated[int, Whole(1), Option("the least labelled atoms that a path connects (t)")]
-Top = Annotated[int | None, Whole(1), Option("how many paths are kept, those that connect most atoms", name="--paths")]
+Top = Annotated[int | None, Whole(1), Option("how many paths are kept", name="--paths")]
+By = Annotated[
+    OneOf["support", "contrast"],
+    Option(
+        "paths are kept that connect most atoms, or whose atoms differ most from the others in their labels",
+        name="--paths-by",
+    ),
+]
 Simple = Annotated[bool, Option("count walks that visit an entity twice, too", name="--any-walk")]
 Constants = Annotated[bool, Option("paths that begin at one argument and stop at a constant, too")]
 ConstantLength = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path to a constant")]
@@ -50,7 +58,10 @@ class PathParameters:
     min_targets : int
         The least labelled atoms that a path connects, positive and negative ones together.
     top : int, optional
-        How many paths are kept, those that connect most atoms; each has two clauses. By default all.
+        How many paths are kept; each has two clauses. By default all.
+    by : {"support", "contrast"}
+        Which: those that connect most atoms, as in the source; or those whose atoms differ most in their labels from those that they do not
+        connect, by the likelihood ratio G² (`contrast`). In a dense graph the paths that connect most atoms connect true and false ones alike.
     simple : bool
         Whether walks that visit an entity twice do not count.
     constants : bool
@@ -77,6 +88,7 @@ class PathParameters:
     length: Length = 3
     min_targets: MinTargets = 10
     top: Top = None
+    by: By = "support"
     simple: Simple = True
     constants: Constants = False
     constant_length: ConstantLength = 1
@@ -167,7 +179,7 @@ class PathClause:
 
 @dataclass(frozen=True)
 class PathClauses(Sequence[PathClause]):
-    """The clauses of a target's paths, those first that connect most labelled atoms, equal ones by their text.
+    """The clauses of a target's paths, those first that connect most labelled atoms, or tell labels apart best, equal ones by their text.
 
     Parameters
     ----------
@@ -264,18 +276,24 @@ def path_clauses(source: PathSource, parameters: PathParameters | None = None) -
         constant_length=chosen.constant_length if chosen.constants else 0,
     )
     support = found.positive + found.negative
+    merit = (
+        support
+        if chosen.by == "support"
+        else contrast(found.positive, found.negative, source.positives, source.negatives)
+    )
     places = _once(found) if source.symmetric else np.arange(len(found))
     total = len(places)
     if chosen.top is not None and total > chosen.top:
-        # All that connect as many as the last one of those: texts decide between them.
-        places = places[support[places] >= np.partition(support[places], -chosen.top)[-chosen.top]]
+        # All that are as good as the last one of those: texts decide between them.
+        places = places[merit[places] >= np.partition(merit[places], -chosen.top)[-chosen.top]]
+        best = "that connect most" if chosen.by == "support" else "that tell labels apart best"
         notes += (
-            f"{counted(total, 'path')} connect {chosen.min_targets:,} or more of the atoms; the {chosen.top:,} that connect most are kept (top=).",
+            f"{counted(total, 'path')} connect {chosen.min_targets:,} or more of the atoms; the {chosen.top:,} {best} are kept (top=).",
         )
     stopped = found.constant[places]
     names = source.constants(np.unique(stopped[stopped >= 0]).tolist())
     rules = {i: _clause(source, found, i, names, chosen.squared) for i in places.tolist()}
-    order = sorted(rules, key=lambda i: (-support[i], rules[i].formula))[: chosen.top]
+    order = sorted(rules, key=lambda i: (-merit[i], rules[i].formula))[: chosen.top]
     clauses = [
         PathClause(
             rule,
@@ -289,6 +307,27 @@ def path_clauses(source: PathSource, parameters: PathParameters | None = None) -
         for rule in ((rules[i], _negation(rules[i])) if chosen.negations else (rules[i],))
     ]
     return PathClauses(source.target, tuple(clauses), source.positives, source.negatives, found.walks, notes)
+
+
+def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: int) -> FloatArray:
+    """Return the likelihood ratio G² of the label of an atom and of whether a path connects it, for each of m paths, shape (m,).
+
+    `positive` and `negative`, shape (m,), are the atoms of either label that it connects, of all that there are.
+
+    Examples
+    --------
+    A path that connects all atoms says nothing of their labels, one that connects the positive ones alone all that can be said, 2 * 4 * log(2):
+
+    >>> contrast(np.array([2, 2]), np.array([2, 0]), 2, 2).round(3).tolist()
+    [0.0, 5.545]
+    """
+    cells = np.array([positive, negative, positives - positive, negatives - negative], dtype=np.float64)
+    total, connected = float(positives + negatives), cells[0] + cells[1]
+    likely = (positives / total, negatives / total)
+    wanted = np.array([share * n for n in (connected, total - connected) for share in likely])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = np.where(cells > 0, cells * np.log(cells / wanted), 0.0)
+    return np.asarray(np.maximum(2.0 * gains.sum(axis=0), 0.0), dtype=np.float64)
 
 
 def _checked(source: PathSource, parameters: PathParameters) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
 from sqlrl import parse_psl
 from sqlrl.engine.connection import connect
@@ -16,7 +17,7 @@ from sqlrl.ground.paths import LabelledPairs, RelationalPaths
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.psl import LogicalRule
 from sqlrl.logic.terms import Constant, Literal, Variable
-from sqlrl.structure.soft.paths import PathClauses, PathParameters, path_clauses
+from sqlrl.structure.soft.paths import PathClauses, PathParameters, contrast, path_clauses
 from tests.ground.walks import Fact, World
 
 KINDS = {
@@ -183,6 +184,34 @@ def test_the_best_paths_are_kept_and_the_cut_is_stated() -> None:
             f"{len(whole) // 2} paths connect 2 or more of the atoms; the {top} that connect most are kept (top=).",
         )
     assert found(CITED, PathParameters(min_targets=2, top=len(whole))) == whole
+
+
+def test_contrast_is_the_likelihood_ratio_of_scipy() -> None:
+    random = np.random.default_rng(0)
+    positives, negatives = 30, 50
+    positive, negative = random.integers(0, positives + 1, 40), random.integers(0, negatives + 1, 40)
+    values = contrast(positive, negative, positives, negatives)
+    for a, b, value in zip(positive.tolist(), negative.tolist(), values.tolist(), strict=True):
+        table = np.array([[a, b], [positives - a, negatives - b]])
+        if table.sum(axis=1).all():
+            assert value == pytest.approx(chi2_contingency(table, correction=False, lambda_="log-likelihood").statistic)
+        else:
+            assert value == 0.0
+
+
+def test_paths_that_tell_labels_apart_come_first_where_they_are_asked_for() -> None:
+    most, best = (found(CITED, PathParameters(min_targets=1, by=by)) for by in ("support", "contrast"))
+    assert {str(each) for each in most} == {str(each) for each in best}
+    values = [
+        float(contrast(np.array([each.positive]), np.array([each.negative]), best.positives, best.negatives)[0])
+        for each in best
+    ]
+    assert values == sorted(values, reverse=True)
+    assert [each.support for each in most] == sorted((each.support for each in most), reverse=True)
+    assert [str(each) for each in best] != [str(each) for each in most]
+    some = found(CITED, PathParameters(min_targets=1, by="contrast", top=2))
+    assert some.clauses == best.clauses[:4]
+    assert "the 2 that tell labels apart best are kept" in some.notes[-1]
 
 
 def test_clauses_are_a_table() -> None:
