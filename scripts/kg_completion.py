@@ -114,6 +114,7 @@ class Graph:
 
     def __init__(self, folder: Path) -> None:
         self.con = duckdb.connect()
+        self.con.execute("set enable_progress_bar = false")
         self.con.execute("create table fact (split varchar, relation varchar, head varchar, tail varchar)")
         for split in ("train", "valid", "test"):
             query = "insert into fact select distinct $split, relation, head, tail from read_parquet($file)"
@@ -435,7 +436,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for j, r in runs
         for clause, weight in r.value.rules
     ]
-    parameters = {"length": LENGTH, "sizes": SIZES, "by": BY, "most_labels": MOST_LABELS, "smoothing": SMOOTHING, "split": split}
+    parameters = {
+        "length": LENGTH,
+        "sizes": SIZES,
+        "by": BY,
+        "most_labels": MOST_LABELS,
+        "smoothing": SMOOTHING,
+        "split": split,
+    }
     title = f"Ranks of heads and tails, filtered, of the {split} split" + ("; quick: some relations" if options.quick else "")  # fmt: skip
     rows = list(summarise(runs, tasks))
     publish("kg_completion", rows, options, title=title, parameters=parameters, details=details)
