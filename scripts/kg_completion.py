@@ -1,7 +1,7 @@
 """Learned soft rules as a link predictor: heads and tails of the test facts of UMLS and of two relations of FB15k-237, ranked.
 
 For each relation rules are learned from the training split alone, as in `psl_structure.py`: one half of its facts is observed, the other half, with as many
-pairs of its first and last entities that the training split does not have, are labels. Then all its training facts are observed. For a
+pairs that the training split does not have, in which one end is any other entity, are labels. Then all its training facts are observed. For a
 test fact (h, r, t) all entities are ranked as t for (h, r, ?) and as h for (?, r, t), but for those that make another fact of any split
 (filtered); ranks of entities that tie are those of all their orders, in expectation. Entities that no rule leads to have the value 0.
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal as Choice
 
@@ -135,6 +136,11 @@ class Graph:
         query = "select head, tail from fact where relation = $r and split = $s order by all"
         return self.con.execute(query, {"r": relation, "s": split}).fetchall()
 
+    def entities(self) -> list[str]:
+        """Return all entities, in order."""
+        query = "select head from fact union select tail from fact order by all"
+        return [name for (name,) in self.con.execute(query).fetchall()]
+
     def load(self, db: sqlrl.Database, relations: Sequence[str]) -> None:
         """Load the training facts of relations."""
         for name in relations:
@@ -170,14 +176,16 @@ class Learned:
     confidence: tuple[float, ...]
 
 
-def false_pairs(true: Sequence[Pair], wanted: int, random: np.random.Generator) -> list[Pair]:
-    """Return pairs of first and last entities of a relation that are none of its training facts: so many, or all there are."""
-    firsts, lasts = (sorted({pair[i] for pair in true}) for i in (0, 1))
-    place = [{name: i for i, name in enumerate(names)} for names in (firsts, lasts)]
-    known = [place[0][a] * len(lasts) + place[1][b] for a, b in true]
-    free = np.setdiff1d(np.arange(len(firsts) * len(lasts)), known)
-    drawn = np.sort(random.choice(free, min(wanted, len(free)), replace=False))
-    return [(firsts[i // len(lasts)], lasts[i % len(lasts)]) for i in drawn.tolist()]
+def false_pairs(
+    labels: Sequence[Pair], true: Sequence[Pair], entities: Sequence[str], random: np.random.Generator
+) -> list[Pair]:
+    """Return for each label a pair that is no training fact: with another first entity or, in turn, another last one, of all that there are."""
+    known, found = set(true), set[Pair]()
+    for i, (head, tail) in enumerate(labels):
+        order = random.permutation(len(entities)).tolist()
+        changed = ((entities[e], tail) if i % 2 else (head, entities[e]) for e in order)
+        found.update(islice((pair for pair in changed if pair not in known and pair not in found), 1))
+    return sorted(found)
 
 
 def learn(job: Job, graph: Graph) -> Learned | None:
@@ -185,7 +193,7 @@ def learn(job: Job, graph: Graph) -> Learned | None:
     least, top = SIZES[job.task]
     true, random = graph.pairs(job.relation, "train"), np.random.default_rng(job.seed)
     labels = [true[i] for i in np.sort(random.permutation(len(true))[: min(len(true) // 2, MOST_LABELS)]).tolist()]
-    false = false_pairs(true, len(labels), random)
+    false = false_pairs(labels, true, graph.entities(), random)
     if len(labels) + len(false) < least:
         return None
     hidden = set(labels)
@@ -314,8 +322,7 @@ def rank(job: Job, graph: Graph, learned: Learned | None) -> list[Rank]:
     con.register("confidences", pa.table({"clause": pa.array(range(len(shares)), pa.int32()), "confidence": pa.array(shares, pa.float64())}))  # fmt: skip
     con.register("inferred", infer(job, graph, learned))
     con.execute(SCORED)
-    (entities,) = con.execute("select count(distinct e) from (select head as e from fact union all select tail from fact)").fetchone() or (0,)  # fmt: skip
-    found = con.execute(RANKS, {"entities": entities}).fetchall()
+    found = con.execute(RANKS, {"entities": len(graph.entities())}).fetchall()
     return [
         Rank(system, side, (head, tail), *expected(above, equal)) for system, side, head, tail, above, equal in found
     ]

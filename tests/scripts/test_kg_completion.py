@@ -105,12 +105,18 @@ def test_walks_and_confidences_are_those_of_loops(folder: Path, path: PathClause
         assert set(graph.con.execute(kg.walk(path, backwards=True)).fetchall()) == back
 
 
-def test_false_pairs_have_ends_of_the_relation_and_no_fact() -> None:
+def test_false_pairs_have_one_end_of_a_label_and_are_no_facts() -> None:
     true = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "z")]
-    found = kg.false_pairs(true, 3, np.random.default_rng(0))
+    found = kg.false_pairs(true[:3], true, list("abcxyz"), np.random.default_rng(0))
     assert len(set(found)) == 3
-    assert set(found) <= {(a, b) for a in "abc" for b in "xyz"} - set(true)
-    assert len(kg.false_pairs(true, 50, np.random.default_rng(0))) == 5
+    assert set(found).isdisjoint(true)
+    # The last entity of the first label, the first one of the second, and so on.
+    assert sum(any(a == head for head, _ in (true[0], true[2])) for a, _ in found) >= 1
+    assert all(any(a == head or b == tail for head, tail in true[:3]) for a, b in found)
+    # Where all entities make facts there is nothing to draw.
+    assert (
+        kg.false_pairs([("a", "a")], [("a", "a"), ("a", "b"), ("b", "a")], ["a", "b"], np.random.default_rng(0)) == []
+    )
 
 
 @pytest.mark.parametrize(("above", "equal"), [(0, 0), (0, 3), (7, 5), (30, 2)])
