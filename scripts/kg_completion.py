@@ -63,7 +63,6 @@ Pair = tuple[str, str]
 
 PUBLISHED = (
     ("umls", "ConvE", "Dettmers et al. 2018, their repository: these splits, heads and tails", 0.94, 0.92, 0.99),
-    ("umls", "NeuralLP", "Yang et al. 2017 by Lin et al. 2018, table 2: tails", 0.778, 0.643, 0.962),
     ("fb15k-237", "ConvE", "Dettmers et al. 2018, their repository: these splits, all relations", 0.32, 0.24, 0.49),
 )
 """Data, system, source with its split, and MRR, Hits@1, Hits@10."""
