@@ -16,7 +16,17 @@ from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
 from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, PerRule, Prior, Rate, SoftWeights, projected, starting
+from sqlrl.learn.soft.settings import (
+    Lasso,
+    OnUnlabelled,
+    PerRule,
+    Prior,
+    Rate,
+    SoftWeights,
+    projected,
+    starting,
+    step_rates,
+)
 from sqlrl.solve.hinge.inference import map_state
 
 Iterations = Annotated[int, Whole(1), Option("how many")]
@@ -148,7 +158,7 @@ class SoftMapLikelihood(SoftEstimator):
         ground = np.bincount(network.rule, network.multiplicity, minlength=m)
         soft = ~network.hard & (ground > 0)
         weights = np.where(soft, weights, 0.0)
-        rate = self.learning_rate / np.maximum(ground, 1.0) if self.per_rule else np.full(m, self.learning_rate)
+        rate = step_rates(self.learning_rate, ground, per_rule=self.per_rule)
         total, gradient, state, done = np.zeros(m), np.zeros(m), None, 0
         if after is not None:
             weights, total, gradient, state = (after.state[name] for name in ("weight", "total", "gradient", "truth"))

@@ -28,6 +28,7 @@ from sqlrl.learn.soft.settings import (
     gradient_steps,
     projected,
     starting,
+    step_rates,
 )  # fmt: skip
 from sqlrl.solve.structure import ragged_ranges
 
@@ -204,7 +205,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
     def _walk(self, pieces: _Pieces, start: FloatArray, report: Report | None, done: int) -> FloatArray:
         """Return the weights after the steps along the gradient that are left."""
         every = np.arange(pieces.rules)
-        rate = self.learning_rate / np.maximum(pieces.hinges.ground, 1) if self.per_rule else self.learning_rate
+        rate = step_rates(self.learning_rate, pieces.hinges.ground, per_rule=self.per_rule)
 
         def gradient(weights: FloatArray) -> FloatArray:
             return pieces.at(weights, every, second=EXPECTATIONS).gradient

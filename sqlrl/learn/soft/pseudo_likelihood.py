@@ -29,6 +29,7 @@ from sqlrl.learn.soft.settings import (
     gradient_steps,
     projected,
     starting,
+    step_rates,
 )  # fmt: skip
 
 Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
@@ -201,7 +202,7 @@ class SoftPseudoLikelihood(SoftEstimator):
         done = 0 if after is None else after.iteration
         allowed = self.tolerance * np.maximum(np.ones(m), hinges.observed)
         if self.method == "steps":
-            rate = self.learning_rate / np.maximum(hinges.ground, 1) if self.per_rule else self.learning_rate
+            rate = step_rates(self.learning_rate, hinges.ground, per_rule=self.per_rule)
             weights = gradient_steps(lambda w: function(w)[1], begun, self.steps, rate, report, done=done)
             value, gradient = function(weights)
             best = bool((projected(weights, gradient) <= allowed).all())

@@ -101,11 +101,25 @@ def starting(network: HingeNetwork, start: FloatArray | None, default: float) ->
     return np.where(network.hard, 0.0, start)
 
 
+def step_rates(rate: float, ground: IntArray | FloatArray, *, per_rule: bool) -> FloatArray:
+    """Return what the gradient is taken times in a step, shape (m,): of each rule by its number of ground rules, or the same of all.
+
+    Examples
+    --------
+    >>> (
+    ...     step_rates(0.5, np.array([0, 4]), per_rule=True).tolist(),
+    ...     step_rates(0.5, np.array([0, 4]), per_rule=False).tolist(),
+    ... )
+    ([0.5, 0.125], [0.5, 0.5])
+    """
+    return rate / np.maximum(ground, 1.0) if per_rule else np.full(len(ground), rate)
+
+
 def gradient_steps(
     gradient: Callable[[FloatArray], FloatArray],
     start: FloatArray,
     steps: int,
-    rate: float | FloatArray,
+    rate: FloatArray,
     report: Report | None = None,
     *,
     done: int = 0,
@@ -118,7 +132,7 @@ def gradient_steps(
         Returns the gradient at weights, shape (m,).
     start : array of float64, shape (m,)
     steps : int
-    rate : float or array of float64, shape (m,)
+    rate : array of float64, shape (m,)
         What the gradient is taken times.
     report : callable, optional
         Called with an `Iteration` after each step, whose state has the weights.
@@ -131,7 +145,7 @@ def gradient_steps(
 
     Examples
     --------
-    >>> gradient_steps(lambda w: np.array([3.0, -1.0]) - w, np.zeros(2), steps=2, rate=0.5).tolist()
+    >>> gradient_steps(lambda w: np.array([3.0, -1.0]) - w, np.zeros(2), steps=2, rate=np.full(2, 0.5)).tolist()
     [2.25, 0.0]
     """
     weights = start

@@ -34,6 +34,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from scipy.special import rel_entr
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 
@@ -296,8 +297,7 @@ def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatA
     if not counts.sum():
         return np.nan, np.nan
     expected = default[possible] / default[possible].sum() * counts.sum()
-    some = counts > 0
-    g2 = 2.0 * float(np.sum(counts[some] * np.log(counts[some] / expected[some])))
+    g2 = 2.0 * float(rel_entr(counts, expected).sum())
     degrees = int(possible.sum()) - 1
     return g2, float(stats.chi2.sf(g2, degrees)) if degrees else 1.0
 

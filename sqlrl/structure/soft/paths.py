@@ -17,6 +17,7 @@ from typing import Literal as OneOf
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import rel_entr
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
@@ -325,9 +326,8 @@ def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: 
     total, connected = float(positives + negatives), cells[0] + cells[1]
     likely = (positives / total, negatives / total)
     wanted = np.array([share * n for n in (connected, total - connected) for share in likely])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gains = np.where(cells > 0, cells * np.log(cells / wanted), 0.0)
-    return np.asarray(np.maximum(2.0 * gains.sum(axis=0), 0.0), dtype=np.float64)
+    found: FloatArray = np.maximum(2.0 * rel_entr(cells, wanted).sum(axis=0), 0.0)
+    return found
 
 
 def _checked(source: PathSource, parameters: PathParameters) -> tuple[str, ...]:
