@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sqlrl.catalog.choices import Choices
+from sqlrl.database.blanket_training import BlanketTraining, blanket_training
 from sqlrl.database.drift import FOLLOWED, Drifting, drifting_training
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.selection import (
@@ -66,6 +67,14 @@ class Learning:
                 "a stream of subgraphs is what sqlrl.Resolwe learns from, with any online learner as weights=: give it the stream, or load the subgraphs"
             )
         return self._loaded_windows(model, examples=examples, **order)
+
+    def blankets(
+        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT, opened: bool = False
+    ) -> AbstractContextManager[BlanketTraining]:
+        """Sort all atoms of the training examples by what the clauses of a model say of them, while the context is open."""
+        if isinstance(examples, Subgraphs):
+            raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
+        return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
 
     def soft_structure(
         self, target: str | SoftModel, *, examples: Any = None, limit: int | None = None, symmetric: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -123,13 +124,13 @@ class Choices:
         several = np.repeat(size > 1, size)
         rest = self._differences[:, columns].tocsr()
         # Of an atom p (1 - p) x x'; of a block sum p x x' less the square of its mean.
-        found = _weighted_squares(rest, np.where(several, share, share * (1.0 - share)))
+        found = weighted_squares(rest, np.where(several, share, share * (1.0 - share)))
         if several.any():
             blocks = pointers(size[size > 1])
             rows = np.flatnonzero(several)
             shape = (len(blocks) - 1, len(rows))
             means = sparse.csr_array((share[rows], np.arange(len(rows)), blocks), shape=shape) @ rest[rows]
-            found -= _weighted_squares(means.tocsr(), np.ones(shape[0]))
+            found -= weighted_squares(means.tocsr(), np.ones(shape[0]))
         return found
 
     def curvature(self, weights: FloatArray) -> FloatArray:
@@ -164,13 +165,13 @@ class Choices:
             self.label[which],
         )
 
-    def columns(self, which: IntArray, scale: FloatArray) -> Choices:
+    def columns(self, which: IntArray, scale: FloatArray) -> Self:
         """Return the choices with some of the clauses only, their counts multiplied by `scale`."""
         kept = self.features.tocsc()[:, which] @ sparse.diags_array(scale)
         return replace(self, features=kept.tocsr())
 
 
-def _weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:
+def weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:
     """The sum of `weight x x'` over the rows x, as a dense matrix."""
     n, k = rows.shape
     filled = np.diff(rows.indptr).astype(np.float64)

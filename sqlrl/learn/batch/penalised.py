@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal
+from typing import Literal, Protocol, Self
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg, optimize, sparse
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
 from sqlrl.learn.batch.problem import Iteration, Report, equal_columns
 
@@ -212,6 +211,35 @@ FLATTEST = 1e-12
 """Curvatures below this share of the largest one count as so much: the scale of a coordinate stays finite."""
 
 
+class Likelihoods(Protocol):
+    """A log-likelihood that is concave in the weights of m clauses, a sum over what is observed; `Choices` says what each part is."""
+
+    @property
+    def features(self) -> sparse.csr_array:
+        """What is counted, shape (s, m)."""
+        ...
+
+    def log_likelihood(self, weights: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each observation."""
+        ...
+
+    def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood and its gradient, shape (m,)."""
+        ...
+
+    def hessian(self, weights: FloatArray, columns: IntArray) -> FloatArray:
+        """Return the negative Hessian in some of the clauses."""
+        ...
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        """Return the diagonal of the negative Hessian, shape (m,)."""
+        ...
+
+    def columns(self, which: IntArray, scale: FloatArray) -> Self:
+        """Return it with some of the clauses only, what is counted of them multiplied by `scale`."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """Choices in which each distinct column of counts stands once, and none that never differs between states.
@@ -232,7 +260,7 @@ class Design:
         The largest gradient at weights of 0.
     """
 
-    choices: Choices
+    choices: Likelihoods
     column: IntArray
     first: IntArray
     scale: FloatArray
@@ -261,7 +289,7 @@ class Fit:
     converged: bool
 
 
-def make_design(choices: Choices, scale: FloatArray | None = None) -> Design:
+def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design:
     """Merge clauses with equal counts and drop those without any.
 
     `scale`, of shape (m,), is what the weights of clauses are divided by where they are penalised; 1 by default.

@@ -1,0 +1,202 @@
+"""What learners of pseudo-likelihood are given of a database: all atoms of the training examples, sorted by what their clauses say, and a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from sqlrl.catalog.checks import warn_empty
+from sqlrl.catalog.layout import TableName
+from sqlrl.database.session import Query, Session
+from sqlrl.database.training import TrainingStream
+from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.errors import InfeasibleTruthWarning, InputError, UnsupportedError, warn
+from sqlrl.ground.blankets import PartTable, ShapeClauses, clause_terms, read_domain, shape_clauses
+from sqlrl.ground.counts import check_counts, rule_place, violated
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.partitions import Partition
+from sqlrl.ground.program import Extent, Program
+from sqlrl.logic.model import Model
+from sqlrl.logic.printer import placed
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
+from sqlrl.logic.subformulas import atoms_of
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import OBSERVED, table
+from sqlrl.progress import Stage
+from sqlrl.wording import counted
+
+
+class BlanketTraining(TrainingStream):
+    """The atoms of the training examples by what the clauses say; `sqlrl.learn.pseudo.protocols.BlanketTraining` says what each part does."""
+
+    def __init__(
+        self,
+        program: Program,
+        session: Session,
+        examples: IntArray,
+        partitions: Mapping[str, Partition],
+        statements: int,
+    ) -> None:
+        super().__init__(program, session, [examples], size=None, limit=None)
+        self.partitions, self.statements = partitions, statements
+
+    @property
+    def sign(self) -> IntArray:
+        """1 for each clause whose n counts true groundings, -1 for one that counts violated ones, shape (m,)."""
+        # Those that blocks state are hard, and have no id.
+        return np.concatenate([self._program.signs(), np.ones(self._width - self._program.clause_count, np.int64)])
+
+    @property
+    def hard(self) -> BoolArray:
+        """Which clauses are hard, shape (m,)."""
+        return np.concatenate([self._program.hard(), np.ones(self._width - self._program.clause_count, bool)])
+
+    @property
+    def fixed(self) -> FloatArray:
+        """The weights that the model fixes, NaN for clauses that have none, shape (m,)."""
+        found = np.where(self._program.fixed(), self._program.weights(), np.nan)
+        return np.concatenate([found, np.full(self._width - self._program.clause_count, np.nan)])
+
+    @property
+    def clause_count(self) -> int:
+        """The number of clauses that have an id."""
+        return self._program.clause_count
+
+    @property
+    def _width(self) -> int:
+        return next((p.negative.shape[1] for p in self.partitions.values()), self._program.clause_count)
+
+
+@contextmanager
+def blanket_training(
+    session: Session, model: Model, *, examples: Any = None, limit: int | None, opened: bool = False
+) -> Iterator[BlanketTraining]:
+    """Sort the atoms of all predicates of a model, or of the open ones, while the context is open; a run that an error ends is kept so."""
+    Query(model, examples, limit=limit).check()
+    session.catalog.store.check_writable()
+    with (
+        session.verb(),
+        session.console.progress("learning"),
+        session.program(model, training=True, closed=True) as program,
+    ):
+        ids = np.sort(session.example_ids(examples))
+        with program.only(ids) as chosen:
+            program.expand(chosen)
+            extent = Extent(program, chosen, limit, len(ids))
+            check_counts(extent, [OBSERVED])
+            warn_empty(program.engine, program.public_layout, chosen)
+            names = _predicates(program, opened=opened)
+            _check_labelled(program, names, chosen)
+            partitions, statements = _partitions(program, names, ids, chosen)
+            _warn_of_hard(extent)
+            training = BlanketTraining(program, session, ids, partitions, statements)
+            with training.run.ending(), training.drawing:
+                yield training
+
+
+def _predicates(program: Program, *, opened: bool) -> list[str]:
+    """Return the predicates whose atoms count: those of the rules, or of these the open ones."""
+    mentioned = {atom.predicate for rule in program.model.rules for atom in atoms_of(rule.formula)}
+    layout = program.public_layout.predicates
+    found = [name for name, info in layout.items() if name in mentioned and (info.open or not opened)]
+    if not found:
+        raise InputError(
+            "no predicate of the rules is open, so that no atom counts: load the labels of one with target=True, or learn from the atoms of all "
+            "predicates (discriminative=False)"
+        )
+    return found
+
+
+def _check_labelled(program: Program, names: list[str], chosen: TableName) -> None:
+    """Refuse query atoms without a label."""
+    for name in names:
+        info = program.layout.predicates[name]
+        if info.atoms is None:
+            continue
+        same = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
+        query = exp.select(named(star_count(), "n")).from_(table(info.atoms, "a")).join(table(chosen, "x"), on=same)
+        query = query.where(exp.Is(this=column("truth", "a"), expression=exp.null()))
+        missing = int(
+            program.engine.fetch(query, step=f"look for atoms of {name} without a label").column("n")[0].as_py()
+        )
+        if missing:
+            raise InputError(
+                f"learning with unlabelled atoms (EM) is not supported: {counted(missing, 'atom')} of {name} without a label; load labels of {name}, take "
+                "the atoms out of the scope, or leave their examples out with examples="
+            )
+
+
+def _partitions(
+    program: Program, names: list[str], ids: IntArray, chosen: TableName
+) -> tuple[dict[str, Partition], int]:
+    """Return the atoms of each predicate by what all clauses say, those that blocks state after the others, and how many statements counted."""
+    _refuse_quantifiers(program)
+    shapes = shape_clauses(program)
+    blocks = _blocks(program)
+    shapes += blocks
+    width = program.clause_count + len(blocks)
+    parts = PartTable(program.engine, program.layout, chosen)
+    found = {}
+    with Stage("counting what flips change"):
+        terms = clause_terms(shapes, names, parts, len(ids))
+        for name in names:
+            domain = read_domain(program.engine, program.layout, program.layout.predicates[name], ids, chosen)
+            found[name] = Partition.of(domain).refined(terms.get(name, []), width)
+    return found, parts.statements
+
+
+def _refuse_quantifiers(program: Program) -> None:
+    """Refuse rules with quantifiers over several literals of a clause, by name."""
+    for number, feature in enumerate(program.features):
+        if any(instance.shape.exists for instance in feature.instances) or feature.rule is None:
+            raise UnsupportedError(
+                f"{rule_place(program, number)}: pseudo-likelihood does not count what an atom changes under EXIST: write the rule as clauses, or learn "
+                "its weight with another learner"
+            )
+
+
+def _blocks(program: Program) -> list[ShapeClauses]:
+    """Return the hard clauses that blocks state: of two atoms of a block one is false."""
+    found = []
+    for number, rule in enumerate(program.blocks):
+        if rule.exact:
+            raise UnsupportedError(
+                f"{rule.predicate} is declared with exactly one true atom in a block (!), of which none can change alone, so that pseudo-likelihood says "
+                "nothing of it: leave the ! out, and write that there is at most one as a rule, or learn with sqlrl.Likelihood"
+            )
+        kinds = program.layout.predicates[rule.predicate].types
+        first = tuple(Slot(False, i) for i in range(len(kinds)))
+        others = {place: Slot(False, len(kinds) + j) for j, place in enumerate(rule.positions)}
+        second = tuple(others.get(i, slot) for i, slot in enumerate(first))
+        equal = tuple(ShapeEquality(True, first[i], other) for i, other in others.items())
+        literals = (ShapeLiteral(rule.predicate, False, first), ShapeLiteral(rule.predicate, False, second))
+        types = (*kinds, *(kinds[place] for place in rule.positions))
+        # That several arguments are not all equal is a sum: a shape for each first one in which they differ would be as right.
+        assert len(equal) == 1, "at most one constant of one argument"
+        shape = Shape(types, (), literals, equal)
+        clauses = np.array([program.clause_count + number])
+        found.append(ShapeClauses(bind(shape, program.layout), clauses, np.zeros((1, 0), np.int64)))
+    return found
+
+
+def _warn_of_hard(extent: Extent) -> None:
+    """Warn of hard clauses that the data violate, with a count for each."""
+    program = extent.program
+    hard = program.hard()
+    if not hard.any():
+        return
+    broken = violated(extent)
+    lines = [
+        f"  {placed(rule)}: {counted(int(broken[clause]), 'grounding')}"
+        for clause in np.flatnonzero(hard).tolist()
+        if broken[clause] and (rule := program.features[program.feature_of[clause]].rule) is not None
+    ]
+    if lines:
+        warn(
+            "the data violate hard clauses; what they violate says nothing of atoms:\n" + "\n".join(lines),
+            InfeasibleTruthWarning,
+        )

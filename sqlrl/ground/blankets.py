@@ -1,0 +1,233 @@
+"""In how many groundings of a program's clauses each atom of its predicates decides: counted by SQL, put together without a row for each atom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.errors import CountOverflowError, OverflowEngineError
+from sqlrl.ground.network import IntArray
+from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
+from sqlrl.ground.program import Program
+from sqlrl.plan.blankets import FlipTerm, Part, PartUse, count_parts, flip_terms
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import (
+    OBSERVED,
+    argument_columns,
+    atom_rows,
+    domain_rows,
+    example_columns,
+    given_rows,
+    table,
+    true_rows,
+)
+from sqlrl.progress import staged
+
+PARTS = 64
+"""So many parts are counted by one statement."""
+
+FEW_VALUES = 1000
+"""Of a parameter with more values than that all are counted, also those that no clause names."""
+
+
+# ---- domains ---------------------------------------------------------------------------------------------------
+
+
+def read_domain(
+    engine: QueryEngine, layout: Layout, info: PredicateInfo, examples: IntArray, chosen: TableName
+) -> AtomDomain:
+    """Return the atoms of a predicate in some examples: of a closed one all that its arguments allow, of an open one its query and given atoms.
+
+    `examples` are the ids of those that the table `chosen` has, ascending.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> with program.only(np.array([0])) as one:
+    ...     domain = read_domain(
+    ...         program.engine, program.layout, program.layout.predicates["Friends"], np.array([0]), one
+    ...     )
+    >>> domain.count, domain.true.tolist()
+    (9, [[0, 0, 1], [0, 1, 2]])
+    """
+    beside = example_columns(info, layout)
+    places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
+    own = examples if beside else np.zeros(1, dtype=np.int64)
+    cells: list[IntArray] = []
+    sizes: list[int] = []
+    for kind in info.types:
+        known = layout.types[kind]
+        sizes.append(known.size)
+        if known.local and beside and known.domain is not None:
+            rows = engine.fetch(domain_rows(known, chosen), step=f"read the domains of {kind}")
+            cells.append(np.column_stack([rows.column(i).to_numpy().astype(np.int64) for i in range(2)]))
+        elif kind == layout.example_type:
+            cells.append(examples)
+        else:
+            cells.append(np.arange(known.size))
+    true = _atoms(engine, info, layout, true_rows(info, OBSERVED), chosen)
+    listed = None
+    if info.open and not info.full_scope:
+        names = argument_columns(info)
+        queries: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
+        if info.has_given:
+            queries += [given_rows(info, truth) for truth in (True, False)]
+        listed = _atoms(engine, info, layout, union_all(queries), chosen)
+    return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
+
+
+def _atoms(engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName) -> IntArray:
+    """Return the atoms of a query, each with its example, in order: those of the chosen examples."""
+    beside = example_columns(info, layout)
+    names = [f"a{i}" for i in range(len(info.types))]
+    example = column(beside[0], "r") if beside else integer(0)
+    query = (
+        exp.select(named(example, "example"), *(column(c, "r") for c in names)).distinct().from_(subquery(rows, "r"))
+    )
+    for i, name in enumerate(beside):
+        on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
+        query = query.join(table(chosen, f"x{i}"), on=on)
+    query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
+    data = engine.fetch(query, step=f"read the atoms of {info.name}")
+    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in ("example", *names)])
+
+
+# ---- counts of parts -------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class PartTable:
+    """Counts parts, each once.
+
+    `chosen` are the examples whose groundings count. `statements` is how many queries there were.
+    """
+
+    engine: QueryEngine
+    layout: Layout
+    chosen: TableName | None
+    known: dict[Part, PartCounts] = field(default_factory=dict)
+    statements: int = 0
+
+    def learn(self, parts: Iterable[Part]) -> None:
+        """Count those parts that are not known, many by one statement."""
+        new = [part for part in dict.fromkeys(parts) if part not in self.known]
+        for first in range(0, len(new), PARTS):
+            self._count(new[first : first + PARTS])
+
+    def _count(self, parts: Sequence[Part]) -> None:
+        query = count_parts(parts, self.layout, self.chosen)
+        for part in parts:
+            self.known[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
+        if query is None:
+            return
+        self.statements += 1
+        try:
+            data = self.engine.fetch(query, step="count in how many groundings atoms decide")
+        except OverflowEngineError as error:
+            raise CountOverflowError(f"a count of {parts[0]} or a part like it does not fit into 64 bits") from error
+        number = data.column("part").to_numpy()
+        order = np.argsort(number, kind="stable")
+        ends = np.searchsorted(number[order], np.arange(len(parts) + 1))
+        columns = [
+            pc.fill_null(data.column(f"s{i}"), -1).to_numpy().astype(np.int64) for i in range(data.num_columns - 2)
+        ]
+        n = data.column("n").to_numpy().astype(np.int64)
+        for i, part in enumerate(parts):
+            rows = order[ends[i] : ends[i + 1]]
+            keys = np.column_stack(
+                [values[rows] for values in columns[: part.width]] or [np.zeros((len(rows), 0), np.int64)]
+            )
+            counts = PartCounts(keys, n[rows])
+            if len(rows):
+                self.known[part] = counts
+
+    def of(self, use: PartUse) -> PartCounts:
+        """Return the counts of a part that is known."""
+        return self.known[use.part]
+
+
+# ---- programs --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeClauses:
+    """The clauses of one shape: their ids, shape (r,), and the ids of the constants of each, shape (r, p)."""
+
+    bound: BoundShape
+    clauses: IntArray
+    parameters: IntArray
+
+
+def shape_clauses(program: Program) -> list[ShapeClauses]:
+    """Return the clauses of each shape of a program with their constants.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE + '\\n1 Friends("Bob", x) => Smokes(x)', ["Smokes"], FRIENDS)
+    >>> [
+    ...     (str(found.bound.shape), found.clauses.tolist(), found.parameters.tolist())
+    ...     for found in shape_clauses(program)
+    ... ]
+    [('!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', [0], [[]]), ('!Friends(k0, v0) v Smokes(v0)', [1], [[1]])]
+    """
+    found = []
+    for use in program.shapes.values():
+        if use.parameters is None:
+            clauses = np.array(use.clauses, dtype=np.int64)
+            found.append(ShapeClauses(use.bound, clauses, np.zeros((len(clauses), 0), np.int64)))
+            continue
+        names = ["clause", *(f"k{i}" for i in range(len(use.shape.parameters)))]
+        query = exp.select(*map(column, names)).from_(table(use.parameters)).order_by(*map(column, names))
+        data = program.engine.fetch(query, step="read the constants of clauses")
+        rows = [data.column(name).to_numpy().astype(np.int64) for name in names]
+        found.append(ShapeClauses(use.bound, rows[0], np.column_stack(rows[1:])))
+    return found
+
+
+def with_values(use: PartUse, parameters: IntArray) -> PartUse:
+    """Return a part that is counted for the constants of some clauses alone, where these are few."""
+    values = []
+    for i, slot in enumerate(use.slots):
+        if slot.parameter:
+            ids = np.unique(parameters[:, slot.index])
+            ids = ids[ids >= 0]
+            if len(ids) <= FEW_VALUES:
+                values.append((i, tuple(ids.tolist()) or (-1,)))
+    return PartUse(replace(use.part, values=tuple(values)), use.slots) if values else use
+
+
+def clause_terms(
+    shapes: Sequence[ShapeClauses], predicates: Sequence[str], parts: PartTable, examples: int
+) -> dict[str, list[ClauseTerms]]:
+    """Return what the clauses say of the atoms of each predicate, by as few statements as may be; `examples` is how many there are.
+
+    A GroundingLimitError says that a clause has too many positive literals.
+    """
+    found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[PartUse]]]]]] = {}
+    for shape in staged("planning what flips change", shapes):
+        mentioned = {literal.predicate for literal in shape.bound.shape.literals}
+        for name in (p for p in predicates if p in mentioned):
+            terms = [
+                (term, [with_values(use, shape.parameters) for use in term.parts])
+                for term in flip_terms(shape.bound, name, examples)
+            ]
+            found.setdefault(name, []).append((shape, terms))
+    parts.learn(use.part for own in found.values() for _, terms in own for _, uses in terms for use in uses)
+    return {
+        name: [
+            ClauseTerms(
+                shape.clauses, shape.parameters, [(term, [parts.of(use) for use in uses]) for term, uses in terms]
+            )
+            for shape, terms in own
+        ]
+        for name, own in found.items()
+    }

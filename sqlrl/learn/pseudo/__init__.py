@@ -1,0 +1,1 @@
+"""Pseudo-likelihood: each atom given all others, whatever its predicate."""

@@ -1,0 +1,131 @@
+"""In how many groundings atoms decide, for all atoms of all predicates, against formulas that are evaluated with and without each atom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
+from sqlrl.ground.partitions import Partition
+from sqlrl.ground.program import Program
+from tests.ground.brute import Data, Formulas, Ground
+from tests.ground.cases import GLOBAL, Case, Names, counted, expanded, formulas_of, programs, sentences, wide
+
+# A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
+FEW = settings(max_examples=8 if settings().max_examples <= 60 else settings().max_examples)
+
+
+def atoms_of(case: Case, data: Data, name: str, chosen: frozenset[str]) -> list[Ground]:
+    """The atoms of a predicate in some examples, by the definitions."""
+    types, beside = data.predicates[name]
+    if name in case.opened:
+        found = [key for key in data.atoms if key[0] == name]
+        found += [case.ground(name, t) for t in case.given[name]]
+        return [key for key in dict.fromkeys(found) if data.kind == "one" or data.example_of(key) in chosen]
+    found = []
+    for bib in sorted(chosen) if data.kind != "one" and name not in GLOBAL else [""]:
+        domains = []
+        for kind in types:
+            if data.kind == "type" and kind == data.example_type:
+                domains.append((bib,))
+            elif kind in data.local and name not in GLOBAL:
+                domains.append(tuple(sorted(data.domains[kind, bib])))
+            else:
+                domains.append(data.types[kind])
+        found += [(name, bib if beside else "", constants) for constants in product(*domains)]
+    return found
+
+
+def differences(
+    case: Case, data: Data, formulas: list[tuple[int, Formulas]], key: Ground, width: int
+) -> tuple[bool, tuple]:
+    """The truth of an atom, and for each clause n if it were true less n if it were false."""
+    world = data.facts | {atom for atom, label in data.atoms.items() if label}
+    hidden = replace(data, atoms=dict.fromkeys(data.atoms))
+    found = [0] * width
+    for clause, formula in formulas:
+        n = []
+        for facts in (world - {key}, world | {key}):
+            formula.data = replace(hidden, facts=frozenset(facts))
+            n.append(formula.n(frozenset(), None))
+        found[clause] = n[1] - n[0]
+    return key in world, tuple(found)
+
+
+def check(case: Case) -> None:
+    program = expanded(case)
+    if any(x.shape.exists for f in program.features for x in f.instances):
+        return
+    data = case.data
+    formulas = [
+        (clause, formula) for clause, _, formula in formulas_of(program, data, Names(program.engine, program.layout))
+    ]
+    clauses = {clause for clause, _ in formulas}
+    for name, partition in partitions(program).items():
+        atoms = atoms_of(case, data, name, frozenset(data.examples))
+        expected = Counter(differences(case, data, formulas, key, program.clause_count) for key in atoms)
+        assert partition.domain.count == len(atoms), name
+        sign = program.signs()
+        delta = np.asarray(dense(partition.positive) - dense(partition.negative)) * sign
+        delta[:, [c for c in range(program.clause_count) if c not in clauses]] = 0
+        found = Counter()
+        for truth, count, row in zip(partition.truth.tolist(), partition.count.tolist(), delta.tolist(), strict=True):
+            found[truth, tuple(row)] += count
+        assert found == expected, (
+            name,
+            found - expected,
+            expected - found,
+            [str(s) for s in program.shapes],
+            [str(f.rule.formula) for f in program.features if f.rule],
+        )
+    program.close()
+    program.engine.close()
+
+
+def dense(matrix: object) -> np.ndarray:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()  # type: ignore[attr-defined]
+
+
+def partitions(program: Program, ids: np.ndarray | None = None) -> dict[str, Partition]:
+    """The partitions of all predicates by all clauses."""
+    layout = program.layout
+    if ids is None:
+        ids = np.array(sorted(Names(program.engine, layout).examples), dtype=np.int64)
+    names = list(program.public_layout.predicates)
+    with program.only(ids) as chosen:
+        parts = PartTable(program.engine, layout, chosen)
+        terms = clause_terms(shape_clauses(program), names, parts, len(ids))
+        found = {}
+        for name in names:
+            domain = read_domain(program.engine, layout, layout.predicates[name], ids, chosen)
+            found[name] = Partition.of(domain).refined(terms.get(name, []), program.clause_count)
+    return found
+
+
+@FEW
+@given(programs(quantifiers=False))
+def test_differences_are_those_of_formulas(case: Case) -> None:
+    check(case)
+
+
+@FEW
+@given(programs(quantifiers=False, kind=counted))
+def test_differences_of_clauses_with_counted_variables(case: Case) -> None:
+    check(case)
+
+
+@FEW
+@given(programs(quantifiers=False, kind=sentences))
+def test_differences_of_formulas(case: Case) -> None:
+    check(case)
+
+
+@FEW
+@given(programs(quantifiers=False, kind=wide))
+def test_differences_of_wide_clauses(case: Case) -> None:
+    check(case)
