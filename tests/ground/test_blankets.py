@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
 from sqlrl.ground.partitions import Partition

@@ -297,6 +297,7 @@ def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design
     Examples
     --------
     >>> from scipy import sparse
+    >>> from sqlrl.learn.batch.choices import Choices
     >>> features = sparse.csr_array([[0.0, 0, 0, 0], [1, 2, 0, 1]])
     >>> place = np.zeros(1, dtype=np.int64)
     >>> design = make_design(Choices(features, np.zeros(2), np.array([0, 2]), np.array([1]), place, np.array([1])))
