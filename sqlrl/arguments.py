@@ -23,6 +23,7 @@ _OURS = (
     "Bias",
     "Grammar",
     "Modes",
+    "PredicateMapping",
 )
 
 INSTEAD: Mapping[str, Mapping[str, str]] = {

@@ -11,6 +11,8 @@ from sqlrl.logic.files import models_equal, read_model
 from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.grammar import Grammar, Symbol
 from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
+from sqlrl.logic.mapping import PredicateMapping
+from sqlrl.logic.mapping_parser import parse_mapping, read_mapping
 from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.modes import Mode, Modes, parse_modes, read_modes
@@ -38,6 +40,7 @@ __all__ = [
     "Modes",
     "Partition",
     "Predicate",
+    "PredicateMapping",
     "Rule",
     "SoftModel",
     "Symbol",
@@ -52,12 +55,14 @@ __all__ = [
     "parse_evidence",
     "parse_formula",
     "parse_grammar",
+    "parse_mapping",
     "parse_mln",
     "parse_modes",
     "parse_psl",
     "read_bias",
     "read_evidence",
     "read_grammar",
+    "read_mapping",
     "read_mln",
     "read_model",
     "read_modes",
