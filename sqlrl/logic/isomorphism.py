@@ -47,13 +47,13 @@ class Distinct:
 
     def add(self, variables: tuple[tuple[str, str], ...], literals: Sequence[Part]) -> bool:
         """Tell whether no conjunction before this one is the same; `variables` are its own, with their types."""
-        key = self._key(variables, literals)
+        key = self.key(variables, literals)
         known = len(self._seen)
         self._seen.add(key)
         return len(self._seen) > known
 
-    def _key(self, variables: tuple[tuple[str, str], ...], literals: Sequence[Part]) -> object:
-        """Return what two conjunctions share exactly if they are the same, unless so many literals look alike that a shape is no longer certain.
+    def key(self, variables: tuple[tuple[str, str], ...], literals: Sequence[Part]) -> object:
+        """Return, for this object, what two conjunctions share exactly if they are the same, unless so many literals look alike that a shape is no longer certain.
 
         Where numbers of variables that heed no names tell all of them apart, it is the literals over these numbers. Else it is
         the shape of the literals with what is known of them, constants and such numbers, in the names of their predicates: a
