@@ -30,7 +30,13 @@ from sqlrl.logic.terms import (
 from sqlrl.wording import shortened
 
 Plain = Literal | EqualityLiteral
-Why = typing.Literal["predicate", "constant", "tautology", "equal"]
+Why = typing.Literal["predicate", "constant", "quantifier", "tautology", "equal"]
+
+_NEVER_TRUE = "the rule is never true, whatever the data: leave it out of the source model"
+_NO_CLAUSE = (
+    "the rule is no clause, and only disjunctions of literals are transferred: write in its place the clauses that it stands for, or leave "
+    "it out of the source model"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +47,8 @@ class Dropped:
     ----------
     rule : Rule
         With the line and the weight that it has in the source.
-    why : {"predicate", "constant", "tautology", "equal"}
-        A predicate or a constant without a counterpart; a clause that is always true; one that is equal to another one of the
+    why : {"predicate", "constant", "quantifier", "tautology", "equal"}
+        A predicate or a constant without a counterpart; a rule whose quantifiers make it no clause; a clause that is always true; one that is equal to another one of the
         mapped model, which has its weight, too.
     reason : str
         The same in words, with names.
@@ -85,7 +91,7 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
     A clause is dropped as a whole if *any* of its predicates has no counterpart. Mihalkova and Mooney leave that open; to leave out
     the literal alone would make the clause claim more than the source ever did (`InPhase(x, y) => Student(x)` would become
     `Actor(x)`). It is dropped, too, for a constant without a counterpart, and if it is always true, which it can become where
-    two constants are mapped to one.
+    two constants are mapped to one. So is a rule with quantifiers that no clauses can say (`Student(x) => EXIST y AdvisedBy(x, y)`).
 
     Of clauses that are the same up to names of variables and order of literals one is kept. Their weights are added, so that the
     model says what all of them said together; if one of the weights is to be learned, that of the sum is. A hard one among
@@ -108,8 +114,8 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
     ModelError
         The mapping does not fit the declarations; see `PredicateMapping.types`.
     UnsupportedError
-        Rules that are no clauses though all of their predicates have counterparts: equivalences with a weight, quantifiers. All of
-        them are named: who wrote them knows which clauses they stand for, and a model that silently lacked them would surprise.
+        Rules that are no clauses though all of their predicates have counterparts and they have no quantifiers, as equivalences with a
+        weight. All of them are named: who wrote them can say by which clauses, each with a weight of its own, they are to be replaced.
 
     Examples
     --------
@@ -143,8 +149,11 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
             continue
         normal = normalise(rule.formula, model)
         clauses = _clauses(rule, normal, model.semantics)
-        if isinstance(clauses, str):
-            refused.append(f"{placed(rule)}: {clauses}")
+        if clauses is None and _quantified(normal.node):
+            reason = "only disjunctions of literals are transferred, and it has quantifiers"
+            outcomes.append(Dropped(rule, "quantifier", reason))
+        elif clauses is None:
+            refused.append(f"{placed(rule)}: {_NEVER_TRUE if normal.node == FALSE else _NO_CLAUSE}")
         elif not clauses:
             outcomes.append(Dropped(rule, "tautology", "it is always true"))
         else:
@@ -176,14 +185,13 @@ def _plain_rules(rule: Rule) -> Iterator[Rule]:
             yield replace(each, expansions=None)
 
 
-def _clauses(rule: Rule, normal: Normal, semantics: str) -> list[tuple[Rule, tuple[Plain, ...]]] | str:
-    """Return the clauses of a rule, each as a rule with the rest of it; none if it is always true; else why it has none."""
+def _clauses(rule: Rule, normal: Normal, semantics: str) -> list[tuple[Rule, tuple[Plain, ...]]] | None:
+    """Return the clauses of a rule, each as a rule with the rest of it; none if it is always true; None if it is no clauses."""
     node = normal.node
-    remedy = "write the clauses that it stands for as rules of their own, or leave it out of the source model"
     if node == TRUE:
         return []
     if node == FALSE:
-        return "the rule is never true, whatever the data: leave it out of the source model"
+        return None
     literals = _disjunction(node)
     if literals is not None:
         return [(rule, literals)]
@@ -194,8 +202,7 @@ def _clauses(rule: Rule, normal: Normal, semantics: str) -> list[tuple[Rule, tup
     elif semantics == "exact" and (negated := _disjunction(negate(node))) is not None:
         weight = None if rule.weight is None else -rule.weight
         return [(replace(rule, formula=_formula(negated), weight=weight), negated)]
-    what = "has quantifiers" if _quantified(node) else "is no clause"
-    return f"the rule {what}, and only disjunctions of literals are transferred: {remedy}"
+    return None
 
 
 def _disjunction(node: Node) -> tuple[Plain, ...] | None:
