@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import Rows, grouped, pointers, ragged_ranges
 from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork, merge_rows
 
 Values = npt.NDArray[np.int8]
@@ -96,8 +96,8 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
     )
 
 
-def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
-    """Connected components: atoms that share a row or a block.
+def component_labels(weighted: Rows) -> tuple[int, IntArray]:
+    """Connected components: atoms that share a row or a block, of a weighted network or of one without weights.
 
     How many, and the component of each atom, shape (n,), numbered in ascending order of their first atoms.
 
@@ -106,7 +106,7 @@ def component_labels(weighted: WeightedNetwork) -> tuple[int, IntArray]:
     >>> component_labels(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]))[1].tolist()
     [0, 1, 1, 0]
     """
-    n, b = len(weighted.atoms), len(weighted.block_exact)
+    n, b = len(weighted.block), len(weighted.block_exact)
     atom = np.abs(weighted.literals) - 1
     anchor = atom[np.repeat(weighted.indptr[:-1], np.diff(weighted.indptr))] if len(atom) else atom
     inside = np.flatnonzero(weighted.block >= 0)

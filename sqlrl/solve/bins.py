@@ -1,0 +1,531 @@
+"""The bins of self-diagnosis: how often ground clauses are crucial for atoms whose truth is known, for it or against it.
+
+While a chain draws the query atoms of a target, each ground clause C with an atom X lies in one of four bins with respect to X. Let v be the
+truth of X in the data, and sigma whether X is positive in C:
+
+    [applies; good]          the other literals of C are false, and sigma = v
+    [applies; bad]           the other literals of C are false, and sigma != v
+    [does not apply; good]   another literal of C is true, and sigma != v
+    [does not apply; bad]    another literal of C is true, and sigma = v
+
+A network lacks the ground clauses that the evidence satisfies, all of which lie in the two last bins. So the two first are found here, and
+how many pairs (C, X) with sigma = v and sigma != v the network has; who knows how many there are in all has the two last by subtraction.
+
+The published algorithm tallies at the moment at which X is drawn. Here a whole state is tallied after each sweep: whether the other literals
+are false does not depend on X, and a chain that has forgotten its start is in its stationary distribution before, at and after each draw, so
+that the expectation is the same. One pass over the rows then serves all atoms, and any sampler will do: MC-SAT where hard clauses
+or nearly hard ones hold fast a chain that flips one atom at a time.
+
+Notes
+-----
+Source: Mihalkova & Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1. Theirs are clauses with one target; ours
+besides:
+
+- A conjunction is one formula, true if all its literals are; its row in the network is the negation. It applies where its other literals
+  are true, as only then X decides, and sigma is the sign of X in the formula: "good" where it is true only if X = v. Where it does not apply it is
+  false whatever X is; that it would be "good" without its other literals (sigma = v) is the fault that the bin [does not apply; bad] counts.
+- A formula that is several disjoint clauses under one id is tallied clause by clause: X may be in a good and in a bad pair at once.
+- Bins say of which value of X the formula approves, not how much: they heed no weight. Where a weight is negative the formula
+  lowers the probability of the truth in its good bin.
+- Of a block all members are drawn at once, and each counts as drawn. Others are what they are in the state of the chain, also
+  members of the same block: `!X v !Y` over a block applies to X where Y is true.
+- Hard clauses have bins as well. Helper atoms have none: they are functions of others, and stand among the others.
+- Ground clauses with one literal are not among the rows: `unit_bins`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.kernels import kernel
+from sqlrl.progress import Stage
+from sqlrl.solve.enumeration import enumerate_worlds
+from sqlrl.solve.marginal import marginals
+from sqlrl.solve.restriction import UnsatisfiableError, component_labels, select, select_each
+from sqlrl.solve.sampling.chains import SLICE, Effort, SampleBatch
+from sqlrl.solve.sampling.diagnostics import Estimate, estimate, start_moments
+from sqlrl.solve.sampling.slices import STIFF
+from sqlrl.solve.structure import compile_network, grouped, pointers, ragged_ranges, variables_of
+from sqlrl.solve.weighted import WeightedNetwork, weigh
+
+Int8Array = npt.NDArray[np.int8]
+Counts = npt.NDArray[np.object_]
+
+INT64_MAX = int(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of the ground clauses with two or more literals, for each of the m clauses of a network; arrays have shape (m,).
+
+    Parameters
+    ----------
+    good, bad : float array
+        The mean number, over rounds, of pairs (ground clause, atom) in [applies; good] and in [applies; bad].
+    good_error, bad_error : float array
+        Their Monte Carlo standard errors: 0 where they are exact, infinite where there were too few rounds to tell. They are those of
+        the other two bins, too, since pairs only move between bins of one sign.
+    rhat : float array
+        Split R-hat, of the worse of the two: above 1.01 chains disagree; 1 where exact.
+    exact : bool array
+        Clauses of which all is enumerated and nothing sampled.
+    same, opposite : object array of int
+        How many pairs the network has with sigma = v, which are in [applies; good] or [does not apply; bad], and with sigma != v.
+    effort : Effort
+        How much was sampled, where anything was.
+
+    Examples
+    --------
+    >>> found = applied_bins(network(2, [(0, [1, 2], 3)]), [0.0], np.array([True, False]))
+    >>> found.good.tolist(), found.bad.tolist(), found.same.tolist(), found.opposite.tolist()
+    ([1.5], [1.5], [3], [3])
+    """
+
+    good: FloatArray
+    bad: FloatArray
+    good_error: FloatArray
+    bad_error: FloatArray
+    rhat: FloatArray
+    exact: BoolArray
+    same: Counts
+    opposite: Counts
+    effort: Effort
+
+
+class _Pairs(NamedTuple):
+    # Rows whose pairs are tallied, ascending by clause; of each literal 1 if its sign in the formula is the truth of its atom, -1 if it is
+    # not, 0 if the atom is not tallied; of each row the pairs of both kinds, and of each literal what one is worth, with multiplicities.
+    indptr: IntArray
+    literals: IntArray
+    kind: Int8Array
+    clause: IntArray
+    times: FloatArray
+    same: FloatArray
+    opposite: FloatArray
+
+
+def _sum_per_clause(clause: IntArray, counts: IntArray, times: IntArray, m: int) -> Counts:
+    # Exact sums of counts * times, shape (m,).
+    largest = int(times.max(initial=0)) * int(counts.max(initial=0)) * len(counts)
+    fits = largest <= INT64_MAX
+    total = np.zeros(m, dtype=np.int64) if fits else np.full(m, 0, dtype=object)
+    np.add.at(total, clause, counts * times if fits else counts.astype(object) * times.astype(object))
+    return total.astype(object)
+
+
+def _kinds(network: Network, truth: BoolArray, tallied: BoolArray) -> Int8Array:
+    # Of each literal of the rows, as in `_Pairs`.
+    atom = np.abs(network.literals) - 1
+    conjunction = np.repeat(network.sign[network.row_clause] < 0, np.diff(network.indptr))
+    sigma = (network.literals > 0) != conjunction
+    return np.where(tallied[atom], np.where(sigma == truth[atom], 1, -1), 0).astype(np.int8)
+
+
+def _taken(pairs: _Pairs, rows: IntArray) -> _Pairs:
+    # Some rows, ascending.
+    length = np.diff(pairs.indptr)[rows]
+    place = ragged_ranges(pairs.indptr[rows], length)
+    return _Pairs(
+        pointers(length),
+        pairs.literals[place],
+        pairs.kind[place],
+        pairs.clause[rows],
+        pairs.times[rows],
+        pairs.same[rows],
+        pairs.opposite[rows],
+    )
+
+
+def _mask(network: Network, truth: BoolArray, labelled: BoolArray | None) -> BoolArray:
+    # The atoms that are tallied.
+    for name, values in (("truth", truth), ("labelled", labelled)):
+        if values is not None and (values.shape != network.atoms.shape or values.dtype != np.bool_):
+            raise InputError(
+                f"{name} has shape {values.shape} and type {values.dtype}: give a truth value for each of {len(network.atoms)} atoms"
+            )
+    return ~network.helper if labelled is None else labelled & ~network.helper
+
+
+@kernel
+def _applied(world: BoolArray, pairs: _Pairs, j: int) -> tuple[float, float]:
+    # The pairs of a row in [applies; good] and in [applies; bad]: with no true literal each, with one that of its atom.
+    at = -1
+    for p in range(pairs.indptr[j], pairs.indptr[j + 1]):
+        literal = pairs.literals[p]
+        if world[abs(literal) - 1] == (literal > 0):
+            if at >= 0:
+                return 0.0, 0.0
+            at = p
+    if at < 0:
+        return pairs.same[j], pairs.opposite[j]
+    kind = pairs.kind[at]
+    return (pairs.times[j] if kind > 0 else 0.0), (pairs.times[j] if kind < 0 else 0.0)
+
+
+@kernel
+def _tally(worlds: BoolArray, pairs: _Pairs, size: FloatArray, total: FloatArray, square: FloatArray) -> None:
+    # Add up, over worlds, which shares of the pairs of a clause with sigma = v and sigma != v apply, and their squares; all (2, m).
+    rows = len(pairs.clause)
+    for s in range(len(worlds)):
+        world, j = worlds[s], 0
+        while j < rows:
+            i, good, bad = pairs.clause[j], 0.0, 0.0
+            while j < rows and pairs.clause[j] == i:
+                more_good, more_bad = _applied(world, pairs, j)
+                good += more_good
+                bad += more_bad
+                j += 1
+            if good > 0.0:
+                share = good / size[0, i]
+                total[0, i] += share
+                square[0, i] += share * share
+            if bad > 0.0:
+                share = bad / size[1, i]
+                total[1, i] += share
+                square[1, i] += share * share
+
+
+# ---- components whose worlds are few -----------------------------------------------------------------
+
+
+class _Parts(NamedTuple):
+    # Components as the kernel walks through their worlds: their variables, with the atom that each state makes true (-1 for none), the
+    # rows of the weighted network, and those whose pairs are tallied.
+    variable_start: IntArray
+    variable: IntArray
+    state_start: IntArray
+    state_atom: IntArray
+    row_start: IntArray
+    row: IntArray
+    pair_start: IntArray
+    pair: IntArray
+
+
+class _Scores(NamedTuple):
+    linear: FloatArray
+    indptr: IntArray
+    literals: IntArray
+    cost: FloatArray
+
+
+@kernel
+def _score(world: BoolArray, scores: _Scores, parts: _Parts, c: int) -> float:
+    # What a component scores in a world, minus infinity if a hard row does not hold.
+    found = 0.0
+    for i in range(parts.variable_start[c], parts.variable_start[c + 1]):
+        u = parts.variable[i]
+        for s in range(parts.state_start[u], parts.state_start[u + 1]):
+            k = parts.state_atom[s]
+            if k >= 0 and world[k]:
+                found += scores.linear[k]
+    for i in range(parts.row_start[c], parts.row_start[c + 1]):
+        j = parts.row[i]
+        violated = True
+        for p in range(scores.indptr[j], scores.indptr[j + 1]):
+            if world[abs(scores.literals[p]) - 1] == (scores.literals[p] > 0):
+                violated = False
+                break
+        if violated:
+            found -= scores.cost[j]
+    return found
+
+
+@kernel
+def _next_world(world: BoolArray, state: IntArray, parts: _Parts, c: int) -> bool:
+    # Count up the states of the variables of a component; False, and the first world, after the last one.
+    for i in range(parts.variable_start[c], parts.variable_start[c + 1]):
+        u = parts.variable[i]
+        if parts.state_atom[state[u]] >= 0:
+            world[parts.state_atom[state[u]]] = False
+        state[u] += 1
+        carried = state[u] == parts.state_start[u + 1]
+        if carried:
+            state[u] = parts.state_start[u]
+        if parts.state_atom[state[u]] >= 0:
+            world[parts.state_atom[state[u]]] = True
+        if not carried:
+            return True
+    return False
+
+
+@kernel
+def _expect(
+    chosen: IntArray,
+    parts: _Parts,
+    scores: _Scores,
+    pairs: _Pairs,
+    world: BoolArray,
+    state: IntArray,
+    good: FloatArray,
+    bad: FloatArray,
+) -> int:
+    # Add the expected pairs of some components, whose variables are in their first states; returns one without a world, else -1.
+    for c in chosen:
+        top, total = -np.inf, 0.0
+        more = True
+        while more:
+            score = _score(world, scores, parts, c)
+            if score > top:
+                total = total * np.exp(top - score) + 1.0
+                top = score
+            elif score > -np.inf:
+                total += np.exp(score - top)
+            more = _next_world(world, state, parts, c)
+        if total == 0.0:
+            return int(c)
+        more = True
+        while more:
+            p = np.exp(_score(world, scores, parts, c) - top) / total
+            if p > 0.0:
+                for i in range(parts.pair_start[c], parts.pair_start[c + 1]):
+                    j = parts.pair[i]
+                    more_good, more_bad = _applied(world, pairs, j)
+                    good[pairs.clause[j]] += p * more_good
+                    bad[pairs.clause[j]] += p * more_bad
+            more = _next_world(world, state, parts, c)
+    return -1
+
+
+@dataclass(frozen=True, eq=False)
+class _Division:
+    # A network and its components: those of all its rows, also of rows without a weight, since bins are joint.
+
+    weighted: WeightedNetwork
+    pairs: _Pairs
+    count: int
+    label: IntArray
+    parts: _Parts
+    worlds: FloatArray  # binary logarithm of how many each component has
+    size: IntArray  # atoms and literals of each component
+
+
+def _divide(network: Network, weighted: WeightedNetwork, pairs: _Pairs) -> _Division:
+    count, label = component_labels(network)
+    variables = variables_of(network)
+    first = variables.atom[variables.start[1:] - 1] if len(variables.exact) else variables.atom
+    of_variable = label[first]
+
+    def rows_of(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of each component."""
+        return grouped(label[np.abs(literals[indptr[:-1]]) - 1] if len(literals) else literals, count)
+
+    parts = _Parts(
+        *grouped(of_variable, count),
+        variables.start,
+        variables.atom,
+        *rows_of(weighted.indptr, weighted.literals),
+        *rows_of(pairs.indptr, pairs.literals),
+    )
+    worlds = np.bincount(of_variable, weights=np.log2(variables.size), minlength=count).astype(np.float64)
+    size = np.bincount(label[np.abs(network.literals) - 1], minlength=count) + np.bincount(label, minlength=count)
+    return _Division(weighted, pairs, count, label, parts, worlds, size)
+
+
+def _enumerated(part: _Division, chosen: IntArray, good: FloatArray, bad: FloatArray) -> None:
+    # Add the expected pairs of some components. If one has no world, that is an UnsatisfiableError.
+    weighted, parts = part.weighted, part.parts
+    scores = _Scores(weighted.linear, weighted.indptr, weighted.literals, weighted.cost)
+    world, state = np.zeros(len(weighted.atoms), dtype=np.bool_), parts.state_start[:-1].copy()
+    first = parts.state_atom[state]
+    world[first[first >= 0]] = True
+    # Ctrl-C is heeded between calls.
+    work = np.cumsum(2.0 ** part.worlds[chosen] * part.size[chosen])
+    with Stage("enumerating worlds", len(chosen)) as stage:
+        for some in np.split(chosen, np.flatnonzero(np.diff(work // SLICE)) + 1):
+            stuck = _expect(some, parts, scores, part.pairs, world, state, good, bad)
+            if stuck >= 0:
+                _refuse(select(weighted, part.label == stuck))
+            stage.advance(len(some))
+
+
+def _refuse(part: WeightedNetwork) -> None:
+    # Raise the UnsatisfiableError of a component without a world, which soft clauses may have joined from several.
+    count, label = component_labels(part)
+    for _, one in select_each(part, label, count):
+        enumerate_worlds(one)
+
+
+# ---- components that are sampled ---------------------------------------------------------------------
+
+
+class _Tally:
+    # A sink of samples that keeps sums alone.
+
+    def __init__(self, pairs: _Pairs, size: FloatArray, effort: Effort) -> None:
+        self._pairs, self._size, self.drawn = pairs, size, 0
+        self._moments = start_moments(2 * size.shape[1], effort.chains, effort.samples, effort.burn_in)
+
+    def write(self, batch: SampleBatch) -> None:
+        """Add up a batch of one chain; it lies inside one batch of the sums."""
+        moments, shape = self._moments, self._size.shape
+        at = int(np.searchsorted(moments.bounds, batch.first, side="right")) - 1
+        half = min(1, 2 * at // (len(moments.bounds) - 1))
+        total, square = moments.total[batch.chain, at], moments.square[batch.chain, half]
+        _tally(batch.worlds, self._pairs, self._size, total.reshape(shape), square.reshape(shape))
+        self.drawn += len(batch.worlds)
+
+    def shares(self) -> Estimate:
+        """Return the shares that apply, of (2, clauses) as one axis."""
+        moments = self._moments
+        if self.drawn != moments.total.shape[0] * moments.draws:
+            raise AssertionError(f"{self.drawn} worlds were drawn of {moments.total.shape[0]} x {moments.draws}")
+        return estimate(moments)
+
+
+def _sampled(part: _Division, chosen: BoolArray, effort: Effort) -> tuple[IntArray, FloatArray, Estimate]:
+    # Of the components with some atoms: the clauses with pairs there, how many, (2, clauses), and the shares of them that apply.
+    number = np.cumsum(chosen) - 1
+    inside = np.flatnonzero(chosen[np.abs(part.pairs.literals[part.pairs.indptr[:-1]]) - 1])
+    pairs = _taken(part.pairs, inside)
+    clauses, place = np.unique(pairs.clause, return_inverse=True)
+    moved = np.sign(pairs.literals) * (number[np.abs(pairs.literals) - 1] + 1)
+    pairs = pairs._replace(literals=moved, clause=place.astype(np.int64))
+    size = np.stack([np.bincount(place, weights=kind) for kind in (pairs.same, pairs.opposite)]).astype(np.float64)
+    weighted, tally = select(part.weighted, chosen), _Tally(pairs, size, effort)
+    # As marginals choose: hard and nearly hard rows may hold single flips fast.
+    found = marginals(
+        weighted,
+        method="mcsat" if (np.abs(weighted.cost) >= STIFF).any() else "gibbs",
+        samples=effort.samples,
+        burn_in=effort.burn_in,
+        chains=effort.chains,
+        seed=effort.seed,
+        threads=effort.threads,
+        sink=tally,
+    )
+    if tally.drawn:
+        return clauses, size, tally.shares()
+    # Hard clauses leave one world: there was nothing to draw.
+    total, square = np.zeros((2, *size.shape))
+    _tally((found.probability == 1.0)[None, :], pairs, size, total, square)
+    none, one = np.zeros(size.size), np.ones(size.size)
+    return clauses, size, Estimate(total.ravel(), none, one, np.full(size.size, np.inf), 0, 0, 0)
+
+
+# ---- what is asked for -------------------------------------------------------------------------------
+
+
+def applied_bins(
+    network: Network,
+    weights: npt.ArrayLike,
+    truth: BoolArray,
+    *,
+    labelled: BoolArray | None = None,
+    effort: Effort | None = None,
+    most_worlds: int | None = None,
+) -> Bins:
+    """The bins of self-diagnosis of all ground clauses with two or more literals, each counted as often as its multiplicity says.
+
+    `weights`, in log-odds of shape (m,), are those of the chains; entries of hard clauses are ignored. `truth`, of shape (n,), is the
+    world of the data, of which only the atoms in `labelled` are known; all by default. For rounds, rounds to forget, chains and the seed
+    see `Effort`: 1,000, 100, 4 and 0 by default. The same seed gives the same bytes.
+
+    A component with no more than `most_worlds` worlds is enumerated instead, so that its bins are exact; by default as many as sampling would
+    draw, which costs as much. 0 samples all. Where others are sampled the share of a clause's pairs that apply is averaged, with an error
+    from the scatter of batches and chains (`estimate`): for a share of bins it is the error here over the same number of pairs.
+
+    Hard clauses that cannot all hold are a ConflictError.
+
+    Examples
+    --------
+    >>> people = network(3, [(0, [-1, 2]), (0, [-2, 3])])
+    >>> found = applied_bins(people, [np.log(3)], np.array([True, True, False]))
+    >>> found.exact.tolist(), found.good.round(3).tolist(), found.bad.round(3).tolist()
+    ([True], [0.375], [1.375])
+    >>> drawn = applied_bins(people, [np.log(3)], np.array([True, True, False]), most_worlds=0)
+    >>> bool(abs(drawn.bad[0] - found.bad[0]) < 4 * drawn.bad_error[0]), drawn.bad_error[0] < 0.05
+    (True, np.True_)
+    """
+    tallied = _mask(network, truth, labelled)
+    plan, m = effort or Effort(), len(network.clauses)
+    weighted = weigh(network, weights)
+    kind = _kinds(network, truth, tallied)
+    row = np.repeat(np.arange(len(network.row_clause)), np.diff(network.indptr))
+    same, opposite = (np.bincount(row[kind == each], minlength=len(network.row_clause)) for each in (1, -1))
+    times = network.multiplicity.astype(np.float64)
+    every = _Pairs(network.indptr, network.literals, kind, network.row_clause, times, same * times, opposite * times)
+    pairs = _taken(every, np.flatnonzero(same + opposite))
+    part = _divide(network, weighted, pairs)
+    asked = np.diff(part.parts.pair_start) > 0
+    most = plan.chains * plan.samples if most_worlds is None else most_worlds
+    few = asked & (part.worlds <= np.log2(most) + 1e-9) if most > 0 else np.zeros_like(asked)
+    good, bad, error = np.zeros(m), np.zeros(m), np.zeros((2, m))
+    rhat, exact = np.ones(m), np.ones(m, dtype=np.bool_)
+    try:
+        if few.any():
+            _enumerated(part, np.flatnonzero(few), good, bad)
+        wide = (asked & ~few)[part.label] if part.count else np.zeros(0, dtype=np.bool_)
+        if wide.any():
+            clauses, size, shares = _sampled(part, wide, plan)
+            mean, doubt = shares.mean.reshape(size.shape), shares.error.reshape(size.shape)
+            good[clauses] += size[0] * mean[0]
+            bad[clauses] += size[1] * mean[1]
+            with np.errstate(invalid="ignore"):  # no pair, and no error known
+                error[:, clauses] = np.where(size > 0, size * doubt, 0.0)
+            rhat[clauses] = np.where(size > 0, shares.rhat.reshape(size.shape), 1.0).max(axis=0)
+            exact[clauses] = not shares.error.any()
+    except UnsatisfiableError as conflict:
+        from sqlrl.solve.conflict import conflict_of
+
+        raise conflict_of(compile_network(network), conflict.atom, seed=plan.seed) from None
+    return Bins(
+        good,
+        bad,
+        error[0],
+        error[1],
+        rhat,
+        exact,
+        _sum_per_clause(network.row_clause, same, network.multiplicity, m),
+        _sum_per_clause(network.row_clause, opposite, network.multiplicity, m),
+        plan,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class UnitBins:
+    """The pairs of ground clauses with one literal, which always apply; arrays have shape (m,).
+
+    `good` and `bad`, objects of int, are right where `exact`. Elsewhere the network has forgotten them: it keeps how a count changes with an
+    atom, and of one clause ground clauses `A` and `!A` cancel. Then both are too small by the same number.
+    """
+
+    good: Counts
+    bad: Counts
+    exact: BoolArray
+
+
+def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None = None) -> UnitBins:
+    """The bins of ground clauses with one literal, exact without sampling, and for which clauses they are known.
+
+    `truth` and `labelled` are as for `applied_bins`. Ground clauses of one clause cancel if one has `A` alone and another `!A`. A clause
+    or conjunction with one literal of the target has one sign of it, and none cancel; nor do they where all atoms of the target are query
+    atoms, since then a ground clause has one literal only because equal ones merged. They may cancel where a clause has literals of
+    the target with both signs, of whose atoms some are given or outside its scope (`R(x, y) ^ T(x) => T(y)`), and where a formula is
+    several clauses under one id (`T(x) <=> Q(x, y)`). What is not exact is found by the number of open ground clauses.
+
+    Examples
+    --------
+    >>> found = unit_bins(network(2, [(0, [1], 3), (0, [-2]), (1, [1]), (1, [-1])]), np.array([True, True]))
+    >>> found.good.tolist(), found.bad.tolist(), found.exact.tolist()
+    ([3, 0], [1, 0], [True, False])
+    """
+    tallied = _mask(network, truth, labelled)
+    units, m = network.units.tocoo(), len(network.clauses)
+    atom, clause, size = units.row, units.col.astype(np.int64), np.abs(units.data)
+    right = (units.data > 0) == truth[atom]
+
+    def total(mask: BoolArray | None = None) -> Counts:
+        """Add up some entries."""
+        chosen = slice(None) if mask is None else mask
+        return _sum_per_clause(clause[chosen], np.ones_like(size[chosen]), size[chosen], m)
+
+    one = np.ones(len(network.row_clause), dtype=np.int64)
+    longer = _sum_per_clause(network.row_clause, one, network.multiplicity, m)
+    exact = np.array(total() + longer == network.open, dtype=np.bool_)
+    return UnitBins(total(right & tallied[atom]), total(~right & tallied[atom]), exact)
