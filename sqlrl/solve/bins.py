@@ -35,8 +35,8 @@ besides:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,11 @@ from sqlrl.solve.structure import compile_network, grouped, pointers, ragged_ran
 from sqlrl.solve.weighted import WeightedNetwork, weigh
 
 Int8Array = npt.NDArray[np.int8]
+Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.object_]
+
+Method = Literal["gibbs", "mcsat"]
+METHODS: tuple[Method, Method] = ("gibbs", "mcsat")
 
 INT64_MAX = int(np.iinfo(np.int64).max)
 
@@ -100,14 +104,14 @@ class Bins:
 
 class _Pairs(NamedTuple):
     # Rows whose pairs are tallied, ascending by clause; of each literal 1 if its sign in the formula is the truth of its atom, -1 if it is
-    # not, 0 if the atom is not tallied; of each row the pairs of both kinds, and of each literal what one is worth, with multiplicities.
+    # not, 0 if the atom is not tallied; of each row how many literals are of either kind, and the multiplicity.
     indptr: IntArray
     literals: IntArray
     kind: Int8Array
     clause: IntArray
-    times: FloatArray
-    same: FloatArray
-    opposite: FloatArray
+    times: IntArray
+    same: IntArray
+    opposite: IntArray
 
 
 def _sum_per_clause(clause: IntArray, counts: IntArray, times: IntArray, m: int) -> Counts:
@@ -119,12 +123,23 @@ def _sum_per_clause(clause: IntArray, counts: IntArray, times: IntArray, m: int)
     return total.astype(object)
 
 
-def _kinds(network: Network, truth: BoolArray, tallied: BoolArray) -> Int8Array:
-    # Of each literal of the rows, as in `_Pairs`.
-    atom = np.abs(network.literals) - 1
-    conjunction = np.repeat(network.sign[network.row_clause] < 0, np.diff(network.indptr))
-    sigma = (network.literals > 0) != conjunction
-    return np.where(tallied[atom], np.where(sigma == truth[atom], 1, -1), 0).astype(np.int8)
+def _pairs(network: Network, truth: BoolArray, tallied: BoolArray) -> _Pairs:
+    # The rows with pairs that are tallied.
+    atom, length = np.abs(network.literals) - 1, np.diff(network.indptr)
+    conjunction = np.repeat(network.sign[network.row_clause] < 0, length)
+    right = ((network.literals > 0) != conjunction) == truth[atom]
+    kind = np.where(tallied[atom], np.where(right, 1, -1), 0).astype(np.int8)
+    row = np.repeat(np.arange(len(length)), length)
+    same, opposite = (np.bincount(row[kind == each], minlength=len(length)) for each in (1, -1))
+    every = _Pairs(network.indptr, network.literals, kind, network.row_clause, network.multiplicity, same, opposite)
+    return _taken(every, np.flatnonzero(same + opposite))
+
+
+def _sizes(pairs: _Pairs, m: int) -> FloatArray:
+    # How many pairs each clause has with sigma = v and sigma != v, shape (2, m).
+    times = pairs.times.astype(np.float64)  # products with it may not fit into 64 bits
+    each = [np.bincount(pairs.clause, weights=times * kind, minlength=m) for kind in (pairs.same, pairs.opposite)]
+    return np.stack(each).astype(np.float64)
 
 
 def _taken(pairs: _Pairs, rows: IntArray) -> _Pairs:
@@ -162,33 +177,106 @@ def _applied(world: BoolArray, pairs: _Pairs, j: int) -> tuple[float, float]:
             if at >= 0:
                 return 0.0, 0.0
             at = p
+    times = float(pairs.times[j])
     if at < 0:
-        return pairs.same[j], pairs.opposite[j]
+        return times * pairs.same[j], times * pairs.opposite[j]
     kind = pairs.kind[at]
-    return (pairs.times[j] if kind > 0 else 0.0), (pairs.times[j] if kind < 0 else 0.0)
+    return (times if kind > 0 else 0.0), (times if kind < 0 else 0.0)
+
+
+# ---- many worlds at once -----------------------------------------------------------------------------
+
+_ONE, _ZERO = np.uint64(1), np.uint64(0)
+
+PLANES = 192
+"""Bits of a count of pairs: multiplicities have 63 of them, and there are no 2**128 rows."""
+
+
+@kernel
+def _packed(worlds: BoolArray, first: int, bits: Words) -> Any:
+    # The values of each atom in up to 64 worlds as bits, and a word with a bit for each of these worlds.
+    count = min(64, len(worlds) - first)
+    bits[:] = _ZERO
+    every = _ZERO
+    for s in range(count):
+        every |= _ONE << np.uint64(s)
+        world = worlds[first + s]
+        for k in range(len(bits)):
+            bits[k] |= np.uint64(world[k]) << np.uint64(s)
+    return every
+
+
+@kernel
+def _add(planes: Words, mask: Any, times: int) -> int:
+    # Add a number to the counts of the worlds of a mask; returns how many planes have been touched. Bit b of all 64 counts is plane b.
+    b, top = 0, 0
+    while times > 0:
+        if times & 1:
+            carry, at = mask, b
+            while carry != _ZERO:
+                planes[at], carry = planes[at] ^ carry, planes[at] & carry
+                at += 1
+            top = max(top, at)
+        times >>= 1
+        b += 1
+    return top
+
+
+@kernel
+def _take(planes: Words, top: int, every: Any, size: float, sums: FloatArray) -> None:
+    # Add to `sums` the shares, of `size`, that the counts of all worlds are, and their squares; the planes are 0 then.
+    s = _ZERO
+    while every >> s != _ZERO:
+        count, worth = 0.0, 1.0
+        for b in range(top):
+            if (planes[b] >> s) & _ONE != _ZERO:
+                count += worth
+            worth *= 2.0
+        share = count / size
+        sums[0] += share
+        sums[1] += share * share
+        s += _ONE
+        if s == np.uint64(64):
+            break
+    planes[:top] = _ZERO
 
 
 @kernel
 def _tally(worlds: BoolArray, pairs: _Pairs, size: FloatArray, total: FloatArray, square: FloatArray) -> None:
     # Add up, over worlds, which shares of the pairs of a clause with sigma = v and sigma != v apply, and their squares; all (2, m).
-    rows = len(pairs.clause)
-    for s in range(len(worlds)):
-        world, j = worlds[s], 0
+    # 64 worlds are read at once, each a bit of a word: one by one takes twice as long as drawing them.
+    rows, bits = len(pairs.clause), np.empty(worlds.shape[1], dtype=np.uint64)
+    good, bad, sums = np.zeros(PLANES, dtype=np.uint64), np.zeros(PLANES, dtype=np.uint64), np.empty(2)
+    for first in range(0, len(worlds), 64):
+        every = _packed(worlds, first, bits)
+        j = 0
         while j < rows:
-            i, good, bad = pairs.clause[j], 0.0, 0.0
+            i, good_top, bad_top = pairs.clause[j], 0, 0
             while j < rows and pairs.clause[j] == i:
-                more_good, more_bad = _applied(world, pairs, j)
-                good += more_good
-                bad += more_bad
+                some, several = _ZERO, _ZERO
+                for p in range(pairs.indptr[j], pairs.indptr[j + 1]):
+                    literal = pairs.literals[p]
+                    true = bits[abs(literal) - 1] if literal > 0 else ~bits[abs(literal) - 1]
+                    several |= some & true
+                    some |= true
+                few = every & ~several
+                if few != _ZERO:
+                    for p in range(pairs.indptr[j], pairs.indptr[j + 1]):
+                        literal = pairs.literals[p]
+                        true = bits[abs(literal) - 1] if literal > 0 else ~bits[abs(literal) - 1]
+                        others_false = few & (true | ~some)
+                        if pairs.kind[p] > 0:
+                            good_top = max(good_top, _add(good, others_false, pairs.times[j]))
+                        elif pairs.kind[p] < 0:
+                            bad_top = max(bad_top, _add(bad, others_false, pairs.times[j]))
                 j += 1
-            if good > 0.0:
-                share = good / size[0, i]
-                total[0, i] += share
-                square[0, i] += share * share
-            if bad > 0.0:
-                share = bad / size[1, i]
-                total[1, i] += share
-                square[1, i] += share * share
+            for which in range(2):
+                top = bad_top if which else good_top
+                if top > 0:
+                    sums[:] = 0.0
+                    _take(bad if which else good, top, every, size[which, i], sums)
+                    total[which, i] += sums[0]
+                    square[which, i] += sums[1]
 
 
 # ---- components whose worlds are few -----------------------------------------------------------------
@@ -354,6 +442,14 @@ def _refuse(part: WeightedNetwork) -> None:
 # ---- components that are sampled ---------------------------------------------------------------------
 
 
+def _stiff(part: _Division) -> BoolArray:
+    # Components with rows, hard or nearly so, that may hold single flips fast, as marginals tell them.
+    weighted, stiff = part.weighted, np.zeros(part.count, dtype=np.bool_)
+    rows = np.flatnonzero(np.abs(weighted.cost) >= STIFF)
+    stiff[part.label[np.abs(weighted.literals[weighted.indptr[rows]]) - 1]] = True
+    return stiff
+
+
 class _Tally:
     # A sink of samples that keeps sums alone.
 
@@ -378,7 +474,9 @@ class _Tally:
         return estimate(moments)
 
 
-def _sampled(part: _Division, chosen: BoolArray, effort: Effort) -> tuple[IntArray, FloatArray, Estimate]:
+def _sampled(
+    part: _Division, chosen: BoolArray, method: Method, effort: Effort
+) -> tuple[IntArray, FloatArray, Estimate]:
     # Of the components with some atoms: the clauses with pairs there, how many, (2, clauses), and the shares of them that apply.
     number = np.cumsum(chosen) - 1
     inside = np.flatnonzero(chosen[np.abs(part.pairs.literals[part.pairs.indptr[:-1]]) - 1])
@@ -386,12 +484,11 @@ def _sampled(part: _Division, chosen: BoolArray, effort: Effort) -> tuple[IntArr
     clauses, place = np.unique(pairs.clause, return_inverse=True)
     moved = np.sign(pairs.literals) * (number[np.abs(pairs.literals) - 1] + 1)
     pairs = pairs._replace(literals=moved, clause=place.astype(np.int64))
-    size = np.stack([np.bincount(place, weights=kind) for kind in (pairs.same, pairs.opposite)]).astype(np.float64)
+    size = _sizes(pairs, len(clauses))
     weighted, tally = select(part.weighted, chosen), _Tally(pairs, size, effort)
-    # As marginals choose: hard and nearly hard rows may hold single flips fast.
     found = marginals(
         weighted,
-        method="mcsat" if (np.abs(weighted.cost) >= STIFF).any() else "gibbs",
+        method=method,
         samples=effort.samples,
         burn_in=effort.burn_in,
         chains=effort.chains,
@@ -445,12 +542,7 @@ def applied_bins(
     tallied = _mask(network, truth, labelled)
     plan, m = effort or Effort(), len(network.clauses)
     weighted = weigh(network, weights)
-    kind = _kinds(network, truth, tallied)
-    row = np.repeat(np.arange(len(network.row_clause)), np.diff(network.indptr))
-    same, opposite = (np.bincount(row[kind == each], minlength=len(network.row_clause)) for each in (1, -1))
-    times = network.multiplicity.astype(np.float64)
-    every = _Pairs(network.indptr, network.literals, kind, network.row_clause, times, same * times, opposite * times)
-    pairs = _taken(every, np.flatnonzero(same + opposite))
+    pairs = _pairs(network, truth, tallied)
     part = _divide(network, weighted, pairs)
     asked = np.diff(part.parts.pair_start) > 0
     most = plan.chains * plan.samples if most_worlds is None else most_worlds
@@ -460,16 +552,22 @@ def applied_bins(
     try:
         if few.any():
             _enumerated(part, np.flatnonzero(few), good, bad)
-        wide = (asked & ~few)[part.label] if part.count else np.zeros(0, dtype=np.bool_)
-        if wide.any():
-            clauses, size, shares = _sampled(part, wide, plan)
+        wide, stiff = asked & ~few, _stiff(part)
+        for components, method in ((wide & ~stiff, METHODS[0]), (wide & stiff, METHODS[1])):
+            if not components.any():
+                continue
+            own = replace(plan, seed=2 * plan.seed + METHODS.index(method))
+            clauses, size, shares = _sampled(part, components[part.label], method, own)
             mean, doubt = shares.mean.reshape(size.shape), shares.error.reshape(size.shape)
             good[clauses] += size[0] * mean[0]
             bad[clauses] += size[1] * mean[1]
             with np.errstate(invalid="ignore"):  # no pair, and no error known
-                error[:, clauses] = np.where(size > 0, size * doubt, 0.0)
-            rhat[clauses] = np.where(size > 0, shares.rhat.reshape(size.shape), 1.0).max(axis=0)
-            exact[clauses] = not shares.error.any()
+                doubt = np.where(size > 0, size * doubt, 0.0)
+            # Components are independent, and so are the chains of both methods, whose seeds differ.
+            error[:, clauses] = np.hypot(error[:, clauses], doubt)
+            worse = np.where(size > 0, shares.rhat.reshape(size.shape), 1.0).max(axis=0)
+            rhat[clauses] = np.maximum(rhat[clauses], worse)
+            exact[clauses] &= not shares.error.any()
     except UnsatisfiableError as conflict:
         from sqlrl.solve.conflict import conflict_of
 
@@ -481,8 +579,8 @@ def applied_bins(
         error[1],
         rhat,
         exact,
-        _sum_per_clause(network.row_clause, same, network.multiplicity, m),
-        _sum_per_clause(network.row_clause, opposite, network.multiplicity, m),
+        _sum_per_clause(pairs.clause, pairs.same, pairs.times, m),
+        _sum_per_clause(pairs.clause, pairs.opposite, pairs.times, m),
         plan,
     )
 

@@ -21,6 +21,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
+from sqlrl.solve import bins
 from sqlrl.solve.bins import Bins, applied_bins, unit_bins
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.marginal import marginals
@@ -177,6 +178,34 @@ def test_the_example_of_the_paper_in_a_network(most_worlds: int | None, truth: b
         assert as_four(found)[:, :4].tolist() == np.eye(4)[[1, 0, 3, 2]].tolist()
 
 
+def published(problem: Problem, truth: World, rounds: int, seed: int) -> npt.NDArray[np.float64]:
+    """The four bins as published: of each atom at the moment at which it is drawn, in each round, shape (rounds, 4, m)."""
+    rng, world = np.random.default_rng(seed), [False] * problem.atoms
+    found = np.zeros((rounds, 4, len(problem.weights)))
+    for round_ in range(rounds):
+        for k in range(problem.atoms):
+            only = tuple(k == other for other in range(problem.atoms))
+            found[round_] += four_bins(problem, tuple(world), truth, only)
+            scores = [float(problem.score((*world[:k], value, *world[k + 1 :]))) for value in (False, True)]
+            world[k] = bool(rng.random() < 1 / (1 + math.exp(scores[0] - scores[1])))
+    return found
+
+
+def test_tallies_at_the_moment_of_drawing_have_the_same_expectation() -> None:
+    rng = np.random.default_rng(11)
+    ground = []
+    for _ in range(9):
+        atoms = sorted(int(x) for x in rng.choice(5, int(rng.integers(2, 4)), replace=False) + 1)
+        ground.append((int(rng.integers(3)), [x if rng.random() < 0.5 else -x for x in atoms], int(rng.integers(1, 3))))
+    problem = Problem(5, ground, [0.9, -0.7, 0.4], negated=[2])
+    truth = tuple(bool(x) for x in rng.random(5) < 0.5)
+    drawn = published(problem, truth, 3000, seed=1)[100:].reshape(29, 100, 4, 3).mean(axis=1)
+    found = applied_bins(problem.network(), problem.weights, values(truth))
+    error = drawn.std(axis=0, ddof=1) / np.sqrt(29)
+    assert np.all(error < 0.1)
+    assert np.all(np.abs(drawn.mean(axis=0) - as_four(found)) < 4 * error + 1e-9)
+
+
 # ---- by hand -----------------------------------------------------------------------------------------
 
 
@@ -226,12 +255,36 @@ def test_only_labelled_atoms_that_are_no_helpers_are_tallied() -> None:
     assert found.good.tolist() == [0.25]
 
 
-def test_pairs_beyond_64_bits_are_counted_exactly() -> None:
-    net = network(3, [(0, [1, -2, 3], 2**62), (0, [1, 2, 3], 2**60)])
-    found = applied_bins(net, [0.0], np.array([True, True, True]))
-    assert found.same.tolist() == [2 * 2**62 + 3 * 2**60]
-    assert found.opposite.tolist() == [2**62]
-    assert found.bad.tolist() == [2.0**60]
+@pytest.mark.parametrize("most_worlds", [None, 0])
+def test_pairs_beyond_64_bits_are_counted_exactly(most_worlds: int | None) -> None:
+    net = network(3, [(0, [1, -2, 3], 2**62), (0, [1, 2, 3], 2**60), (1, [1, 2]), (1, [2, 3], 2**63 - 2)])
+    found = applied_bins(net, [0.0, 0.0], np.array([True, True, True]), effort=Effort(20_000), most_worlds=most_worlds)
+    assert found.same.tolist() == [2 * 2**62 + 3 * 2**60, 2 * (2**63 - 1)]
+    assert found.opposite.tolist() == [2**62, 0]
+    # Each pair of a row with three literals applies in a quarter of all worlds, with two in a half.
+    expected = np.array([[2**61 + 3 * 2**58, 2**63], [2**60, 0]], dtype=np.float64)
+    if most_worlds is None:
+        assert found.good.tolist() == expected[0].tolist()
+        assert found.bad.tolist() == expected[1].tolist()
+    assert np.all(np.abs(found.good - expected[0]) <= 5 * found.good_error)
+    assert np.all(np.abs(found.bad - expected[1]) <= 5 * found.bad_error)
+
+
+@given(problem=problems(), data=st.data(), seed=st.integers(0, 2**32 - 1))
+def test_tallies_of_given_worlds(problem: Problem, data: st.DataObject, seed: int) -> None:
+    """Sums and sums of squares over any number of worlds, read 64 at a time, are those of the definition."""
+    truth, labelled = drawn_world(data, problem.atoms), drawn_world(data, problem.atoms)
+    net, m = problem.network(), len(problem.weights)
+    count = data.draw(st.sampled_from([0, 1, 5, 63, 64, 65, 130]))
+    drawn = np.random.default_rng(seed).random((count, problem.atoms)) < 0.4
+    pairs = bins._pairs(net, values(truth), values(labelled))
+    size = bins._sizes(pairs, m)
+    total, square = np.zeros((2, 2, m))
+    bins._tally(drawn, pairs, size, total, square)
+    counts = np.array([four_bins(problem, tuple(world), truth, labelled)[:2] for world in drawn.tolist()])
+    shares = counts.reshape(count, 2, m) / np.maximum(size, 1)
+    np.testing.assert_allclose(total, shares.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(square, (shares**2).sum(axis=0), rtol=1e-12)
 
 
 # ---- larger networks ---------------------------------------------------------------------------------
