@@ -36,7 +36,7 @@ besides:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -432,11 +432,12 @@ def _enumerated(part: _Division, chosen: IntArray, good: FloatArray, bad: FloatA
             stage.advance(len(some))
 
 
-def _refuse(part: WeightedNetwork) -> None:
+def _refuse(part: WeightedNetwork) -> NoReturn:
     # Raise the UnsatisfiableError of a component without a world, which soft clauses may have joined from several.
     count, label = component_labels(part)
     for _, one in select_each(part, label, count):
         enumerate_worlds(one)
+    raise UnsatisfiableError(int(part.atoms[0]))
 
 
 # ---- components that are sampled ---------------------------------------------------------------------
@@ -525,7 +526,9 @@ def applied_bins(
 
     A component with no more than `most_worlds` worlds is enumerated instead, so that its bins are exact; by default as many as sampling would
     draw, which costs as much. 0 samples all. Where others are sampled the share of a clause's pairs that apply is averaged, with an error
-    from the scatter of batches and chains (`estimate`): for a share of bins it is the error here over the same number of pairs.
+    from the scatter of batches and chains (`estimate`): for a share of bins it is the error here over the same number of pairs. The error of
+    a share is at least one over the effective sample size of the slowest clause, so that some hundred rounds tell which side of 10 % it is
+    on where chains agree.
 
     Hard clauses that cannot all hold are a ConflictError.
 
