@@ -29,7 +29,8 @@ besides:
   lowers the probability of the truth in its good bin.
 - Of a block all members are drawn at once, and each counts as drawn. Others are what they are in the state of the chain, also
   members of the same block: `!X v !Y` over a block applies to X where Y is true.
-- Hard clauses have bins as well. Helper atoms have none: they are functions of others, and stand among the others.
+- Hard clauses have bins as well. Helper atoms have none: they are functions of others, and stand among the others. What a formula says
+  through a helper atom is in the bins of the clauses that define it.
 - Ground clauses with one literal are not among the rows: `unit_bins`.
 """
 
