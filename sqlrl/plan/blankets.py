@@ -31,7 +31,7 @@ The counts of many parts are one query, whose rows have the number of the part:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, permutations, product
 from math import prod
 
@@ -121,7 +121,7 @@ class Part:
         found = tuple(Slot(False, i) for i in range(self.kept, len(self.types)))
         return (*found, Slot(False, len(self.types))) if self.hidden == "summed" else found
 
-    def keys(self) -> tuple[Slot, ...]:
+    def key_slots(self) -> tuple[Slot, ...]:
         """The variables that are kept, the hidden example last."""
         found = tuple(Slot(False, i) for i in range(self.kept))
         return (*found, Slot(False, len(self.types))) if self.hidden == "kept" else found
@@ -159,7 +159,7 @@ def _counted(
     bound = part.bound(layout)
     context = Context(bound, None, examples, steps)
     factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in part.literals]
-    kept, summed = part.keys(), part.summed(bound)
+    kept, summed = part.key_slots(), part.summed(bound)
     term = term_of(
         context,
         factors,
@@ -431,11 +431,51 @@ def _groups(
 
 def _part(bound: BoundShape, same: Union, group: _Group) -> PartUse:
     """Return a part with its variables numbered, alike for all parts that differ in names alone."""
-    owners = {slot: _owners(bound, same, slot) for slot in dict.fromkeys(_mentioned(group))}
-    return min(
-        (_numbered(bound, group, owners, order) for order in _orders(group.literals)),
-        key=lambda use: (use.part.literals, use.part.types),
-    )
+    mentioned = [*(slot for x in group.literals for slot in x.terms), *group.ranged, *sorted(group.slots)]
+    owners = {slot: _owners(bound, same, slot) for slot in dict.fromkeys(mentioned)}
+    # Other variables are in the domains of their examples as the atom is.
+    ranging = {slot: owners[slot] for slot in owners if slot in group.slots or slot in group.ranged}
+    columns = {slot for x in group.literals for _, slot in bound.columns(x)}
+    hidden = bound.hidden
+    state = "none"
+    if hidden is not None and (hidden in columns or any(hidden in found for found in ranging.values())):
+        state = "summed" if hidden in group.slots else "kept"
+    elif hidden in group.slots:
+        state = "summed"
+    kinds = {slot: bound.kind(slot) for slot in (*owners, *(o for found in ranging.values() for o in found))}
+    return _numbered(group, kinds, ranging, hidden, state)
+
+
+def _numbered(
+    group: _Group,
+    kinds: Mapping[Slot, str | None],
+    owners: Mapping[Slot, tuple[Slot, ...]],
+    hidden: Slot | None,
+    state: str,
+) -> PartUse:
+    """Return a part whose variables are numbered: those that are kept, then those that are summed, each by first occurrence.
+
+    Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains.
+    """
+    found = []
+    for order in _orders(group.literals):
+        mentioned = [*(slot for x in order for slot in x.terms), *group.ranged, *sorted(group.slots)]
+        everything = dict.fromkeys(
+            (*mentioned, *(o for slot in dict.fromkeys(mentioned) for o in owners.get(slot, ())))
+        )
+        outside = [slot for slot in everything if slot not in group.slots and slot != hidden]
+        inside = [slot for slot in everything if slot in group.slots and slot != hidden]
+        numbers = {slot: i for i, slot in enumerate((*outside, *inside, *([] if hidden is None else [hidden])))}
+        types = tuple(str(kinds[slot]) for slot in (*outside, *inside))
+        literals = tuple(
+            ShapeLiteral(x.predicate, False, tuple(Slot(False, numbers[slot]) for slot in x.terms)) for x in order
+        )
+        ranges = tuple(tuple(numbers[o] for o in owners.get(slot, ())) for slot in (*outside, *inside))
+        ranged = tuple(sorted(numbers[slot] for slot in group.ranged))
+        part = Part(literals, types, len(outside), state, ranges, (), ranged)
+        slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
+        found.append(PartUse(part, slots))
+    return min(found, key=lambda use: (use.part.literals, use.part.types))
 
 
 def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
@@ -448,40 +488,51 @@ def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
         yield [literal for some in way for literal in some]
 
 
-def _mentioned(group: _Group) -> list[Slot]:
-    return [*(slot for x in group.literals for slot in x.terms), *group.ranged, *sorted(group.slots)]
+# ---- parts that differ in one predicate --------------------------------------------------------------------------
 
 
-def _numbered(
-    bound: BoundShape,
-    group: _Group,
-    owners: Mapping[Slot, tuple[Slot, ...]],
-    order: Sequence[ShapeLiteral],
-) -> PartUse:
-    """Return a part whose variables are numbered by first occurrence: kept ones, then summed ones, then the hidden example."""
-    hidden, summed = bound.hidden, group.slots
-    mentioned = _mentioned(_Group(summed, tuple(order), group.ranged))
-    # A summed variable ranges over its own examples, and these say whether a literal keeps it there.
-    # Other variables are in theirs as the atom is.
-    ranging = [slot for slot in dict.fromkeys(mentioned) if slot in summed or slot in group.ranged]
-    everything = dict.fromkeys((*mentioned, *(owner for slot in ranging for owner in owners[slot])))
-    columns = {slot for x in order for _, slot in bound.columns(x)}
-    state = "none"
-    if hidden is not None and (hidden in everything or hidden in columns):
-        state = "summed" if hidden in summed else "kept"
-    outside = [slot for slot in everything if slot not in summed and slot != hidden]
-    inside = [slot for slot in everything if slot in summed and slot != hidden]
-    numbers = {slot: i for i, slot in enumerate((*outside, *inside, *([] if hidden is None else [hidden])))}
-    types = []
-    for slot in (*outside, *inside):
-        kind = bound.kind(slot)
-        assert kind is not None, "the hidden example has no type"
-        types.append(kind)
-    renamed = tuple(ShapeLiteral(x.predicate, False, tuple(Slot(False, numbers[s]) for s in x.terms)) for x in order)
-    ranges = tuple(
-        tuple(numbers[owner] for owner in owners[slot]) if slot in ranging else () for slot in (*outside, *inside)
+@dataclass(frozen=True)
+class AnyPart:
+    """A part whose first literal is any predicate of some arguments: what is counted, and which of its keys are those of the part that it stands for.
+
+    The predicate is a key, the one at `predicate`; the keys of the part are at `keys`, in its order.
+    """
+
+    part: Part
+    predicate: int
+    keys: tuple[int, ...]
+
+
+def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
+    """Return a part with the predicate of one literal as one more argument, the first one: the relation `relation`, and of the type `kind`.
+
+    Parts that differ in that predicate alone are one then.
+
+    Examples
+    --------
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> one, other = (
+    ...     Part((ShapeLiteral("Friends", False, (x, y)), ShapeLiteral(p, False, (y,))), ("person", "person"), 1)
+    ...     for p in ("Smokes", "Runs")
+    ... )
+    >>> print(any_part(one, 1, "any", "predicate").part)
+    Friends(v0, v2) ^ any(v1, v2) by v0, v1
+    >>> any_part(one, 1, "any", "predicate") == any_part(other, 1, "any", "predicate")
+    True
+    """
+    predicate = Slot(True, 0)
+    slots = [Slot(False, i) for i in range(len(part.types))]
+    hidden = None if part.hidden == "none" else Slot(False, len(slots))
+    literals = [
+        ShapeLiteral(relation, False, (predicate, *x.terms)) if i == place else x for i, x in enumerate(part.literals)
+    ]
+    summed = frozenset(slots[part.kept :]) | (
+        frozenset([hidden]) if hidden and part.hidden == "summed" else frozenset()
     )
-    ranged = tuple(sorted(numbers[slot] for slot in group.ranged))
-    part = Part(renamed, tuple(types), len(outside), state, ranges, (), ranged)
-    slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
-    return PartUse(part, slots)
+    group = _Group(summed, tuple(literals), tuple(Slot(False, i) for i in part.ranged))
+    owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(part.owners) if own}
+    kinds: dict[Slot, str | None] = {predicate: kind, **dict(zip(slots, part.types, strict=True))}
+    use = _numbered(group, kinds, owners, hidden, part.hidden)
+    at = {slot: i for i, slot in enumerate(use.slots)}
+    values = tuple((at[Slot(False, i)], ids) for i, ids in part.values)
+    return AnyPart(replace(use.part, values=values), at[predicate], tuple(at[slot] for slot in part.key_slots()))
