@@ -29,42 +29,48 @@ class Relations:
 
     Parameters
     ----------
-    target : str
+    target : str or None
+        None where all facts are observed.
     types : mapping of str to sequence of str
         Of the arguments of each predicate.
     areas : mapping of str to mapping
         The facts of each area by predicate, the target's among them.
     """
 
-    target: str
+    target: str | None
     types: Mapping[str, Sequence[str]]
     areas: Mapping[str, Facts]
 
     def load(self) -> sqlrl.Database:
-        """Return a database with each area as an example."""
+        """Return a database with each area as an example; of the target all tuples are query atoms, also of constants that nothing else has."""
         db = sqlrl.connect()
         for name, types in self.types.items():
             rows = [(*row, area) for area, facts in self.areas.items() for row in facts.get(name, ())]
             names = [f"a{k}" for k in range(len(types))]
-            db.load(name, _table(rows, "area"), columns=names, types=types, example="area", target=name == self.target)
-        pairs = [(*pair, area) for area in self.areas for pair in self.pairs(area)]
-        db.scope(self.target, _table(pairs, "example"))
+            source = _table(rows, len(types))
+            role = name == self.target
+            db.load(name, source, columns=names, types=types, example="example", target=role, empty="allow")
+        if self.target is not None:
+            pairs = [(*pair, area) for area in self.areas for pair in self.pairs(area)]
+            db.scope(self.target, _table(pairs, len(self.types[self.target])))
         return db
 
-    def pairs(self, area: str) -> list[Tuple]:
-        """Return the tuples of the target's types in an area, whether they are true or not, in order."""
-        facts = self.areas[area]
-        return list(product(*(_constants(facts, self.types, kind) for kind in self.types[self.target])))
+    def pairs(self, area: str, predicate: str | None = None) -> list[Tuple]:
+        """Return the tuples of the types of a predicate, by default the target, in an area, whether they are true or not, in order."""
+        name = predicate or self.target
+        if name is None:
+            raise ValueError("no target: name the predicate whose tuples you want")
+        return list(product(*(constants(self.areas[area], self.types, kind) for kind in self.types[name])))
 
 
-def _table(rows: Sequence[Tuple], area: str) -> pa.Table:
-    """Return rows whose last value is the area as a table."""
-    columns = list(zip(*rows, strict=True))
-    return pa.table({**{f"a{k}": column for k, column in enumerate(columns[:-1])}, area: columns[-1]})
+def _table(rows: Sequence[Tuple], arity: int) -> pa.Table:
+    """Return rows whose last value is the area as a table; `area` is the name of a type in some domains."""
+    names = [*(f"a{k}" for k in range(arity)), "example"]
+    return pa.table({name: pa.array([row[k] for row in rows], pa.string()) for k, name in enumerate(names)})
 
 
-def _constants(facts: Facts, types: Mapping[str, Sequence[str]], kind: str) -> list[str]:
-    """Return the constants of a type in the facts of an area, the target's among them, in order."""
+def constants(facts: Facts, types: Mapping[str, Sequence[str]], kind: str) -> list[str]:
+    """Return the constants of a type in the facts of an area, those of a target among them, in order."""
     found = {
         value for name, rows in facts.items() for row in rows for value, own in zip(row, types[name], strict=True) if own == kind
     }  # fmt: skip

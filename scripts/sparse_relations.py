@@ -99,6 +99,8 @@ def relations_of(data: str, link: str, seed: int) -> Relations:
 def run(job: Job) -> Outcome:
     """Learn from all areas but one, and rank the pairs of that one."""
     relations = relations_of(job.data, job.link, job.seed)
+    target = relations.target
+    assert target is not None
     areas = list(relations.areas)
     area, db = areas[job.area], relations.load()
     train = [name for name in areas if name != area]
@@ -106,7 +108,7 @@ def run(job: Job) -> Outcome:
     if job.system == "rules":
         model = made_by(relations)
     else:
-        found = learner(job).fit(db, relations.target, examples=train)
+        found = learner(job).fit(db, target, examples=train)
         model, scored = found.model_, found.n_nodes_
         chosen = {
             "literal": ranking.LITERAL,
@@ -118,12 +120,12 @@ def run(job: Job) -> Outcome:
     times.append(time.perf_counter())
     fit = sqlrl.Likelihood("l2", STRENGTH).fit(db, model, examples=train) if model.rules else None
     times.append(time.perf_counter())
-    labels, pairs = set(relations.areas[area][relations.target]), relations.pairs(area)
+    labels, pairs = set(relations.areas[area][target]), relations.pairs(area)
     # Without a clause all pairs are alike.
     probability = dict.fromkeys(pairs, 0.5)
     if fit is not None:
         ranked = db.marginals(fit.model_, examples=[area]).probabilities()
-        names = [ranked.column(k).to_pylist() for k in range(1, 1 + len(relations.types[relations.target]))]
+        names = [ranked.column(k).to_pylist() for k in range(1, 1 + len(relations.types[target]))]
         found_of = dict(zip(zip(*names, strict=True), ranked.column("probability").to_pylist(), strict=True))
         probability = {pair: found_of[pair] for pair in pairs}
     precision = average_precision([pair in labels for pair in pairs], list(probability.values()))
