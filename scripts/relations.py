@@ -110,8 +110,12 @@ TYPES: Mapping[str, Mapping[str, Sequence[str]]] = {
 def read_relations(data: Path, name: str) -> Relations:
     """Read one of `LINKS`; an area is a file."""
     folder, target = LINKS[name]
-    files = sorted((data / folder).glob("*.db"))
-    return Relations(target, TYPES[folder], {file.stem: read_facts(file) for file in files})
+    return Relations(target, TYPES[folder], {file.stem: read_facts(file) for file in area_files(data, folder)})
+
+
+def area_files(data: Path, folder: str) -> list[Path]:
+    """Return the files of a data set, one for each area, in order of their names."""
+    return sorted((data / folder).glob("*.db"))
 
 
 def read_facts(file: Path) -> dict[str, list[Tuple]]:
