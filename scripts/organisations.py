@@ -24,15 +24,10 @@ often, not always.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
-import pyarrow as pa
-from relations import Facts, Relations, Tuple
-
-import sqlrl
-from sqlrl.logic.subformulas import atoms_of
+from relations import Relations, Tuple
+from skeletons import Domain, Skeleton, complete, true_atoms
 
 ACADEMIC_TO_INDUSTRIAL: Mapping[str, str] = {
     "President": "Chair",
@@ -51,37 +46,13 @@ TRUE_ATOMS = (50, 150)
 """The fewest and the most true atoms of a mega-example."""
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """Predicates with the types of their arguments, and rules with weights: those of one argument are the skeleton's."""
-
-    name: str
-    types: Mapping[str, Sequence[str]]
-    rules: str
-
-    @property
-    def declared(self) -> str:
-        """The declarations of all predicates."""
-        return "".join(f"{name}({', '.join(types)})\n" for name, types in self.types.items())
-
-    @property
-    def binary(self) -> tuple[str, ...]:
-        """The predicates of two arguments, which the most probable world completes."""
-        return tuple(name for name, types in self.types.items() if len(types) == 2)
-
-    def model(self, targets: Sequence[str] = ()) -> sqlrl.Model:
-        """Return the model written by hand; with targets, those rules that say something of them, where all else is observed."""
-        model = sqlrl.parse_mln(self.declared + self.rules, query=tuple(targets))
-        about = [any(atom.predicate in targets for atom in atoms_of(rule.formula)) for rule in model.rules]
-        return model.with_rules(tuple(r for r, x in zip(model.rules, about, strict=True) if x)) if targets else model
-
-
 ACADEMIC = Domain(
     "academic",
     {
         "President": ("person",), "Professor": ("person",), "Student": ("person",), "AdvisedBy": ("person", "person"),
         "Publication": ("paper", "person"), "Area": ("area", "person"),
     },
+    ("AdvisedBy", "Publication", "Area"),
     """
 4 AdvisedBy(x, y) => Student(x)
 4 AdvisedBy(x, y) => Professor(y)
@@ -111,6 +82,7 @@ INDUSTRIAL = Domain(
         "Project": ("project", "person"), "Department": ("department", "person"), "Secretary": ("person",),
         "AssistedBy": ("person", "person"),
     },
+    ("SupervisedBy", "Project", "Department", "AssistedBy"),
     """
 4 SupervisedBy(x, y) => Intern(x) v Employee(x)
 4 SupervisedBy(x, y) => Employee(y) v Chair(y)
@@ -158,14 +130,6 @@ ASSIGNED, UNADVISED = 0.15, 0.1
 """How often a junior is given one or two seniors at random as advisers, and how often none is possible."""
 STRAY = 0.08
 """How often anything else goes against the rules: a person without a role or with two, say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Skeleton:
-    """What is known of an organisation: its constants by type, and by predicate tuples with their truth; no other tuple is specified."""
-
-    constants: Mapping[str, Sequence[str]]
-    known: Mapping[str, Mapping[Tuple, bool]]
 
 
 class _Drawing:
@@ -291,7 +255,7 @@ def _office(
             drawing.deny("SupervisedBy", person, head)
 
 
-# ---- the most probable world -----------------------------------------------------------------------------------------
+# ---- organisations ---------------------------------------------------------------------------------------------------
 
 
 def generate(domain: Domain, seed: int, count: int) -> Relations:
@@ -314,52 +278,9 @@ def generate(domain: Domain, seed: int, count: int) -> Relations:
         raise ValueError(f"count={count}: give the number of organisations, 1 or more")
     kind = list(DOMAINS).index(domain.name)
     skeletons = {f"org{k:03d}": draw_skeleton(domain, np.random.default_rng((seed, kind, k))) for k in range(count)}
-    true = complete(domain, skeletons)
-    areas = {name: {predicate: sorted(true[predicate][name]) for predicate in domain.types} for name in skeletons}
-    for name, facts in areas.items():
+    found = complete(domain, skeletons)
+    for name, facts in found.areas.items():
         atoms = true_atoms(facts)
         if not TRUE_ATOMS[0] <= atoms <= TRUE_ATOMS[1]:
             raise RuntimeError(f"{domain.name} organisation {name} of seed {seed} has {atoms} true atoms")
-    return Relations(None, domain.types, areas)
-
-
-def true_atoms(facts: Facts) -> int:
-    """Return how many atoms of an organisation are true."""
-    return sum(map(len, facts.values()))
-
-
-def complete(domain: Domain, skeletons: Mapping[str, Skeleton]) -> dict[str, dict[str, set[Tuple]]]:
-    """Return the true tuples of each predicate and organisation: what is known, and the most probable world of the rest."""
-    true = {
-        predicate: {
-            name: {row for row, truth in skeleton.known[predicate].items() if truth}
-            for name, skeleton in skeletons.items()
-        }
-        for predicate in domain.types
-    }
-    with sqlrl.connect(progress=False) as db:
-        for predicate, types in domain.types.items():
-            known = [(name, *row, truth) for name, x in skeletons.items() for row, truth in x.known[predicate].items()]
-            columns = [f"a{k}" for k in range(len(types))]
-            table = _table(("example", *columns, "truth"), known)
-            given = predicate in domain.binary
-            # In few organisations nothing may be known of whom anybody assists.
-            db.load(
-                predicate, table, columns=columns, types=types, example="example", truth="truth", given=given,
-                empty="allow",
-            )  # fmt: skip
-            if given:
-                every = [
-                    (name, *row) for name, x in skeletons.items() for row in product(*(x.constants[t] for t in types))
-                ]
-                db.scope(predicate, _table(("example", *columns), every))
-        prediction = db.predict(domain.model(domain.binary))
-        for predicate in domain.binary:
-            for name, *row in zip(*(x.to_pylist() for x in prediction.atoms(predicate).columns[:-1]), strict=True):
-                true[predicate][name].add(tuple(row))
-    return true
-
-
-def _table(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    kinds = [pa.bool_() if name == "truth" else pa.string() for name in names]
-    return pa.table({name: pa.array([row[k] for row in rows], kinds[k]) for k, name in enumerate(names)})
+    return found
