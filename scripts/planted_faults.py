@@ -8,6 +8,9 @@ A diagnosis marks a clause where more than a tenth of its groundings speak again
 all machines have, and what a fault gets wrong is about a sixth of all groundings at least. Each conclusion follows from one rule, so that one
 clause mends a fault.
 
+The flipped sign is that of one of two literals of a body. With the head flipped, or the only literal of a body, a negative weight says of the
+conclusion just what the correct rule says with a positive one, so that learned weights do not tell the two apart.
+
 Data are skeletons that the most probable world of the correct model completes. Of what is concluded a share `NOISE` is drawn by a coin instead.
 """
 
@@ -46,7 +49,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A rule that concludes `head` from `body`, and the faults that show in it; signs show in all."""
+    """A rule that concludes `head` from `body`, and the faults that show in it."""
 
     body: tuple[str, ...]
     head: str
@@ -60,16 +63,16 @@ class Planned:
 
 
 RULES = (
-    Planned(("Heavy(x)", "Outdoor(x)"), "Worn(x)", ("missing",)),
-    Planned(("Site(x, North)", "Outdoor(x)"), "Cold(x)", ("missing", "constant")),
+    Planned(("Heavy(x)", "Outdoor(x)"), "Worn(x)", ("missing", "sign")),
+    Planned(("Site(x, North)", "Outdoor(x)"), "Cold(x)", ("missing", "constant", "sign")),
     Planned(("Site(x, South)",), "Noisy(x)", ("surplus", "constant")),
     Planned(("Site(x, North)",), "Drained(x)", ("surplus", "constant")),
-    Planned(("Outdoor(x)", "Press(x)"), "Slow(x)", ("half",)),
-    Planned(("Serviced(x)", "Press(x)"), "Quick(x)", ("half",)),
-    Planned(("Heavy(x)", "Press(y)"), "Holds(x, y)", ("half",)),
+    Planned(("Outdoor(x)", "Press(x)"), "Slow(x)", ("half", "sign")),
+    Planned(("Serviced(x)", "Press(x)"), "Quick(x)", ("half", "sign")),
+    Planned(("Heavy(x)", "Press(y)"), "Holds(x, y)", ("half", "sign")),
     # Stronger than what follows from it, else the most probable world would explain a coin's `Marks` by `Shares`.
-    Planned(("Heavy(x)", "Serviced(y)"), "Shares(x, y)", ("missing",), 4.0),
-    Planned(("Shares(x, y)", "Painted(y)"), "Marks(x, y)", ("missing",)),
+    Planned(("Heavy(x)", "Serviced(y)"), "Shares(x, y)", ("missing", "sign"), 4.0),
+    Planned(("Shares(x, y)", "Painted(y)"), "Marks(x, y)", ("missing", "sign")),
     Planned(("Painted(x)",), "Shown(x)", ("surplus",)),
     Planned(("Outdoor(x)",), "Rusty(x)", ("surplus",)),
 )
@@ -169,7 +172,7 @@ def draw_faults(random: np.random.Generator) -> tuple[Fault, ...]:
     """Draw a rule for each kind of fault, no rule twice, and put the fault into it."""
     places: dict[int, Kind] = {}
     for kind in KINDS:
-        able = [k for k, x in enumerate(RULES) if k not in places and (kind == "sign" or kind in x.faults)]
+        able = [k for k, x in enumerate(RULES) if k not in places and kind in x.faults]
         places[able[int(random.integers(len(able)))]] = kind
     return tuple(
         Fault(kind, place, RULES[place].text, _with_fault(RULES[place], kind, random).text)
@@ -183,7 +186,7 @@ def _with_fault(rule: Planned, kind: Kind, random: np.random.Generator) -> Plann
     def one(of: Sequence[str]) -> str:
         return of[int(random.integers(len(of)))]
 
-    body, head = list(rule.body), rule.head
+    body = list(rule.body)
     if kind == "surplus":
         body.append(one([x for x in ("Painted(x)", f"{HALF}(x)") if x not in body]))
     elif kind == "missing":
@@ -195,9 +198,9 @@ def _with_fault(rule: Planned, kind: Kind, random: np.random.Generator) -> Plann
         (site,) = (x for x in OPPOSITE if any(x in literal for literal in body))
         body = [x.replace(site, OPPOSITE[site]) for x in body]
     else:
-        flipped = one([*body, head])
-        body, head = [f"!{x}" if x == flipped else x for x in body], f"!{head}" if head == flipped else head
-    return Planned(tuple(body), head, rule.faults)
+        flipped = one(body)
+        body = [f"!{x}" if x == flipped else x for x in body]
+    return Planned(tuple(body), rule.head, rule.faults)
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
