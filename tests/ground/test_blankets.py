@@ -61,9 +61,9 @@ def check(case: Case) -> None:
     if any(x.shape.exists for f in program.features for x in f.instances):
         return
     data = case.data
-    formulas = [
-        (clause, formula) for clause, _, formula in formulas_of(program, data, Names(program.engine, program.layout))
-    ]
+    # Of a hard formula with quantifiers n is that of the clauses of its normal form.
+    names = Names(program.engine, program.layout)
+    formulas = [(clause, formula) for clause, rule, formula in formulas_of(program, data, names) if not rule.hard]
     clauses = {clause for clause, _ in formulas}
     for name, partition in partitions(program).items():
         atoms = atoms_of(case, data, name, frozenset(data.examples))
