@@ -90,7 +90,7 @@ def blanket_training(
             check_counts(extent, [OBSERVED])
             warn_empty(program.engine, program.public_layout, chosen)
             names = _predicates(program, opened=opened)
-            _check_labelled(program, names, chosen)
+            check_labelled(program, names, chosen)
             partitions, statements = _partitions(program, names, ids, chosen)
             _warn_of_hard(extent)
             training = BlanketTraining(program, session, ids, partitions, statements)
@@ -111,7 +111,7 @@ def _predicates(program: Program, *, opened: bool) -> list[str]:
     return found
 
 
-def _check_labelled(program: Program, names: list[str], chosen: TableName) -> None:
+def check_labelled(program: Program, names: list[str], chosen: TableName) -> None:
     """Refuse query atoms without a label."""
     for name in names:
         info = program.layout.predicates[name]
@@ -134,7 +134,7 @@ def _partitions(
     program: Program, names: list[str], ids: IntArray, chosen: TableName
 ) -> tuple[dict[str, Partition], int]:
     """Return the atoms of each predicate by what all clauses say, those that blocks state after the others, and how many statements counted."""
-    _refuse_quantifiers(program)
+    refuse_quantifiers(program)
     shapes = shape_clauses(program)
     blocks = _blocks(program)
     shapes += blocks
@@ -149,7 +149,7 @@ def _partitions(
     return found, parts.statements
 
 
-def _refuse_quantifiers(program: Program) -> None:
+def refuse_quantifiers(program: Program) -> None:
     """Refuse rules with quantifiers over several literals of a clause, by name."""
     for number, feature in enumerate(program.features):
         if any(instance.shape.exists for instance in feature.instances) or feature.rule is None:

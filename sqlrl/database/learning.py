@@ -11,6 +11,7 @@ import numpy as np
 
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.blanket_training import BlanketTraining, blanket_training
+from sqlrl.database.clause_search import clause_search
 from sqlrl.database.drift import FOLLOWED, Drifting, drifting_training
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.selection import (
@@ -41,6 +42,7 @@ from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
+from sqlrl.structure.beam.protocols import ClauseSearch
 from sqlrl.structure.resolwe.protocols import DriftingStructure
 
 if TYPE_CHECKING:
@@ -75,6 +77,14 @@ class Learning:
         if isinstance(examples, Subgraphs):
             raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
         return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
+
+    def clause_search(
+        self, model: Model | None, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+    ) -> AbstractContextManager[ClauseSearch]:
+        """Hold declarations and the rules that a search begins with against the training examples while the context is open."""
+        if isinstance(examples, Subgraphs):
+            raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
+        return clause_search(self.session, model, examples=examples, limit=limit)
 
     def soft_structure(
         self, target: str | SoftModel, *, examples: Any = None, limit: int | None = None, symmetric: bool = False

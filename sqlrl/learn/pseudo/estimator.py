@@ -226,7 +226,7 @@ class PseudoLikelihood(Fitted):
             seconds["learning"] = time.perf_counter() - clock
             clock = time.perf_counter()
             weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
-            support, table = _support(training), iteration_table(iterations)
+            support, table = support_table(training), iteration_table(iterations)
             predicates = _predicates(training, rows, fit.weights, averaged=self.averaged)
             record = TrainingRecord(name, recorded, 0, started, seconds, STEP_SCHEMA.empty_table(), support, table)
             learned = training.model(weights, record)
@@ -259,7 +259,7 @@ def _padded(weights: FloatArray, size: int) -> FloatArray:
     return np.concatenate([weights, np.zeros(size - len(weights))])
 
 
-def _support(training: BlanketTraining) -> pa.Table:
+def support_table(training: BlanketTraining) -> pa.Table:
     """Return of how many atoms each clause says something."""
     support = np.zeros(len(training.hard), dtype=np.int64)
     for partition in training.partitions.values():

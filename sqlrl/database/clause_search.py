@@ -1,0 +1,188 @@
+"""What a search for the clauses of a generative model is given of a database: declarations, the rules that there are, and counts of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.database.blanket_training import check_labelled, refuse_quantifiers
+from sqlrl.database.session import Query, Session
+from sqlrl.engine.nodes import column, named, star_count, subquery
+from sqlrl.errors import InputError, UnsupportedError
+from sqlrl.ground.clause_blankets import ClauseBlankets
+from sqlrl.ground.program import Program
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.subformulas import atoms_of, with_parts
+from sqlrl.logic.terms import (
+    Argument,
+    Atom,
+    Clause,
+    Constant,
+    Equal,
+    EqualityLiteral,
+    Formula,
+    Literal,
+    Predicate,
+    Variable,
+)
+from sqlrl.plan.sources import OBSERVED, true_rows
+from sqlrl.progress import Stage
+from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule
+
+
+@contextmanager
+def clause_search(
+    session: Session, model: Model | None, *, examples: Any = None, limit: int | None
+) -> Iterator[ClauseSearch]:
+    """Hold declarations and rules against the training examples while the context is open.
+
+    Without a model the predicates are those that have data. Of those that hold identities alone (`same*`) no atom counts: in rules they are read as `=`.
+    """
+    declared = _declared(session, model)
+    Query(declared, examples, limit=limit).check()
+    session.catalog.store.check_writable()
+    with session.verb(), session.console.progress("finding clauses"):
+        equalities = _equalities(session, declared)
+        read = _as_equalities(declared, equalities)
+        with session.program(read, training=True, closed=True) as program:
+            ids = np.sort(session.example_ids(examples))
+            with program.only(ids) as chosen, Stage("reading the atoms"):
+                refuse_quantifiers(program)
+                predicates = {
+                    name: info.types
+                    for name, info in program.public_layout.predicates.items()
+                    if name not in equalities
+                }
+                if not predicates:
+                    raise InputError("no predicate has data that clauses could be about: load some")
+                check_labelled(program, list(predicates), chosen)
+                source = ClauseBlankets(program.engine, program.layout, ids, chosen, list(predicates))
+                try:
+                    yield ClauseSearch(
+                        read,
+                        _given(program),
+                        predicates,
+                        program.layout.example_type,
+                        _constants(program),
+                        equalities,
+                        source,
+                    )
+                finally:
+                    source.close()
+
+
+def _declared(session: Session, model: Model | None) -> Model:
+    """Return the model with the declarations of all predicates that have data, if it has none of its own."""
+    store = session.catalog.store
+    loaded = {name for name, _ in store.sources()}
+    known = {
+        name: Predicate(name, tuple(map(Argument, record.known_types())))
+        for name, record in store.predicates().items()
+        if name in loaded
+    }
+    if model is None:
+        return Model(known)
+    if model.semantics != "exact":
+        raise UnsupportedError("clauses are found for exact semantics alone: read the model without semantics=")
+    if any(rule.expansions is not None for rule in model.rules):
+        raise UnsupportedError("a search for clauses cannot begin with templates (+): write their clauses out")
+    wrong = [name for name in model.predicates if name not in known]
+    used = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
+    for name in wrong:
+        if name in used:
+            raise InputError(
+                f"{name} has no data{did_you_mean(nearest_names(name, known))}: load it, or leave its rules out"
+            )
+    return replace(model, predicates={name: p for name, p in model.predicates.items() if name in known})
+
+
+# ---- predicates that are equality ----------------------------------------------------------------------------------
+
+
+def _equalities(session: Session, model: Model) -> tuple[str, ...]:
+    """Return the predicates of two arguments of one type of which all facts say that something is itself."""
+    pairs = [name for name, p in model.predicates.items() if len(p.types) == 2 and p.types[0] == p.types[1]]
+    if not pairs:
+        return ()
+    layout = session.catalog.bind(Model(dict(model.predicates), types=model.types, query=model.query), training=True)
+    return tuple(name for name in pairs if _is_identity(session, layout.predicates[name]))
+
+
+def _is_identity(session: Session, info: PredicateInfo) -> bool:
+    rows = subquery(true_rows(info, OBSERVED), "r")
+    other = exp.CountIf(this=exp.NEQ(this=column("a0", "r"), expression=column("a1", "r")))
+    query = exp.select(named(star_count(), "n"), named(other, "other")).from_(rows)
+    (row,) = session.engine.fetch(query, step=f"look whether {info.name} is equality").to_pylist()
+    return bool(row["n"]) and not row["other"]
+
+
+def _as_equalities(model: Model, names: tuple[str, ...]) -> Model:
+    """Read atoms of some predicates as equalities."""
+
+    def change(formula: Formula) -> Formula:
+        if isinstance(formula, Atom) and formula.predicate in names:
+            return Equal(*formula.terms)
+        return with_parts(formula, change)
+
+    rules = tuple(replace(rule, formula=change(rule.formula)) for rule in model.rules)
+    left = {name: p for name, p in model.predicates.items() if name not in names}
+    return replace(model, predicates=left, rules=rules, query=model.query - set(names)) if names else model
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------------
+
+
+def _given(program: Program) -> list[GivenRule]:
+    """Return the rules of a program with the clauses that they come to."""
+    found = []
+    featured: set[int] = set()
+    for bound in program.features:
+        assert bound.rule is not None, "rules with helpers were refused"
+        if bound.feature.plus:
+            raise UnsupportedError("a search for clauses cannot begin with templates (+): write their clauses out")
+        featured.add(id(bound.rule))
+        found.append(GivenRule(bound.rule, bound.feature.clauses, -1 if bound.feature.negated else 1))
+    for block in program.blocks:
+        if block.exact:
+            raise UnsupportedError(
+                f"{block.predicate} is declared with exactly one true atom in a block (!), of which none can change alone: leave the ! out, and write as a "
+                "hard rule that there is at most one"
+            )
+        rule = next(rule for rule in program.model.rules if rule.hard and id(rule) not in featured)
+        found.append(_block(rule, block.predicate, block.positions, program))
+    return found
+
+
+def _block(rule: Rule, predicate: str, positions: tuple[int, ...], program: Program) -> GivenRule:
+    """Return the hard clause that of two atoms of a block one is false."""
+    kinds = program.layout.predicates[predicate].types
+    first = tuple(Variable(f"v{i}") for i in range(len(kinds)))
+    (place,) = positions
+    other = Variable(f"v{len(kinds)}")
+    second = tuple(other if i == place else term for i, term in enumerate(first))
+    literals = (
+        Literal(predicate, first, False),
+        Literal(predicate, second, False),
+        EqualityLiteral(first[place], other),
+    )
+    variables = (*((term.name, kind) for term, kind in zip(first, kinds, strict=True)), (other.name, kinds[place]))
+    return GivenRule(rule, (Clause(variables, literals),), 1)
+
+
+def _constants(program: Program) -> dict[str, tuple[str, ...]]:
+    """Return the constants of the types of which rules name some."""
+    kinds = {
+        kind
+        for bound in program.features
+        for instance in bound.instances
+        for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True)
+        if isinstance(term, Constant)
+    }
+    return {kind: tuple(program.constants.names(kind, most=10_000)) for kind in sorted(kinds)}

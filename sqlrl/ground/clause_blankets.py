@@ -1,0 +1,221 @@
+"""What clauses that are not in a program say of the atoms: candidates of a search, counted many by one statement and each count once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.ground.blankets import PartTable, read_domain, with_values
+from sqlrl.ground.network import IntArray
+from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts, Partition
+from sqlrl.ground.program import ConstantIds
+from sqlrl.logic.shapes import Instance, Shape
+from sqlrl.logic.terms import Constant
+from sqlrl.plan.blankets import AnyPart, FlipTerm, Part, PartUse, any_part, flip_terms
+from sqlrl.plan.slots import bind
+from sqlrl.plan.sources import OBSERVED, argument_columns, true_rows
+
+PREDICATE = "#predicate"
+"""The type of the column that says of which predicate a row of a relation of several is."""
+
+Signature = tuple[tuple[str, ...], bool]
+"""The types of a predicate's arguments, and whether its examples come from a column."""
+
+
+class ClauseBlankets:
+    """Says of clauses in how many of their groundings atoms decide.
+
+    A clause that adds one literal to another needs counts that differ in the predicate of that literal alone from those of others that do:
+    these are one query, in which the literal is a relation of all predicates with its arguments' types, and the predicate a column. Whatever signs
+    the literals have the counts are the same, since what is counted is where atoms are true; those of a clause
+    without one of its literals are known as well.
+
+    Parameters
+    ----------
+    engine, layout
+    examples : int64 array, shape (e,)
+        Ids of the examples, ascending, as the table `chosen` has them.
+    names : sequence of str
+        The predicates whose atoms count.
+
+    Examples
+    --------
+    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
+    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
+    >>> (instance,) = program.features[0].instances
+    >>> with program.only(np.array([0])) as one:
+    ...     blankets = ClauseBlankets(program.engine, program.layout, np.array([0]), one, ["Friends", "Smokes"])
+    ...     blankets.learn([(instance, "Smokes")])
+    ...     terms = blankets.terms(instance)
+    ...     found = blankets.partition("Smokes").refined([terms["Smokes"]], 1)
+    ...     blankets.close()
+    >>> blankets.statements, list(zip(found.truth.tolist(), (found.positive - found.negative)[:, 0].tolist()))
+    (1, [(False, 1), (True, 0), (True, 0)])
+    """
+
+    def __init__(
+        self, engine: QueryEngine, layout: Layout, examples: IntArray, chosen: TableName, names: Sequence[str]
+    ) -> None:
+        self.engine, self.examples, self.names = engine, examples, tuple(names)
+        self.domains: Mapping[str, AtomDomain] = {
+            name: read_domain(engine, layout, layout.predicates[name], examples, chosen) for name in names
+        }
+        self._parts = PartTable(engine, layout, chosen)
+        self._constants = ConstantIds(engine, layout, "blanket")
+        self._numbers = {name: i for i, name in enumerate(layout.predicates)}
+        self._relations: dict[Signature, str] = {}
+        self._terms: dict[tuple[Shape, str], list[FlipTerm]] = {}
+        self._split: dict[Part, dict[int, PartCounts]] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, with the relations of several predicates."""
+        return self._parts.layout
+
+    @property
+    def statements(self) -> int:
+        """How many statements have counted."""
+        return self._parts.statements
+
+    def close(self) -> None:
+        """Drop the scratch tables."""
+        self._constants.close()
+
+    def partition(self, predicate: str) -> Partition:
+        """Return the true and the false atoms of a predicate."""
+        return Partition.of(self.domains[predicate])
+
+    # ---- clauses ----------------------------------------------------------------------------------------------
+
+    def learn(self, wanted: Iterable[tuple[Instance, str | None]]) -> None:
+        """Count what clauses need; with each comes the predicate of the literal that it adds to one that is known, if it does."""
+        listed = list(wanted)
+        self._constants.learn_instances(instance for instance, _ in listed)
+        plain: list[Part] = []
+        several: dict[Part, list[tuple[Part, AnyPart, str]]] = {}
+        for instance, added in listed:
+            for use in self._uses(instance):
+                part = use.part
+                if part in self._parts.known:
+                    continue
+                place = None if added is None else _last(part, added)
+                if place is None or added is None:
+                    plain.append(part)
+                    continue
+                found = any_part(part, place, self._relation(added), PREDICATE)
+                several.setdefault(found.part, []).append((part, found, added))
+        self._parts.learn([*plain, *several])
+        for whole, members in several.items():
+            for part, found, added in members:
+                self._parts.known[part] = self._of_predicate(whole, found, added)
+
+    def terms(self, instance: Instance) -> dict[str, ClauseTerms]:
+        """Return what a clause, whose counts are known, says of the atoms of each predicate that it mentions."""
+        parameters = self._parameters(instance)
+        found = {}
+        for name in self._mentioned(instance.shape):
+            terms = [
+                (term, [self._parts.of(with_values(use, parameters)) for use in term.parts])
+                for term in self._flip_terms(instance.shape, name)
+            ]
+            found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms)
+        return found
+
+    def _mentioned(self, shape: Shape) -> list[str]:
+        here = {literal.predicate for literal in shape.literals}
+        return [name for name in self.names if name in here]
+
+    def _flip_terms(self, shape: Shape, name: str) -> list[FlipTerm]:
+        if (shape, name) not in self._terms:
+            self._terms[shape, name] = flip_terms(bind(shape, self.layout), name, len(self.examples))
+        return self._terms[shape, name]
+
+    def _parameters(self, instance: Instance) -> IntArray:
+        """Return the ids of a clause's constants, shape (1, p)."""
+        ids = [
+            self._constants.of(kind)[term.name]
+            for kind, term in zip(instance.shape.parameters, instance.arguments, strict=True)
+            if isinstance(term, Constant)
+        ]
+        return np.array([ids], dtype=np.int64).reshape(1, -1)
+
+    def _uses(self, instance: Instance) -> Iterable[PartUse]:
+        parameters = self._parameters(instance)
+        for name in self._mentioned(instance.shape):
+            for term in self._flip_terms(instance.shape, name):
+                for use in term.parts:
+                    yield with_values(use, parameters)
+
+    # ---- relations of several predicates ----------------------------------------------------------------------
+
+    def _relation(self, predicate: str) -> str:
+        """Return the relation of all predicates that have the arguments of one, made when it is first asked for."""
+        info = self.layout.predicates[predicate]
+        signature = info.types, info.example_column
+        if signature not in self._relations:
+            self._relations[signature] = self._make(signature)
+        return self._relations[signature]
+
+    def _make(self, signature: Signature) -> str:
+        types, beside = signature
+        layout = self.layout
+        members = [
+            info
+            for info in layout.predicates.values()
+            if (info.types, info.example_column) == signature and info.name in self._numbers
+        ]
+        facts = self._constants.scratch("relation", union_all(self._rows(info) for info in members))
+        name = f"#{len(self._relations)}"
+        relation = PredicateInfo(
+            name,
+            (PREDICATE, *types),
+            False,
+            facts,
+            example_column=beside,
+            rows=sum(x.rows + x.atom_count for x in members),
+        )
+        kinds = dict(layout.types)
+        if PREDICATE not in kinds:
+            numbers = pa.table({"id": pa.array(range(len(self._numbers)), pa.int32()), "name": list(self._numbers)})
+            kinds[PREDICATE] = TypeInfo(PREDICATE, self._constants.scratch("predicates", numbers), len(self._numbers))
+        self._parts.layout = replace(layout, predicates={**layout.predicates, name: relation}, types=kinds)
+        return name
+
+    def _rows(self, info: PredicateInfo) -> exp.Select:
+        """Select the true atoms of a predicate, with its number in front of the arguments."""
+        number = exp.cast(integer(self._numbers[info.name]), exp.DataType.build("INT"))
+        columns: list[exp.Expression] = [named(column("example", "r"), "example")] if info.example_column else []
+        columns.append(named(number, "a0"))
+        columns += [named(column(f"a{i}", "r"), f"a{i + 1}") for i in range(len(info.types))]
+        assert len(argument_columns(info)) + 1 == len(columns)
+        return exp.select(*columns).from_(subquery(true_rows(info, OBSERVED), "r"))
+
+    def _of_predicate(self, whole: Part, found: AnyPart, predicate: str) -> PartCounts:
+        """Return the counts of one predicate among those of several."""
+        if whole not in self._split:
+            counts = self._parts.known[whole]
+            number = counts.keys[:, found.predicate]
+            order = np.argsort(number, kind="stable")
+            start = np.searchsorted(number[order], np.arange(len(self._numbers) + 1))
+            self._split[whole] = {
+                i: PartCounts(counts.keys[rows], counts.n[rows])
+                for i in range(len(self._numbers))
+                if len(rows := order[start[i] : start[i + 1]])
+            }
+        own = self._split[whole].get(self._numbers[predicate])
+        if own is None:
+            return PartCounts(np.zeros((0, len(found.keys)), np.int64), np.zeros(0, np.int64))
+        return PartCounts(own.keys[:, list(found.keys)], own.n)
+
+
+def _last(part: Part, predicate: str) -> int | None:
+    """Return the last literal of a predicate in a part; None if there is none."""
+    places = [i for i, literal in enumerate(part.literals) if literal.predicate == predicate]
+    return places[-1] if places else None

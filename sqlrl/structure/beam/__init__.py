@@ -1,0 +1,1 @@
+"""Clauses of a generative model: beam search and shortest-first search by pseudo-likelihood."""

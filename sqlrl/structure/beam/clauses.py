@@ -1,0 +1,291 @@
+"""Clauses of a search, and the clauses that differ from one in a literal: with one more, one less, or one of the other sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TypeAlias
+
+from sqlrl.logic.candidates import literal_formula
+from sqlrl.logic.shapes import Instance, Shaper
+from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Or, Term, Variable
+
+Part: TypeAlias = Literal | EqualityLiteral
+
+ADD, DELETE, FLIP, CONSTANT = "add", "delete", "flip", "constant"
+"""What a search may do to a clause: add a literal, delete one, change the sign of one, or put another constant in the place of one."""
+
+Operations = frozenset[str]
+
+ALL: Operations = frozenset((ADD, DELETE, FLIP))
+
+NEW = -1
+"""In place of a literal of the clause that a search began with: one that was added."""
+
+
+@dataclass(frozen=True)
+class SearchClause:
+    """A clause of a search: what it is, and how it came from the clause that the search began with.
+
+    Parameters
+    ----------
+    variables : tuple of (str, str)
+        With their types.
+    literals : tuple of Literal or EqualityLiteral
+    marks : tuple of int
+        For each literal which one of the origin it was, `NEW` for one that was added; one whose sign was changed is `-2 - i`.
+    origin : int or None
+        The clause of the model that the search began with, None for one that was no part of it.
+    size : int
+        The literals of the origin, 0 without one.
+    merged : int
+        How many variables became one.
+    operations : frozenset of str
+        What may be done to it.
+    added : str or None
+        The predicate of the literal by which it differs from the clause that it was made of, if it has one more.
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    literals: tuple[Part, ...]
+    marks: tuple[int, ...]
+    origin: int | None = None
+    size: int = 0
+    merged: int = 0
+    operations: Operations = ALL
+    added: str | None = None
+
+    def __str__(self) -> str:
+        return " v ".join(map(str, self.literals))
+
+    @property
+    def clause(self) -> Clause:
+        """The clause itself."""
+        return Clause(self.variables, self.literals)
+
+    @property
+    def distance(self) -> int:
+        """In how many literals it differs from its origin; without one, how many it has.
+
+        Examples
+        --------
+        >>> x = Variable("x")
+        >>> smokes, cancer = Literal("Smokes", (x,), False), Literal("Cancer", (x,))
+        >>> SearchClause((("x", "person"),), (smokes, cancer), (0, NEW), origin=3, size=2).distance
+        2
+        """
+        kept = sum(mark != NEW for mark in self.marks)
+        changed = sum(mark < NEW for mark in self.marks)
+        return self.size - kept + changed + (len(self.marks) - kept) + self.merged
+
+    @property
+    def formula(self) -> Formula:
+        """The clause as a formula."""
+        parts = tuple(literal_formula(x) for x in self.literals)
+        return parts[0] if len(parts) == 1 else Or(parts)
+
+
+@dataclass(frozen=True)
+class Language:
+    """What clauses a search may make.
+
+    Parameters
+    ----------
+    predicates : mapping of str to tuple of str
+        The types of the arguments of those that literals are of.
+    max_literals, max_variables : int
+    example_type : str or None
+        The type whose constants are the examples, if arguments say them: all literals of a clause are of one example.
+    equalities : bool
+        Whether clauses may say that two variables are equal.
+    constants : mapping of str to tuple of str
+        For each type the constants that may take the place of others.
+    """
+
+    predicates: Mapping[str, tuple[str, ...]]
+    max_literals: int
+    max_variables: int
+    example_type: str | None = None
+    equalities: bool = True
+    constants: Mapping[str, tuple[str, ...]] | None = None
+
+    def unit(self, predicate: str, operations: Operations = ALL) -> SearchClause:
+        """Return the clause of one atom of a predicate, all of whose arguments differ; those that are the example are one."""
+        names: list[tuple[str, str]] = []
+        terms: list[Variable] = []
+        for kind in self.predicates[predicate]:
+            known = next((name for name, other in names if other == kind == self.example_type), None)
+            if known is None:
+                known = f"v{len(names)}"
+                names.append((known, kind))
+            terms.append(Variable(known))
+        return SearchClause(tuple(names), (Literal(predicate, tuple(terms)),), (NEW,), operations=operations)
+
+    def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
+        """Yield the clauses that differ from one in a literal, as far as its operations say.
+
+        A literal that is added shares a variable with the clause; its other arguments are variables of the clause or new ones, each of which it has
+        once. That two variables differ where it matters (`x = y v ...`) is a literal, too; that they are the same (`x != y v ...`)
+        makes one of them.
+        """
+        if DELETE in clause.operations:
+            yield from self._deletions(clause)
+        if FLIP in clause.operations:
+            yield from self._flips(clause)
+        if ADD in clause.operations and len(clause.literals) < self.max_literals:
+            yield from self._additions(clause)
+            if self.equalities:
+                yield from self._equalities(clause)
+        if CONSTANT in clause.operations:
+            yield from self._constants(clause)
+
+    def _deletions(self, clause: SearchClause) -> Iterator[SearchClause]:
+        for i in range(len(clause.literals)):
+            literals = [x for j, x in enumerate(clause.literals) if j != i]
+            plain = {t.name for x in literals if isinstance(x, Literal) for t in _variables(x)}
+            # An equality of a variable that nothing else mentions says nothing.
+            kept = [
+                j
+                for j, x in enumerate(clause.literals)
+                if j != i and (isinstance(x, Literal) or all(t.name in plain for t in _variables(x)))
+            ]
+            if any(isinstance(clause.literals[j], Literal) for j in kept):
+                yield _changed(clause, [clause.literals[j] for j in kept], [clause.marks[j] for j in kept])
+
+    def _flips(self, clause: SearchClause) -> Iterator[SearchClause]:
+        for i, literal in enumerate(clause.literals):
+            if isinstance(literal, Literal):
+                other = Literal(literal.predicate, literal.terms, not literal.positive)
+                mark = clause.marks[i]
+                marks = list(clause.marks)
+                # One that is changed back is as it was.
+                marks[i] = mark if mark == NEW else -2 - mark
+                yield _changed(clause, [*clause.literals[:i], other, *clause.literals[i + 1 :]], marks)
+
+    def _additions(self, clause: SearchClause) -> Iterator[SearchClause]:
+        atoms = {(x.predicate, x.terms) for x in clause.literals if isinstance(x, Literal)}
+        for predicate, kinds in self.predicates.items():
+            for terms, variables in self._bindings(clause, kinds):
+                if (predicate, terms) in atoms:
+                    continue
+                for positive in (True, False):
+                    literal = Literal(predicate, terms, positive)
+                    yield SearchClause(
+                        variables, (*clause.literals, literal), (*clause.marks, NEW), clause.origin, clause.size, clause.merged,
+                        clause.operations, predicate,
+                    )  # fmt: skip
+
+    def _bindings(
+        self, clause: SearchClause, kinds: Sequence[str]
+    ) -> Iterator[tuple[tuple[Variable, ...], tuple[tuple[str, str], ...]]]:
+        """Yield the arguments of a literal that shares a variable with a clause, and the variables of both."""
+        known = dict(clause.variables)
+        fresh = (f"v{i}" for i in range(len(known) + len(kinds)))
+        names = [name for name in fresh if name not in known][: len(kinds)]
+        examples = [name for name, kind in clause.variables if kind == self.example_type]
+        choices = []
+        for i, kind in enumerate(kinds):
+            old = [name for name, other in clause.variables if other == kind]
+            one = kind == self.example_type and examples
+            choices.append(old if one else [*old, names[i]])
+        for chosen in product(*choices):
+            if not any(name in known for name in chosen) and clause.variables:
+                continue
+            new = dict.fromkeys(name for name in chosen if name not in known)
+            if len(known) + len(new) > self.max_variables:
+                continue
+            # New variables are called in the order in which they come.
+            called = dict(zip(new, names, strict=False))
+            terms = tuple(Variable(called.get(name, name)) for name in chosen)
+            types = {called.get(name, name): kind for name, kind in zip(chosen, kinds, strict=True)}
+            yield terms, (*clause.variables, *((name, types[name]) for name in called.values()))
+
+    def _equalities(self, clause: SearchClause) -> Iterator[SearchClause]:
+        equal = {frozenset((x.left, x.right)) for x in clause.literals if isinstance(x, EqualityLiteral)}
+        for (left, one), (right, other) in combinations(clause.variables, 2):
+            pair = Variable(left), Variable(right)
+            if one != other or one == self.example_type or frozenset(pair) in equal:
+                continue
+            yield SearchClause(
+                clause.variables, (*clause.literals, EqualityLiteral(*pair)), (*clause.marks, NEW), clause.origin, clause.size,
+                clause.merged, clause.operations,
+            )  # fmt: skip
+            same: dict[Term, Term] = {pair[1]: pair[0]}
+            literals = [_renamed(x, same) for x in clause.literals]
+            found = _changed(clause, literals, clause.marks)
+            if not _trivial(literals):
+                yield SearchClause(
+                    found.variables,
+                    found.literals,
+                    found.marks,
+                    clause.origin,
+                    clause.size,
+                    clause.merged + 1,
+                    clause.operations,
+                )
+
+    def _constants(self, clause: SearchClause) -> Iterator[SearchClause]:
+        for i, literal in enumerate(clause.literals):
+            if not isinstance(literal, Literal):
+                continue
+            for place, (term, kind) in enumerate(zip(literal.terms, self.predicates[literal.predicate], strict=True)):
+                if isinstance(term, Variable):
+                    continue
+                for name in (self.constants or {}).get(kind, ()):
+                    if name == term.name:
+                        continue
+                    terms = (*literal.terms[:place], type(term)(name), *literal.terms[place + 1 :])
+                    changed = Literal(literal.predicate, terms, literal.positive)
+                    marks = list(clause.marks)
+                    marks[i] = marks[i] if marks[i] <= NEW else -2 - marks[i]
+                    yield _changed(clause, [*clause.literals[:i], changed, *clause.literals[i + 1 :]], marks)
+
+
+def _variables(literal: Part) -> list[Variable]:
+    terms: Iterable[Term] = literal.terms if isinstance(literal, Literal) else (literal.left, literal.right)
+    return [term for term in terms if isinstance(term, Variable)]
+
+
+def _changed(clause: SearchClause, literals: Sequence[Part], marks: Sequence[int]) -> SearchClause:
+    """Return a clause with other literals, and the variables that these have."""
+    used = {term.name for literal in literals for term in _variables(literal)}
+    variables = tuple(pair for pair in clause.variables if pair[0] in used)
+    return SearchClause(
+        variables, tuple(literals), tuple(marks), clause.origin, clause.size, clause.merged, clause.operations
+    )
+
+
+def _renamed(literal: Part, names: Mapping[Term, Term]) -> Part:
+    if isinstance(literal, Literal):
+        return Literal(literal.predicate, tuple(names.get(t, t) for t in literal.terms), literal.positive)
+    return EqualityLiteral(
+        names.get(literal.left, literal.left), names.get(literal.right, literal.right), literal.positive
+    )
+
+
+def _trivial(literals: Sequence[Part]) -> bool:
+    """Whether a clause is always true, or says something twice."""
+    plain = [(x.predicate, x.terms) for x in literals if isinstance(x, Literal)]
+    equal = [x for x in literals if isinstance(x, EqualityLiteral)]
+    return len(set(plain)) < len(plain) or any(x.left == x.right for x in equal)
+
+
+class Canonical:
+    """Names clauses: two have the same instance exactly if they are the same up to names of variables and the order of literals.
+
+    Examples
+    --------
+    >>> language = Language({"Friends": ("person", "person")}, 3, 3)
+    >>> canonical = Canonical(language)
+    >>> unit = language.unit("Friends")
+    >>> found = [canonical(each) for each in language.neighbours(unit)]
+    >>> len(found), len(set(found))
+    (17, 16)
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._shaper = Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
+
+    def __call__(self, clause: SearchClause) -> Instance:
+        return self._shaper(clause.clause)

@@ -1,0 +1,369 @@
+"""MSL: the clauses of a generative model and their weights, by weighted pseudo-log-likelihood."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from sqlrl.errors import NothingFoundWarning, warn
+from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.learn.batch.penalised import fit_weights, make_design
+from sqlrl.learn.batch.problem import Iteration, iteration_table
+from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback, check_database, check_parameters
+from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
+from sqlrl.learn.pseudo.atoms import atom_rows
+from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.shapes import Instance, Shaper
+from sqlrl.logic.terms import Clause, EqualityLiteral, Literal
+from sqlrl.progress import Stage
+from sqlrl.report import Table
+from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause
+from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule, SearchDatabase
+from sqlrl.structure.beam.scores import Member
+from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, Step, Strategy
+from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TOLERANCE, ITERATIONS = 1e-7, 2000
+"""Of the weights that are learned in the end."""
+
+
+class Searching(Fitted):
+    """What learners have that search for clauses by weighted pseudo-log-likelihood; parameters are those of `MSL`."""
+
+    strategy: Strategy
+    beam: int
+    max_literals: int
+    max_variables: int
+    penalty: float
+    strength: float
+    least_weight: float
+    equalities: bool
+    unit_clauses: bool
+
+    added_: Table
+    candidates_: int
+    n_statements_: int
+    equalities_: tuple[str, ...]
+    score_: float
+    iterations_: pa.Table
+
+    learned = ("added_", "candidates_", "n_statements_", "equalities_", "score_", "iterations_")
+
+    def _language(self, search: ClauseSearch) -> Language:
+        return Language(
+            search.predicates,
+            self.max_literals,
+            self.max_variables,
+            search.example_type,
+            self.equalities,
+            search.constants,
+        )
+
+    def _search_parameters(self) -> SearchParameters:
+        return SearchParameters(
+            strategy=self.strategy, beam=self.beam, penalty=self.penalty, least_weight=self.least_weight
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("candidates", f"{self.candidates_:,} by {counted(self.n_statements_, 'statement')}"),
+            *super()._facts(),
+        ]
+
+    def _searched(
+        self,
+        search: ClauseSearch,
+        starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
+        report: Callable[[Step], None],
+        *,
+        removable: bool,
+    ) -> tuple[Learned, list[Rule], int]:
+        """Search; return what was found, the rules of the model, and how many of these are not new."""
+        language = self._language(search)
+        given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
+        members = [_member(rule, language) for rule in search.rules]
+        rules = [rule.rule for rule in search.rules]
+        begun = list(starts(language, given))
+        if self.unit_clauses:
+            shaper = _shaper(language)
+            known = {instance for member in members for instance in member.instances}
+            for name in search.predicates:
+                unit = language.unit(name)
+                instance = shaper(unit.clause)
+                if instance not in known:
+                    members.append(Member((instance,)))
+                    rules.append(Rule(unit.formula))
+        may_go = [removable and not rule.hard for rule in rules]
+        searcher = ClauseSearcher(search.source, language, self._search_parameters(), self.strength, report)
+        found = searcher.run(members, begun, may_go)
+        kept = [rules[i] for i in found.kept]
+        return found, [*kept, *(Rule(each.clause.formula) for each in found.added)], len(kept)
+
+    def _finish(
+        self,
+        db: SearchDatabase,
+        model: Model,
+        found: Learned,
+        examples: object,
+        limit: int | None,
+        recorded: Mapping[str, object],
+        started: datetime,
+        seconds: dict[str, float],
+        rows: Mapping[str, pa.Table],
+    ) -> None:
+        """Learn the weights of what was found, and keep the run."""
+        name, iterations = type(self).__name__, list[Iteration]()
+        clock = time.perf_counter()
+        with db.learning.blankets(model, examples=examples, limit=limit, opened=False) as training:
+            number = training.begin(name, recorded, 0)
+            atoms = atom_rows(training.partitions, training.sign, training.hard, training.fixed, averaged=True)
+            with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
+                fit = fit_weights(
+                    make_design(atoms),
+                    "l2",
+                    self.strength,
+                    tolerance=TOLERANCE,
+                    max_iterations=ITERATIONS,
+                    report=iterations.append,
+                )
+            seconds["learning"] = time.perf_counter() - clock
+            clock = time.perf_counter()
+            weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
+            support, table = support_table(training), iteration_table(iterations)
+            record = TrainingRecord(name, recorded, 0, started, seconds, STEP_SCHEMA.empty_table(), support, table)
+            learned = training.model(weights, record)
+            seconds["statistics"] = time.perf_counter() - clock
+            self._table = training.clauses(weights, support)
+        self.model_, self.weights_, self.iterations_, self.run_, self.seconds_ = (
+            learned,
+            weights,
+            table,
+            number,
+            seconds,
+        )
+        self.added_ = Table(_added_table(found.added))
+        self.candidates_, self.score_ = found.candidates, fit.objective
+
+
+class MSL(Searching):
+    r"""Learns the clauses of a generative model and their weights: Markov logic structure learning (Kok and Domingos 2005).
+
+    Parameters
+    ----------
+    strategy : {"beam", "shortest-first"}
+        Beam search goes on from the best clauses of each step; shortest-first search adds all good clauses of a length before it looks at longer ones.
+    beam : int
+        How many clauses a step goes on from.
+    max_literals, max_variables : int
+        Of a clause.
+    penalty : float
+        What each literal costs, in units of the weighted pseudo-log-likelihood: of a new clause each that it has, of a clause of the model each by which it
+        differs.
+    strength : float
+        Of the Gaussian prior, whose standard deviation is `strength ** -0.5`: 100 by default.
+    least_weight : float
+        A clause whose weight is smaller is no candidate.
+    equalities : bool
+        Whether clauses may say that two variables are equal or differ.
+    unit_clauses : bool
+        Whether the model has the clause of one atom of each predicate, too, which says how frequent it is.
+    max_clauses : int, optional
+        How many clauses are added at the most; None for as many as raise the score.
+
+    Attributes
+    ----------
+    model_ : Model
+        The rules of the model that was given and are left, unit clauses, and the clauses that were found, with weights.
+    added_ : Table
+        The clauses that were found in order: `clause`, `gain` (what each added to the score, less what its literals cost), `literals` and `candidates`, how many had been scored.
+    candidates_ : int
+        How many candidates were scored.
+    n_statements_ : int
+        How many statements counted for them.
+    equalities_ : tuple of str
+        Predicates all of whose facts say that something is itself: they are read as `=`.
+    score_ : float
+        The weighted pseudo-log-likelihood of the model, less the prior.
+    seconds_ : dict of str to float
+        Wall time of `search`, `learning` and `statistics`.
+    weights_, iterations_, run_
+        As of `PseudoLikelihood`.
+
+    Notes
+    -----
+    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005); the defaults are those of its implementation, Alchemy: beam 5, at most 6 literals and 6
+    variables, .01 for each literal, least weight .01, a standard deviation of 100. What it leaves open is in
+    `sqlrl.structure.beam.search`. All predicates count, targets and evidence. What is loaded of a predicate is true, all else is false. Hard rules stay as they are.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> people = [f"p{i}" for i in range(12)]
+    >>> db.load("Smokes", [(p,) for p in people[:6]], types=["person"])
+    >>> db.load("Coughs", [(p,) for p in people[:5]], types=["person"])
+    >>> fit = MSL(penalty=0.05).fit(db)
+    >>> [(row["clause"], round(row["weight"], 1)) for row in fit.clauses() if row["clause"].count("(") > 1]
+    [('Coughs(v0) v !Smokes(v0)', 6.4)]
+    """
+
+    word: ClassVar[str] = "msl"
+
+    def __init__(
+        self,
+        *,
+        strategy: Annotated[Strategy, Option("how clauses are searched")] = "beam",
+        beam: Annotated[
+            int, Whole(1, reason="a step must go on from some clause"), Option("clauses that a step goes on from")
+        ] = 5,
+        max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        penalty: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs")] = 0.01,
+        strength: Annotated[
+            float,
+            Above(0, "it weighs the prior, without which weights can grow without bounds"),
+            Option("weight of the penalty"),
+        ] = STRENGTH,
+        least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
+        equalities: Annotated[
+            bool, Option("clauses say of no variables that they are equal", name="--no-equalities")
+        ] = True,
+        unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
+        max_clauses: Annotated[int | None, Whole(0), Option("clauses that are added at the most")] = None,
+    ) -> None:
+        self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
+        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
+        self.equalities, self.unit_clauses, self.max_clauses = equalities, unit_clauses, max_clauses
+
+    def _search_parameters(self) -> SearchParameters:
+        return SearchParameters(
+            strategy=self.strategy,
+            beam=self.beam,
+            penalty=self.penalty,
+            least_weight=self.least_weight,
+            max_clauses=self.max_clauses,
+        )
+
+    def fit(
+        self,
+        db: SearchDatabase,
+        model: Model | None = None,
+        examples: object = None,
+        *,
+        on_step: Callable[[Step], None] | None = None,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> Self:
+        """Find clauses and learn their weights.
+
+        Parameters
+        ----------
+        db : Database
+        model : Model, optional
+            Predicates that clauses are about, and rules that the search begins with: hard ones stay, others may be revised. By default all predicates
+            that have data, and no rules.
+        examples : query or list of names, optional
+            What to learn from; all examples by default.
+        on_step : callable, optional
+            Called with a `Step` after each step of the search.
+        limit : int, optional
+            The most groundings that counting may enumerate at the end; None for no limit.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, or nothing is loaded.
+        UnsupportedError
+            A rule has quantifiers inside, or is a template, or a declaration says that exactly one atom of a block is true.
+
+        Warns
+        -----
+        NothingFoundWarning
+            No clause raises the score.
+        """
+        check_parameters(self)
+        check_database(db)
+        check_callback("on_step", on_step)
+        started, seconds = datetime.now(UTC), dict[str, float]()
+        clock = time.perf_counter()
+        searching = Stage("searching for clauses")
+
+        def report(step: Step) -> None:
+            searching.advance(0, note=step.note())
+            if on_step is not None:
+                on_step(step)
+
+        def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
+            return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
+
+        with (
+            db.learning.clause_search(model, examples=examples, limit=limit) as search,
+            threadpool_limits(limits=1, user_api="blas"),
+            searching,
+        ):
+            found, rules, _ = self._searched(search, starts, report, removable=True)
+            declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
+        seconds["search"] = time.perf_counter() - clock
+        if not found.added:
+            warn(
+                f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower penalty={self.penalty:g}, or look "
+                "whether predicates share constants",
+                NothingFoundWarning,
+            )
+        self._finish(
+            db, declared.with_rules(tuple(rules)), found, examples, limit, self.recorded(), started, seconds, {}
+        )
+        return self
+
+
+# ---- clauses of rules ------------------------------------------------------------------------------------------------
+
+
+def starting_clause(place: int, given: GivenRule, operations: Operations = ALL) -> SearchClause | None:
+    """Return a rule as a clause that a search may begin with; None for a hard one, and for a formula that is no clause."""
+    if given.hard or given.rule.fixed or len(given.clauses) != 1:
+        return None
+    (clause,) = given.clauses
+    literals = tuple(x for x in clause.literals if isinstance(x, Literal | EqualityLiteral))
+    used = {t.name for x in literals for t in (x.terms if isinstance(x, Literal) else (x.left, x.right))}
+    if len(literals) < len(clause.literals) or any(name not in used for name, _ in clause.variables):
+        return None
+    return SearchClause(clause.variables, literals, tuple(range(len(literals))), place, len(literals), 0, operations)
+
+
+def _shaper(language: Language) -> Shaper:
+    return Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
+
+
+def _member(rule: GivenRule, language: Language) -> Member:
+    shaper = _shaper(language)
+    instances: list[Instance] = [shaper(Clause(c.variables, c.literals)) for c in rule.clauses]
+    return Member(tuple(instances), rule.sign, rule.hard)
+
+
+def _added_table(added: Sequence[Added]) -> pa.Table:
+    rows: list[dict[str, Any]] = [
+        {
+            "clause": str(each.clause),
+            "gain": each.gain,
+            "literals": len(each.clause.literals),
+            "candidates": each.candidates,
+        }
+        for each in added
+    ]
+    schema = pa.schema({"clause": pa.string(), "gain": pa.float64(), "literals": pa.int64(), "candidates": pa.int64()})
+    return pa.Table.from_pylist(rows, schema)

@@ -1,0 +1,113 @@
+"""What a search for clauses asks of a database; `sqlrl.ground.clause_blankets` and `sqlrl.database` implement it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from sqlrl.ground.partitions import ClauseTerms, Partition
+from sqlrl.learn.pseudo.protocols import BlanketData
+from sqlrl.logic.shapes import Instance
+
+if TYPE_CHECKING:
+    from sqlrl.logic.model import Model, Rule
+    from sqlrl.logic.terms import Clause
+
+
+class ClauseSource(Protocol):
+    """Says of clauses what they say of atoms."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The predicates whose atoms count."""
+        ...
+
+    @property
+    def statements(self) -> int:
+        """How many statements have counted."""
+        ...
+
+    def learn(self, wanted: Iterable[tuple[Instance, str | None]]) -> None:
+        """Count what clauses need; with each comes the predicate of the literal that it adds to one that is known, if it does."""
+        ...
+
+    def partition(self, predicate: str) -> Partition:
+        """Return the true and the false atoms of a predicate."""
+        ...
+
+    def terms(self, instance: Instance) -> Mapping[str, ClauseTerms]:
+        """Return what a clause, whose counts are known, says of the atoms of each predicate that it mentions."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRule:
+    """A rule of the model that a search begins with.
+
+    Parameters
+    ----------
+    rule : Rule
+    clauses : tuple of Clause
+        What it comes to: one, or, of a formula that is no clause, several, of which one at the most is violated in a grounding.
+    sign : int
+        1 if n counts where they are all true, -1 if it counts where one is violated.
+    """
+
+    rule: Rule
+    clauses: tuple[Clause, ...]
+    sign: int
+
+    @property
+    def hard(self) -> bool:
+        """Whether it must hold."""
+        return self.rule.hard
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseSearch:
+    """What a search is about.
+
+    Parameters
+    ----------
+    model : Model
+        Its declarations are those of all predicates that literals may be of, with the types of the data.
+    rules : sequence of GivenRule
+        The rules that the search begins with.
+    predicates : mapping of str to tuple of str
+        Those that literals may be of, with their types.
+    example_type : str or None
+    constants : mapping of str to tuple of str
+        Of the types of constants that rules name, those that the data have.
+    equalities : tuple of str
+        Predicates that hold identities alone, and are read as `=`.
+    source : ClauseSource
+    """
+
+    model: Model
+    rules: Sequence[GivenRule]
+    predicates: Mapping[str, tuple[str, ...]]
+    example_type: str | None
+    constants: Mapping[str, tuple[str, ...]]
+    equalities: tuple[str, ...]
+    source: ClauseSource
+
+
+class SearchData(BlanketData, Protocol):
+    """Data that clauses are found in, and their weights learned from."""
+
+    def clause_search(
+        self, model: Model | None, *, examples: object, limit: int | None
+    ) -> AbstractContextManager[ClauseSearch]:
+        """Hold declarations and the rules that a search begins with against the training examples while the context is open."""
+        ...
+
+
+class SearchDatabase(Protocol):
+    """What `fit` needs of its database."""
+
+    @property
+    def learning(self) -> SearchData:
+        """The data that clauses are found in."""
+        ...

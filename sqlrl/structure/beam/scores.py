@@ -1,0 +1,174 @@
+"""The weighted pseudo-log-likelihood of a model, and by how much a further clause raises it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, special
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
+from sqlrl.logic.shapes import Instance
+from sqlrl.structure.beam.protocols import ClauseSource
+
+LOOSE, TIGHT = 1e-5, 1e-9
+"""A Newton step that promises less than this, in units of the score, is the last one."""
+
+STEPS = 50
+
+HALVINGS = 30
+
+
+class Member(NamedTuple):
+    """A clause of a model, or what a formula comes to: instances that count together, 1 or -1 for what n counts, and whether it must hold."""
+
+    instances: tuple[Instance, ...]
+    sign: int = 1
+    hard: bool = False
+
+
+class Rows(NamedTuple):
+    """Atoms of a predicate that are alike: what their clauses say, shape (r, m), their truth as 1 or -1, and their share of all atoms."""
+
+    says: FloatArray
+    truth: FloatArray
+    share: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A model with its best weights.
+
+    Parameters
+    ----------
+    members : tuple of Member
+    weights : float array, shape (k,)
+        Of the k members that are not hard.
+    value : float
+        The weighted pseudo-log-likelihood less the Gaussian prior.
+    partitions : mapping of str to Partition
+    rows : mapping of str to Rows
+        What the k members say of the atoms of each predicate.
+    """
+
+    members: tuple[Member, ...]
+    weights: FloatArray
+    value: float
+    partitions: Mapping[str, Partition]
+    rows: Mapping[str, Rows]
+
+
+class Gain(NamedTuple):
+    """By how much a clause raises the score, its weight, and all weights then."""
+
+    gain: float
+    weight: float
+    weights: FloatArray
+
+
+class Objective:
+    """Scores models and candidates by WPLL = sum_r (1 / g_r) sum_k log P(x_rk | others) less `strength / 2 * sum(w^2)`.
+
+    Here r are predicates, g_r the number of atoms of one, and k its atoms. An atom without which, or with which, a hard clause would be violated adds 0.
+
+    Notes
+    -----
+    Source: Kok and Domingos (2005), section 4.1, equation 4. They find weights by L-BFGS, of candidates loosely, from the weights that the
+    model has; here by Newton steps from there, which end at the same optimum, since the score is concave and models have few clauses.
+    """
+
+    def __init__(self, source: ClauseSource, strength: float) -> None:
+        self.source, self.strength = source, strength
+
+    def model(self, members: Sequence[Member], start: FloatArray | None = None) -> Scored:
+        """Score a model; weights begin at `start`, those of members that are not hard."""
+        soft = [i for i, member in enumerate(members) if not member.hard]
+        self.source.learn((instance, None) for member in members for instance in member.instances)
+        given: dict[str, list[ClauseTerms]] = {name: [] for name in self.source.names}
+        for i, member in enumerate(members):
+            for instance in member.instances:
+                for name, terms in self.source.terms(instance).items():
+                    given[name].append(ClauseTerms(terms.clauses + i, terms.parameters, terms.terms))
+        sign = np.array([member.sign for member in members], dtype=np.int64)
+        hard = np.array([member.hard for member in members], dtype=bool)
+        partitions, rows = {}, {}
+        for name in self.source.names:
+            partitions[name] = self.source.partition(name).refined(given[name], len(members))
+            rows[name] = _rows(partitions[name], sign, hard, soft)
+        begun = np.zeros(len(soft)) if start is None else start
+        stacked = _stacked([rows[name] for name in self.source.names], len(soft))
+        weights, value = self._optimum(stacked, begun, TIGHT)
+        return Scored(tuple(members), weights, value, partitions, rows)
+
+    def gain(self, model: Scored, candidate: Instance, *, tolerance: float = LOOSE) -> Gain:
+        """Return by how much a clause raises the score of a model; its counts are known."""
+        terms = self.source.terms(candidate)
+        k = len(model.weights)
+        parts = []
+        for name in self.source.names:
+            rows = model.rows[name]
+            own = terms.get(name)
+            if own is None:
+                parts.append(Rows(np.hstack([rows.says, np.zeros((len(rows.truth), 1))]), rows.truth, rows.share))
+                continue
+            found = model.partitions[name].refined([own], 1)
+            says = (found.positive - found.negative).astype(np.float64)
+            # What a clause says of atoms is shared out among those that were alike.
+            share = rows.share[found.parent] * found.count / np.maximum(model.partitions[name].count[found.parent], 1)
+            parts.append(Rows(np.hstack([rows.says[found.parent], says]), rows.truth[found.parent], share))
+        weights, value = self._optimum(_stacked(parts, k + 1), np.append(model.weights, 0.0), tolerance)
+        return Gain(value - model.value, float(weights[k]), weights)
+
+    def _optimum(self, rows: Rows, start: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
+        """Maximise the score by damped Newton steps."""
+        point, value = start, self._value(rows, start)
+        for _ in range(STEPS):
+            margin = rows.truth * (rows.says @ point)
+            wrong = special.expit(-margin)
+            gradient = rows.says.T @ (rows.truth * rows.share * wrong) - self.strength * point
+            curvature = rows.share * wrong * (1.0 - wrong)
+            hessian = (rows.says.T * curvature) @ rows.says
+            hessian[np.diag_indices(len(point))] += self.strength
+            step = linalg.cho_solve(linalg.cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+            promised = float(gradient @ step)
+            if promised <= tolerance:
+                break
+            length = 1.0
+            for _ in range(HALVINGS):
+                following = point + length * step
+                new = self._value(rows, following)
+                if new >= value + 1e-4 * length * promised:
+                    break
+                length /= 2
+            else:
+                break
+            point, value = following, new
+        return point, value
+
+    def _value(self, rows: Rows, weights: FloatArray) -> float:
+        margin = rows.truth * (rows.says @ weights)
+        return float(rows.share @ special.log_expit(margin)) - self.strength / 2 * float(weights @ weights)
+
+
+def _rows(partition: Partition, sign: IntArray, hard: BoolArray, soft: Sequence[int]) -> Rows:
+    """Return what the clauses of a model that are not hard say of the atoms of a predicate."""
+    negative, positive = (_dense(x) for x in (partition.negative, partition.positive))
+    # A true atom holds up what would be violated without it, a false one what would be violated with it.
+    held = np.where(partition.truth, (positive @ hard.astype(np.int64)) > 0, (negative @ hard.astype(np.int64)) > 0)
+    says = ((positive - negative) * sign)[:, soft].astype(np.float64)
+    share = np.where(held, 0.0, partition.count / max(partition.domain.count, 1))
+    return Rows(says, np.where(partition.truth, 1.0, -1.0), share)
+
+
+def _dense(matrix: Matrix) -> IntArray:
+    found: IntArray = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return found
+
+
+def _stacked(parts: Sequence[Rows], width: int) -> Rows:
+    if not parts:
+        return Rows(np.zeros((0, width)), np.zeros(0), np.zeros(0))
+    return Rows(*(np.concatenate(each) for each in zip(*parts, strict=True)))

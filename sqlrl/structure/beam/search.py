@@ -1,0 +1,279 @@
+"""Beam search and shortest-first search for the clauses of a generative model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray
+from sqlrl.logic.shapes import Instance
+from sqlrl.structure.beam.clauses import Canonical, Language, SearchClause
+from sqlrl.structure.beam.protocols import ClauseSource
+from sqlrl.structure.beam.scores import TIGHT, Gain, Member, Objective, Scored
+
+Strategy = Literal["beam", "shortest-first"]
+
+
+@dataclass(frozen=True)
+class SearchParameters:
+    """How clauses are searched.
+
+    Parameters
+    ----------
+    strategy : {"beam", "shortest-first"}
+    beam : int
+        How many candidates of a step are gone on from.
+    penalty : float
+        What each literal costs by which a clause differs from the one that the search began with, in units of the score.
+    least_weight : float
+        Candidates with a smaller weight are no good.
+    unchanged : int
+        The beam search ends after so many steps without a better clause.
+    reexamined : int
+        So many of the best candidates are scored again with precise weights.
+    max_clauses : int or None
+        How many clauses are added at the most.
+    """
+
+    strategy: Strategy = "beam"
+    beam: int = 5
+    penalty: float = 0.01
+    least_weight: float = 0.01
+    unchanged: int = 2
+    reexamined: int = 10
+    max_clauses: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A candidate with what it adds to the score, less what its literals cost."""
+
+    clause: SearchClause
+    instance: Instance
+    gain: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a search is: candidates scored so far, statements that counted, clauses added, and the score less costs."""
+
+    candidates: int
+    statements: int
+    clauses: int
+    score: float
+
+    def note(self) -> str:
+        """Say it, for those who watch."""
+        return f"{self.candidates:,} candidates, {self.clauses:,} clauses, score {self.score:.5f}"
+
+
+@dataclass
+class Added:
+    """A clause that was added to the model, with the score less costs after it."""
+
+    clause: SearchClause
+    instance: Instance
+    gain: float
+    candidates: int
+
+
+@dataclass
+class Learned:
+    """What a search found.
+
+    Parameters
+    ----------
+    model : Scored
+        All members: those that the search began with and are left, and what it added.
+    kept : list of int
+        Which of the members that it began with are left.
+    added : list of Added
+        What was added and is left, in order.
+    candidates : int
+        How many candidates were scored.
+    """
+
+    model: Scored
+    kept: list[int]
+    added: list[Added] = field(default_factory=list)
+    candidates: int = 0
+
+
+class ClauseSearcher:
+    """Adds clauses to a model, one after the other, as long as one raises its score by more than its literals cost; then takes out what says nothing.
+
+    Parameters
+    ----------
+    source : ClauseSource
+    language : Language
+        What clauses there may be.
+    parameters : SearchParameters
+    strength : float
+        Of the Gaussian prior.
+    report : callable, optional
+        Called with a `Step` after each step of the search.
+
+    Notes
+    -----
+    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005), section 4.2 and Tables 2 to 4. The beam begins with the clauses that are
+    given; each step scores all clauses that differ by one literal from one of the beam, and goes on from the best of those that raise the
+    score. When the best has not changed for two steps it is added to the model, and the search begins again.
+    Shortest-first search scores all clauses of a length, adds the best one as long as one raises the score, and only then goes on to those
+    that are longer by a literal.
+
+    What the source leaves open: candidates that are equal up to names of variables and the order of literals are one; a candidate is scored once in
+    a search, and its counts are kept for the searches after it. Clauses of the model itself, and those that are always true, are no candidates. A clause
+    whose best weight is below `least_weight` is none either. Of the best candidates `reexamined` are scored again with precise weights before one is chosen. A
+    clause is revised by adding the revised one; the old one is taken out at the end, if the score is no lower without it.
+    """
+
+    def __init__(
+        self,
+        source: ClauseSource,
+        language: Language,
+        parameters: SearchParameters,
+        strength: float,
+        report: Callable[[Step], None] | None = None,
+    ) -> None:
+        self.source, self.language, self.parameters = source, language, parameters
+        self.objective = Objective(source, strength)
+        self._canonical = Canonical(language)
+        self._report = report
+        self._candidates = 0
+        self._costs = 0.0
+
+    def run(self, members: Sequence[Member], starts: Sequence[SearchClause], removable: Sequence[bool]) -> Learned:
+        """Search from some clauses; `members` are the model that there is, of which those that are `removable` may go in the end."""
+        model = self.objective.model(members)
+        known = {instance for member in members for instance in member.instances}
+        added: list[Added] = []
+        while self.parameters.max_clauses is None or len(added) < self.parameters.max_clauses:
+            best = self._best(model, [*starts, *(each.clause for each in added)], known)
+            if best is None:
+                break
+            members = (*model.members, Member((best.instance,)))
+            gain = self.objective.gain(model, best.instance, tolerance=TIGHT)
+            model = self.objective.model(members, gain.weights)
+            known.add(best.instance)
+            self._costs += self.parameters.penalty * best.clause.distance
+            added.append(Added(best.clause, best.instance, best.gain, self._candidates))
+            self._say(model, len(added))
+        return self._pruned(model, len(members) - len(added), added, removable)
+
+    # ---- one search ------------------------------------------------------------------------------------------
+
+    def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> Found | None:
+        """Return the clause to add next; None if none raises the score."""
+        search = self._beam if self.parameters.strategy == "beam" else self._shortest
+        found = search(model, starts, known)
+        again = sorted(found, key=_order)[: self.parameters.reexamined]
+        precise = [
+            self._found(each.clause, each.instance, self.objective.gain(model, each.instance, tolerance=TIGHT))
+            for each in again
+        ]
+        good = [each for each in precise if self._is_good(each)]
+        return min(good, key=_order, default=None)
+
+    def _beam(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[Found]:
+        """Return the good candidates of a beam search."""
+        seen, found = set(known), list[Found]()
+        beam: Iterable[SearchClause] = starts
+        best, unchanged = 0.0, 0
+        while unchanged < self.parameters.unchanged:
+            scored = self._scored(model, beam, seen)
+            if not scored:
+                break
+            found += scored
+            beam = [each.clause for each in sorted(scored, key=_order)[: self.parameters.beam]]
+            top = max(each.gain for each in scored)
+            best, unchanged = (top, 0) if top > best else (best, unchanged + 1)
+        return found
+
+    def _shortest(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> list[Found]:
+        """Return the good candidates of the least length that has any."""
+        seen, layer = set(known), list(starts)
+        for _ in range(self.language.max_literals):
+            scored = self._scored(model, layer, seen, good=False)
+            good = [each for each in scored if self._is_good(each)]
+            if good:
+                return good
+            layer = [each.clause for each in sorted(scored, key=_order)[: self.parameters.beam]]
+            if not layer:
+                break
+        return []
+
+    def _scored(
+        self, model: Scored, clauses: Iterable[SearchClause], seen: set[Instance], *, good: bool = True
+    ) -> list[Found]:
+        """Score the candidates that differ by a literal from some clauses and were not seen; return the good ones, or all."""
+        fresh: dict[Instance, SearchClause] = {}
+        for clause in clauses:
+            for candidate in self.language.neighbours(clause):
+                instance = self._canonical(candidate)
+                before = fresh.get(instance)
+                if instance in seen or (before is not None and before.distance <= candidate.distance):
+                    continue
+                fresh[instance] = candidate
+        seen.update(fresh)
+        self.source.learn((instance, clause.added) for instance, clause in fresh.items())
+        found = []
+        for instance, clause in fresh.items():
+            self._candidates += 1
+            each = self._found(clause, instance, self.objective.gain(model, instance))
+            if not good or self._is_good(each):
+                found.append(each)
+        self._say(model, len(model.members))
+        return found
+
+    def _found(self, clause: SearchClause, instance: Instance, gain: Gain) -> Found:
+        return Found(clause, instance, gain.gain - self.parameters.penalty * clause.distance, gain.weight)
+
+    def _is_good(self, found: Found) -> bool:
+        return found.gain > 0 and abs(found.weight) >= self.parameters.least_weight
+
+    def _say(self, model: Scored, clauses: int) -> None:
+        if self._report is not None:
+            self._report(Step(self._candidates, self.source.statements, clauses, model.value - self._costs))
+
+    # ---- what says nothing -----------------------------------------------------------------------------------
+
+    def _pruned(self, model: Scored, given: int, added: list[Added], removable: Sequence[bool]) -> Learned:
+        """Take out clauses one by one, those with the least weights first, as long as the score is no lower without one."""
+        kept, left = list(range(given)), list(added)
+        for place, is_added in self._by_weight(model, given, removable):
+            position = kept.index(place) if not is_added else len(kept) + left.index(added[place])
+            members = [member for i, member in enumerate(model.members) if i != position]
+            soft = [i for i, member in enumerate(model.members) if not member.hard]
+            start = [w for i, w in zip(soft, model.weights, strict=True) if i != position]
+            without = self.objective.model(members, _array(start))
+            saved = self.parameters.penalty * added[place].clause.distance if is_added else 0.0
+            if without.value + saved < model.value:
+                continue
+            model = without
+            if is_added:
+                left.remove(added[place])
+            else:
+                kept.remove(place)
+        return Learned(model, kept, left, self._candidates)
+
+    def _by_weight(self, model: Scored, given: int, removable: Sequence[bool]) -> Iterator[tuple[int, bool]]:
+        """Return which clauses may go: their place among those that were given or added, and whether they were added."""
+        weights = iter(model.weights.tolist())
+        of = [None if member.hard else next(weights) for member in model.members]
+        places = [(abs(w), i) for i, w in enumerate(of) if w is not None and (i >= given or removable[i])]
+        for _, i in sorted(places):
+            yield (i - given, True) if i >= given else (i, False)
+
+
+def _order(found: Found) -> tuple[float, int, str]:
+    """The best first; of those that are as good the shortest."""
+    return -found.gain, len(found.clause.literals), str(found.instance.shape)
+
+
+def _array(values: Sequence[float]) -> FloatArray:
+
+    return np.array(values, dtype=np.float64)
