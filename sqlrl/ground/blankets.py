@@ -16,7 +16,7 @@ from sqlrl.errors import CountOverflowError, OverflowEngineError
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
 from sqlrl.ground.program import Program
-from sqlrl.plan.blankets import FlipTerm, Part, PartUse, count_parts, flip_terms
+from sqlrl.plan.blankets import FlipTerm, Part, PartUse, TermPlanner, count_parts
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
     OBSERVED,
@@ -215,11 +215,9 @@ def clause_terms(
     found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[PartUse]]]]]] = {}
     for shape in staged("planning what flips change", shapes):
         mentioned = {literal.predicate for literal in shape.bound.shape.literals}
+        planner = TermPlanner(shape.bound, examples)
         for name in (p for p in predicates if p in mentioned):
-            terms = [
-                (term, [with_values(use, shape.parameters) for use in term.parts])
-                for term in flip_terms(shape.bound, name, examples)
-            ]
+            terms = [(term, [with_values(use, shape.parameters) for use in term.parts]) for term in planner.flips(name)]
             found.setdefault(name, []).append((shape, terms))
     parts.learn(use.part for own in found.values() for _, terms in own for _, uses in terms for use in uses)
     return {

@@ -18,7 +18,7 @@ from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts, Partiti
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.blankets import AnyPart, FlipTerm, Part, PartUse, any_part, flip_terms
+from sqlrl.plan.blankets import AnyPart, FlipTerm, Part, PartUse, TermPlanner, any_part
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, argument_columns, true_rows
 
@@ -71,7 +71,7 @@ class ClauseBlankets:
         self._constants = ConstantIds(engine, layout, "blanket")
         self._numbers = {name: i for i, name in enumerate(layout.predicates)}
         self._relations: dict[Signature, str] = {}
-        self._terms: dict[tuple[Shape, str], list[FlipTerm]] = {}
+        self._terms: dict[Shape, dict[str, list[FlipTerm]]] = {}
         self._split: dict[Part, dict[int, PartCounts]] = {}
 
     @property
@@ -133,9 +133,10 @@ class ClauseBlankets:
         return [name for name in self.names if name in here]
 
     def _flip_terms(self, shape: Shape, name: str) -> list[FlipTerm]:
-        if (shape, name) not in self._terms:
-            self._terms[shape, name] = flip_terms(bind(shape, self.layout), name, len(self.examples))
-        return self._terms[shape, name]
+        if shape not in self._terms:
+            planner = TermPlanner(bind(shape, self.layout), len(self.examples))
+            self._terms[shape] = {each: planner.flips(each) for each in self._mentioned(shape)}
+        return self._terms[shape][name]
 
     def _parameters(self, instance: Instance) -> IntArray:
         """Return the ids of a clause's constants, shape (1, p)."""

@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, permutations, product
-from math import prod
 
 from sqlglot import exp
 
@@ -241,67 +240,116 @@ class FlipTerm:
     false: tuple[int, int]
 
 
-def flip_terms(bound: BoundShape, predicate: str, examples: int | None = None) -> list[FlipTerm]:
-    """Return the terms of a clause for the atoms of a predicate that it mentions; `examples` is how many there are, if not all.
+class TermPlanner:
+    """Plans the terms of one clause, for the atoms of one predicate after the other; what terms share is planned once.
 
-    The clause has no quantifiers. A GroundingLimitError says that there are more than `MOST_TERMS`.
+    The clause has no quantifiers; `examples` is how many there are, if not all.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
-    >>> for term in flip_terms(bind(friends_smoke(), people()), "Smokes"):
+    >>> planner = TermPlanner(bind(friends_smoke(), people()))
+    >>> for term in planner.flips("Smokes"):
     ...     print(term.true, term.false, [str(use.part) for use in term.parts])
     (0, 1) (0, 1) ['Friends(v1, v0) by v0']
-    >>> for term in flip_terms(bind(friends_smoke(), people()), "Friends"):
+    >>> for term in planner.flips("Friends"):
     ...     print(term.true, term.false, term.factor, [str(use.part) for use in term.parts])
     (1, 0) (1, 0) 1 []
     (1, 0) (1, 0) -1 ['Smokes(v0) by v0']
     """
-    return list(_terms(bound, predicate, examples, contained=False))
 
+    def __init__(self, bound: BoundShape, examples: int | None = None) -> None:
+        assert not bound.shape.exists, "quantifiers are the caller's"
+        self.bound, self.examples = bound, examples
+        self._merged: dict[tuple[tuple[ShapeLiteral, ...], tuple[ShapeEquality, ...]], _Merged] = {}
+        self._parts: dict[object, PartUse] = {}
 
-def containing_terms(bound: BoundShape, predicate: str, examples: int | None = None) -> list[FlipTerm]:
-    """Return the terms of how many groundings of a clause have an atom in a negative and in a positive literal, whatever else holds.
-
-    The rest is as for `flip_terms`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> [(term.true, term.factor, term.parts) for term in containing_terms(bind(friends_smoke(), people()), "Smokes")]
-    [((0, 1), 3, ())]
-    """
-    return list(_terms(bound, predicate, examples, contained=True))
-
-
-def _terms(bound: BoundShape, predicate: str, examples: int | None, *, contained: bool) -> Iterator[FlipTerm]:
-    shape = bound.shape
-    assert not shape.exists, "quantifiers are the caller's"
-    own = [x for x in shape.literals if x.predicate == predicate]
-    number = 0
-    for members in _sets(own):
-        counts = _signs(members, contained=contained)
-        if counts is None:
-            continue
-        rest = [] if contained else [x for x in shape.literals if x not in members]
-        equalities = () if contained else shape.equalities
-        chosen: list[ShapeLiteral | ShapeEquality] = [x for x in rest if x.positive]
-        chosen += [x for x in equalities if x.positive]
-        for some in _subsets(chosen):
-            number += 1
+    def flips(self, predicate: str) -> list[FlipTerm]:
+        """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`."""
+        shape = self.bound.shape
+        found = []
+        number = 0
+        for members in _sets([x for x in shape.literals if x.predicate == predicate]):
+            counts = _signs(members, contained=False)
+            if counts is None:
+                continue
+            rest = [x for x in shape.literals if x not in members]
+            chosen: list[ShapeLiteral | ShapeEquality] = [x for x in rest if x.positive]
+            chosen += [x for x in shape.equalities if x.positive]
+            number += 2 ** len(chosen)
             if number > MOST_TERMS:
                 raise GroundingLimitError(
                     f"what an atom of {predicate} changes in clauses of the shape {shape} is a sum of more than {MOST_TERMS:,} terms, two for each "
                     "literal that is not negated: write it with fewer of these"
                 )
-            holding = [x for x in rest if not x.positive] + [x for x in some if isinstance(x, ShapeLiteral)]
-            same = [x for x in equalities if not x.positive] + [x for x in some if isinstance(x, ShapeEquality)]
-            sign = -1 if len(some) % 2 else 1
-            term = _term(bound, members, holding, same, sign, counts, examples)
-            if term is not None:
-                yield term
+            for some in _subsets(chosen):
+                holding = [x for x in rest if not x.positive] + [x for x in some if isinstance(x, ShapeLiteral)]
+                same = [x for x in shape.equalities if not x.positive]
+                same += [x for x in some if isinstance(x, ShapeEquality)]
+                found.append(self._term(members, holding, same, -1 if len(some) % 2 else 1, counts))
+        return [term for term in found if term is not None]
+
+    def containing(self, predicate: str) -> list[FlipTerm]:
+        """Return the terms of how many groundings have an atom in a negative and in a positive literal, whatever else holds."""
+        found = []
+        for members in _sets([x for x in self.bound.shape.literals if x.predicate == predicate]):
+            counts = _signs(members, contained=True)
+            if counts is not None:
+                found.append(self._term(members, (), (), 1, counts))
+        return [term for term in found if term is not None]
+
+    def _term(
+        self,
+        members: tuple[ShapeLiteral, ...],
+        holding: Sequence[ShapeLiteral],
+        equal: Sequence[ShapeEquality],
+        sign: int,
+        counts: tuple[tuple[int, int], tuple[int, int]],
+    ) -> FlipTerm | None:
+        """Return the term in which some literals are one atom, others are true, and some slots equal; None if a domain is empty."""
+        key = members, tuple(equal)
+        if key not in self._merged:
+            self._merged[key] = _Merged(self.bound, *key)
+        merged = self._merged[key]
+        factor = sign
+        uses: list[PartUse] = []
+        for group in merged.groups(holding):
+            if group.literals or group.ranged or any(merged.owners[slot] for slot in group.slots):
+                uses.append(self._part(merged, group))
+            else:
+                for slot in group.slots:
+                    factor *= self._size(slot)
+        if not factor:
+            return None
+        return FlipTerm(merged.places, tuple(uses), factor, merged.conditions, *counts)
+
+    def _size(self, slot: Slot) -> int:
+        if self.bound.is_example(slot) and self.examples is not None:
+            return self.examples
+        return domain_size(self.bound, slot)
+
+    def _part(self, merged: _Merged, group: _Group) -> PartUse:
+        """Return a part with its variables numbered, alike for all parts that differ in names alone."""
+        # Variables that are summed range over their domains; others are there as the atom is, or are told apart.
+        ranging = {slot: merged.owners[slot] for slot in (*sorted(group.slots), *group.ranged)}
+        key = group, tuple(ranging.items())
+        if key in self._parts:
+            return self._parts[key]
+        bound, hidden = self.bound, self.bound.hidden
+        state = "none"
+        if hidden is not None:
+            columns = {slot for x in group.literals for _, slot in bound.columns(x)}
+            if hidden in group.slots:
+                state = "summed"
+            elif hidden in columns or any(hidden in found for found in ranging.values()):
+                state = "kept"
+        mentioned = [slot for x in group.literals for slot in x.terms]
+        kinds = {
+            slot: bound.kind(slot) for slot in (*mentioned, *ranging, *(o for found in ranging.values() for o in found))
+        }
+        self._parts[key] = _numbered(group, kinds, ranging, hidden, state)
+        return self._parts[key]
 
 
 def _sets(own: Sequence[ShapeLiteral]) -> Iterator[tuple[ShapeLiteral, ...]]:
@@ -330,64 +378,6 @@ def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> tuple[tuple[i
     return (only_negative, with_positive), (with_negative, only_positive)
 
 
-def _term(
-    bound: BoundShape,
-    members: Sequence[ShapeLiteral],
-    holding: Sequence[ShapeLiteral],
-    equal: Sequence[ShapeEquality],
-    sign: int,
-    counts: tuple[tuple[int, int], tuple[int, int]],
-    examples: int | None,
-) -> FlipTerm | None:
-    """Return the term in which some literals are one atom, others are true, and some slots equal; None if a domain is empty."""
-    first = members[0]
-    kept = frozenset(slot for _, slot in bound.columns(first))
-    same = Union(kept)
-    conditions: list[tuple[int, int]] = []
-    pairs = [(x, y) for other in members[1:] for x, y in zip(first.terms, other.terms, strict=True)]
-    pairs += [(x.left, x.right) for x in equal]
-    for left, right in pairs:
-        a, b = same.find(left), same.find(right)
-        if a.parameter and b.parameter and a != b:
-            conditions.append((min(a.index, b.index), max(a.index, b.index)))
-        same.join(left, right)
-    places = [same.find(slot) for slot in first.terms]
-    if bound.hidden is not None and bound.info(first).example_column:
-        places.append(bound.hidden)
-    free = frozenset(slot for slot in places if not slot.parameter)
-    literals = [ShapeLiteral(x.predicate, False, tuple(map(same.find, x.terms))) for x in holding]
-    factor = sign
-    uses: list[PartUse] = []
-    for group in _groups(bound, same, free, _own_example(bound, first, places), list(dict.fromkeys(literals))):
-        if group.literals or group.ranged or any(_owners(bound, same, slot) for slot in group.slots):
-            uses.append(_part(bound, same, group))
-        else:
-            factor *= prod(_size(bound, slot, examples) for slot in group.slots)
-    if not factor:
-        return None
-    return FlipTerm(tuple(places), tuple(uses), factor, tuple(dict.fromkeys(conditions)), *counts)
-
-
-def _size(bound: BoundShape, slot: Slot, examples: int | None) -> int:
-    if bound.is_example(slot) and examples is not None:
-        return examples
-    return domain_size(bound, slot)
-
-
-def _owners(bound: BoundShape, same: Union, slot: Slot) -> tuple[Slot, ...]:
-    """Return the example terms over whose domains a slot ranges, of all slots that are equal to it."""
-    found = [owner for member, owners in bound.owners.items() if same.find(member) == slot for owner in owners]
-    return tuple(dict.fromkeys(map(same.find, found)))
-
-
-def _own_example(bound: BoundShape, literal: ShapeLiteral, places: Sequence[Slot]) -> Slot | None:
-    """Return the example in which an atom is, and over whose domains its arguments range."""
-    if bound.info(literal).example_column:
-        return bound.hidden
-    kinds = bound.info(literal).types
-    return next((s for s, kind in zip(places, kinds, strict=False) if kind == bound.layout.example_type), None)
-
-
 @dataclass(frozen=True)
 class _Group:
     # What shares no variable with the rest but kept ones: summed variables, literals, and what must be inside its domain: constants that
@@ -397,53 +387,68 @@ class _Group:
     ranged: tuple[Slot, ...] = ()
 
 
-def _groups(
-    bound: BoundShape, same: Union, kept: frozenset[Slot], own: Slot | None, literals: Sequence[ShapeLiteral]
-) -> list[_Group]:
-    """Split what is left of a term into what shares no variable but kept ones."""
-    variables = dict.fromkeys(same.find(slot) for slot in bound.variables)
-    free = [slot for slot in variables if slot not in kept and not slot.parameter]
-    edges = []
-    for literal in literals:
-        slots = frozenset(slot for _, slot in bound.columns(literal)).intersection(free)
-        edges.append(_Group(slots, (literal,)))
-    for slot in variables:
-        owners = _owners(bound, same, slot)
-        inside = frozenset(owners).intersection(free)
-        if slot.parameter or (slot in kept and any(owner != own for owner in owners)):
-            edges.append(_Group(inside, (), (slot,)))
-        elif slot not in kept:
-            edges.append(_Group(inside | {slot}))
-    groups: list[_Group] = []
-    for edge in edges:
-        touched = [group for group in groups if group.slots & edge.slots]
-        groups = [group for group in groups if not group.slots & edge.slots]
-        everything = [*touched, edge]
-        groups.append(
-            _Group(
-                frozenset().union(*(x.slots for x in everything)),
-                tuple(x for group in everything for x in group.literals),
-                tuple(x for group in everything for x in group.ranged),
+class _Merged:
+    # A clause in which some literals are one atom, and some slots equal: `places` are the slots of the atom's arguments, its hidden
+    # example last; `conditions` parameters that must be equal; `owners` the examples over whose domains each slot ranges.
+
+    def __init__(self, bound: BoundShape, members: Sequence[ShapeLiteral], equal: Sequence[ShapeEquality]) -> None:
+        first = members[0]
+        same = Union(frozenset(slot for _, slot in bound.columns(first)))
+        conditions: dict[tuple[int, int], None] = {}
+        pairs = [(x, y) for other in members[1:] for x, y in zip(first.terms, other.terms, strict=True)]
+        pairs += [(x.left, x.right) for x in equal]
+        for left, right in pairs:
+            a, b = same.find(left), same.find(right)
+            if a.parameter and b.parameter and a != b:
+                conditions[min(a.index, b.index), max(a.index, b.index)] = None
+            same.join(left, right)
+        self.conditions = tuple(conditions)
+        self._bound, self._same = bound, same
+        info = bound.info(first)
+        places = [same.find(slot) for slot in first.terms]
+        own = next((s for s, kind in zip(places, info.types, strict=True) if kind == bound.layout.example_type), None)
+        if bound.hidden is not None and info.example_column:
+            places.append(bound.hidden)
+            own = bound.hidden
+        self.places = tuple(places)
+        variables = dict.fromkeys(same.find(slot) for slot in bound.variables)
+        self.owners: dict[Slot, tuple[Slot, ...]] = dict.fromkeys(variables, ())
+        for member, owners in bound.owners.items():
+            slot = same.find(member)
+            known = self.owners.get(slot, ())
+            self.owners[slot] = tuple(dict.fromkeys((*known, *map(same.find, owners))))
+        kept = frozenset(places)
+        self._free = frozenset(slot for slot in variables if slot not in kept and not slot.parameter)
+        # Each variable, with the examples over whose domains it ranges, is in a part, if its domain is to be heeded at all.
+        self._alone: list[_Group] = []
+        for slot in variables:
+            inside = self._free.intersection(self.owners[slot])
+            if slot.parameter or (slot in kept and any(owner != own for owner in self.owners[slot])):
+                self._alone.append(_Group(inside, (), (slot,)))
+            elif slot not in kept:
+                self._alone.append(_Group(inside | {slot}))
+
+    def groups(self, holding: Sequence[ShapeLiteral]) -> list[_Group]:
+        """Split literals that are true, and all variables, into what shares no variable but kept ones."""
+        find = self._same.find
+        literals = dict.fromkeys(ShapeLiteral(x.predicate, False, tuple(map(find, x.terms))) for x in holding)
+        edges = [_Group(self._free.intersection(slot for _, slot in self._bound.columns(x)), (x,)) for x in literals]
+        groups: list[_Group] = []
+        for edge in (*edges, *self._alone):
+            touched = [group for group in groups if not group.slots.isdisjoint(edge.slots)]
+            if not touched:
+                groups.append(edge)
+                continue
+            groups = [group for group in groups if group.slots.isdisjoint(edge.slots)]
+            everything = [*touched, edge]
+            groups.append(
+                _Group(
+                    frozenset().union(*(x.slots for x in everything)),
+                    tuple(x for group in everything for x in group.literals),
+                    tuple(x for group in everything for x in group.ranged),
+                )
             )
-        )
-    return groups
-
-
-def _part(bound: BoundShape, same: Union, group: _Group) -> PartUse:
-    """Return a part with its variables numbered, alike for all parts that differ in names alone."""
-    mentioned = [*(slot for x in group.literals for slot in x.terms), *group.ranged, *sorted(group.slots)]
-    owners = {slot: _owners(bound, same, slot) for slot in dict.fromkeys(mentioned)}
-    # Other variables are in the domains of their examples as the atom is.
-    ranging = {slot: owners[slot] for slot in owners if slot in group.slots or slot in group.ranged}
-    columns = {slot for x in group.literals for _, slot in bound.columns(x)}
-    hidden = bound.hidden
-    state = "none"
-    if hidden is not None and (hidden in columns or any(hidden in found for found in ranging.values())):
-        state = "summed" if hidden in group.slots else "kept"
-    elif hidden in group.slots:
-        state = "summed"
-    kinds = {slot: bound.kind(slot) for slot in (*owners, *(o for found in ranging.values() for o in found))}
-    return _numbered(group, kinds, ranging, hidden, state)
+        return groups
 
 
 def _numbered(

@@ -125,7 +125,7 @@ class Language:
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
         """Yield the clauses that differ from one in a literal, as far as its operations say.
 
-        A literal that is added shares a variable with the clause; its other arguments are variables of the clause or new ones, each of which it has
+        What is left of a clause without a literal shares variables as well: one that falls apart is none. A literal that is added shares a variable with the clause; its other arguments are variables of the clause or new ones, each of which it has
         once. That two variables differ where it matters (`x = y v ...`) is a literal, too; that they are the same (`x != y v ...`)
         makes one of them.
         """
@@ -150,7 +150,9 @@ class Language:
                 for j, x in enumerate(clause.literals)
                 if j != i and (isinstance(x, Literal) or all(t.name in plain for t in _variables(x)))
             ]
-            if any(isinstance(clause.literals[j], Literal) for j in kept):
+            if any(isinstance(clause.literals[j], Literal) for j in kept) and _connected(
+                [clause.literals[j] for j in kept]
+            ):
                 yield _changed(clause, [clause.literals[j] for j in kept], [clause.marks[j] for j in kept])
 
     def _flips(self, clause: SearchClause) -> Iterator[SearchClause]:
@@ -240,6 +242,17 @@ class Language:
                     marks = list(clause.marks)
                     marks[i] = marks[i] if marks[i] <= NEW else -2 - marks[i]
                     yield _changed(clause, [*clause.literals[:i], changed, *clause.literals[i + 1 :]], marks)
+
+
+def _connected(literals: Sequence[Part]) -> bool:
+    """Whether literals share variables, directly or through others; those without any stand for themselves."""
+    left = [{term.name for term in _variables(x)} for x in literals]
+    left = [names for names in left if names]
+    reached = left.pop() if left else set[str]()
+    while touched := [names for names in left if names & reached]:
+        reached.update(*touched)
+        left = [names for names in left if not names & reached]
+    return not left
 
 
 def _variables(literal: Part) -> list[Variable]:
