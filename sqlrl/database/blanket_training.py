@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.checks import warn_empty
@@ -43,6 +44,14 @@ class BlanketTraining(TrainingStream):
     ) -> None:
         super().__init__(program, session, [examples], size=None, limit=None)
         self.partitions, self.statements = partitions, statements
+        self._further: Mapping[str, pa.Table] = {}
+
+    def keep(self, rows: Mapping[str, pa.Table]) -> None:
+        """Keep further rows of tables with the run, when `model` does."""
+        self._further = rows
+
+    def _rows(self) -> Mapping[str, pa.Table]:
+        return self._further
 
     @property
     def sign(self) -> IntArray:

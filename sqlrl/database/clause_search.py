@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.layout import PredicateInfo
+from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.database.blanket_training import check_labelled, refuse_quantifiers
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.clause_blankets import ClauseBlankets
-from sqlrl.ground.program import Program
+from sqlrl.ground.counts import violated
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.opened import opened_program
+from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import placed
+from sqlrl.logic.shapes import Instance, ShapeLiteral
 from sqlrl.logic.subformulas import atoms_of, with_parts
 from sqlrl.logic.terms import (
     Argument,
@@ -32,9 +38,14 @@ from sqlrl.logic.terms import (
     Predicate,
     Variable,
 )
+from sqlrl.plan.slots import bind
+from sqlrl.plan.some_groundings import some_groundings
 from sqlrl.plan.sources import OBSERVED, true_rows
 from sqlrl.progress import Stage
 from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule
+
+MOST_ATOMS = 5_000_000
+"""The most atoms of a predicate that are sampled."""
 
 
 @contextmanager
@@ -63,30 +74,136 @@ def clause_search(
                 if not predicates:
                     raise InputError("no predicate has data that clauses could be about: load some")
                 check_labelled(program, list(predicates), chosen)
-                source = ClauseBlankets(program.engine, program.layout, ids, chosen, list(predicates))
+                given = _given(program)
+                source = SearchBlankets(program, given, ids, chosen, list(predicates), limit)
                 try:
                     yield ClauseSearch(
-                        read,
-                        _given(program),
-                        predicates,
-                        program.layout.example_type,
-                        _constants(program),
-                        equalities,
-                        source,
+                        read, given, predicates, program.layout.example_type, _constants(program), equalities, source
                     )
                 finally:
                     source.close()
 
 
-def _declared(session: Session, model: Model | None) -> Model:
-    """Return the model with the declarations of all predicates that have data, if it has none of its own."""
+# ---- diagnosis -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The ground network of the atoms of a target; `sqlrl.structure.diagnosis.bins.OpenedNetwork` says what each part is."""
+
+    network: Network
+    truth: BoolArray
+    rules: IntArray
+    weights: FloatArray
+
+
+class SearchBlankets(ClauseBlankets):
+    """Says of clauses what they say of atoms, and grounds the rules of a model over the atoms of one predicate."""
+
+    def __init__(
+        self,
+        program: Program,
+        given: Sequence[GivenRule],
+        examples: IntArray,
+        chosen: TableName,
+        names: Sequence[str],
+        limit: int | None,
+    ) -> None:
+        super().__init__(program.engine, program.layout, examples, chosen, names)
+        self._program, self._given, self._chosen, self._limit = program, given, chosen, limit
+
+    @contextmanager
+    def opened(self, target: str, rules: Sequence[int]) -> Iterator[Opened]:
+        """Ground all rules that mention a target over its atoms while the context is open, all others being evidence.
+
+        Hard rules that the data violate are left out: the truth is no world of theirs.
+        """
+        broken = self._broken()
+        places = [
+            i
+            for i, rule in enumerate(self._given)
+            if i not in broken and any(atom.predicate == target for atom in atoms_of(rule.rule.formula))
+        ]
+        for i in places:
+            rule = self._given[i].rule
+            if not rule.hard and rule.weight is None:
+                raise InputError(
+                    f"{placed(rule)} has several literals of {target}, whose atoms are sampled, and the rules that mention {target} need weights for that: learn them "
+                    "first, with sqlrl.PseudoLikelihood"
+                    if i in rules
+                    else f"{placed(rule)} has no weight, and atoms of {target} are sampled: learn weights first, with sqlrl.PseudoLikelihood"
+                )
+        model = self._program.model.with_rules(tuple(self._given[i].rule for i in places))
+        with opened_program(
+            self.engine, self._program.layout, model, target, self.domains[target], most=MOST_ATOMS
+        ) as opened:
+            extent = Extent(opened.program, self._chosen, self._limit, len(self.examples))
+            network = ground_network(extent, check=False)
+            place = {id(rule): i for rule, i in zip(opened.program.model.rules, places, strict=True)}
+            of_feature = [place[id(bound.rule)] if bound.rule is not None else -1 for bound in opened.program.features]
+            owner = np.array(of_feature, dtype=np.int64)[np.array(opened.program.feature_of, dtype=np.int64)]
+            yield Opened(
+                network,
+                opened.truth[network.atoms - 1],
+                owner[network.clauses],
+                opened.program.weights()[network.clauses],
+            )
+
+    def _broken(self) -> set[int]:
+        """Return the hard rules that the data violate."""
+        if not any(rule.hard for rule in self._given):
+            return set()
+        counts = violated(Extent(self._program, self._chosen, self._limit))
+        place = {id(rule.rule): i for i, rule in enumerate(self._given)}
+        of_clause = [self._program.features[feature] for feature in self._program.feature_of]
+        return {
+            place[id(bound.rule)] for bound, n in zip(of_clause, counts, strict=True) if bound.hard and n and bound.rule
+        }
+
+    def groundings(self, instance: Instance, target: str, name: str, most: int) -> list[dict[str, str]]:
+        """Return a few groundings of a clause in a bin of a target: the constant of each variable, by its name in the clause."""
+        bound = bind(instance.shape, self._program.layout)
+        parameters = self._program.constants.single_row(instance)
+        literals = instance.shape.literals
+        ways: list[tuple[list[ShapeLiteral], list[ShapeLiteral], bool]] = []
+        if name == "applies_bad":
+            ways.append(([x for x in literals if not x.positive], [x for x in literals if x.positive], True))
+        else:
+            for own in (x for x in literals if x.predicate == target):
+                ways += [
+                    ([x for x in (own, other) if x.positive], [x for x in (own, other) if not x.positive], False)
+                    for other in literals
+                    if other is not own
+                ]
+        found: list[dict[str, str]] = []
+        for true, false, differ in ways:
+            query = some_groundings(
+                bound, true, false, differ=differ, examples=self._chosen, parameters=parameters, most=most - len(found)
+            )
+            rows = self.engine.fetch(query, step="look for groundings").to_pylist()
+            found += [
+                {instance.variables[int(key[1:])]: str(value) for key, value in row.items() if key.startswith("v")}
+                for row in rows
+            ]
+            if len(found) >= most:
+                break
+        return found
+
+
+def declarations(session: Session) -> dict[str, Predicate]:
+    """Return the predicates that have data, with the types of their arguments."""
     store = session.catalog.store
     loaded = {name for name, _ in store.sources()}
-    known = {
+    return {
         name: Predicate(name, tuple(map(Argument, record.known_types())))
         for name, record in store.predicates().items()
         if name in loaded
     }
+
+
+def _declared(session: Session, model: Model | None) -> Model:
+    """Return the model with the declarations of all predicates that have data, if it has none of its own."""
+    known = declarations(session)
     if model is None:
         return Model(known)
     if model.semantics != "exact":

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.solve.marginal import Method as MarginalMethod
     from sqlrl.solve.methods import WorldMethod
+    from sqlrl.structure.diagnosis.diagnosis import Diagnosis
 
 
 def connect(
@@ -1332,6 +1333,81 @@ class Database(Helpful):
         )
 
     # ---- counting ------------------------------------------------------------------------------------------
+
+    def diagnose(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        threshold: float = 0.1,
+        samples: int = 100,
+        burn_in: int = 20,
+        chains: int = 4,
+        random_state: int | None = None,
+        shown: int = 3,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> Diagnosis:
+        r"""Tell which rules of a model are wrong on the data: too general or too specific, for which predicate, and where.
+
+        Each predicate in turn is taken for unknown, all others being evidence; what is loaded of it is its truth. A rule is too general if it speaks against
+        the truth of atoms too often, so that it needs another condition; and too specific if it says nothing of atoms of which it would be right
+        without one of its literals.
+
+        Parameters
+        ----------
+        model : Model
+            Its rules need weights only where one has several literals of a predicate, whose atoms are sampled then.
+        examples : list of names, query, relation or frame, optional
+            All by default.
+        threshold : float
+            The share of the groundings above which a rule is marked, above 0 and below 1.
+        samples, burn_in, chains : int
+            Of the sampling.
+        random_state : int, optional
+            Its seed; None is 0.
+        shown : int
+            How many groundings are kept for each reason to mark a rule.
+        limit : int, optional
+            The most ground clauses of a rule that is sampled.
+
+        Returns
+        -------
+        Diagnosis
+            Prints the rules that are marked; `found` and `groundings` are tables, which `sqlrl.diagnosis` and `sqlrl.diagnosis_grounding` keep.
+
+        Raises
+        ------
+        InputError
+            The model has no rules, a predicate has no data, the threshold is no share, or a rule that is sampled has no weight.
+        UnsupportedError
+            A rule has quantifiers inside, or is a template.
+
+        Notes
+        -----
+        Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1; what it leaves open is in
+        `sqlrl.structure.diagnosis.bins`. `sqlrl.Transfer` revises what is marked.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Bird", [("tweety",), ("pingu",), ("polly",)], types=["animal"])
+        >>> db.load("Penguin", [("pingu",)], types=["animal"])
+        >>> db.load("Flies", [("tweety",), ("polly",)], types=["animal"])
+        >>> found = db.diagnose(sqlrl.parse_mln("Bird(animal)\nPenguin(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"))
+        >>> print(found)
+        Bird(x) => Flies(x): of Bird too general (33 % against the truth)
+        Bird(x) => Flies(x): of Flies too general (33 % against the truth)
+        >>> found.groundings.to_arrow().column("grounding").to_pylist()[0]
+        '!Bird("pingu") v Flies("pingu")'
+        """
+        from sqlrl.database.diagnosis import diagnose
+        from sqlrl.solve.sampling.chains import Effort
+
+        effort = Effort(samples=samples, burn_in=burn_in, chains=chains, seed=random_state or 0)
+        return diagnose(
+            self.session, model, examples=examples, threshold=threshold, effort=effort, shown=shown, limit=limit
+        )
 
     def count(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from sqlrl.catalog.choices import Choices
 from sqlrl.database.blanket_training import BlanketTraining, blanket_training
-from sqlrl.database.clause_search import clause_search
+from sqlrl.database.clause_search import clause_search, declarations
 from sqlrl.database.drift import FOLLOWED, Drifting, drifting_training
 from sqlrl.database.induction import InductionSession, induction, induction_bias
 from sqlrl.database.selection import (
@@ -42,6 +42,7 @@ from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
+from sqlrl.logic.terms import Predicate
 from sqlrl.structure.beam.protocols import ClauseSearch
 from sqlrl.structure.resolwe.protocols import DriftingStructure
 
@@ -77,6 +78,10 @@ class Learning:
         if isinstance(examples, Subgraphs):
             raise UnsupportedError("a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs")
         return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
+
+    def declarations(self) -> dict[str, Predicate]:
+        """Return the predicates that have data, with the types of their arguments."""
+        return declarations(self.session)
 
     def clause_search(
         self, model: Model | None, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT

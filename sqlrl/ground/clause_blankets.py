@@ -128,6 +128,24 @@ class ClauseBlankets:
             found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms)
         return found
 
+    def containing(self, instance: Instance) -> dict[str, ClauseTerms]:
+        """Return in how many groundings of a clause the atoms of each predicate are, in negative and in positive literals, whatever else holds."""
+        parameters = self._parameters(instance)
+        planner = TermPlanner(bind(instance.shape, self.layout), len(self.examples))
+        planned = {
+            name: [(term, [with_values(use, parameters) for use in term.parts]) for term in planner.containing(name)]
+            for name in self._mentioned(instance.shape)
+        }
+        self._parts.learn(use.part for terms in planned.values() for _, uses in terms for use in uses)
+        return {
+            name: ClauseTerms(
+                np.zeros(1, np.int64),
+                parameters,
+                [(term, [self._parts.of(use) for use in uses]) for term, uses in terms],
+            )
+            for name, terms in planned.items()
+        }
+
     def _mentioned(self, shape: Shape) -> list[str]:
         here = {literal.predicate for literal in shape.literals}
         return [name for name in self.names if name in here]

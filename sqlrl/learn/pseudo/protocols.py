@@ -57,6 +57,10 @@ class BlanketTraining(Protocol):
         """Record that the run has begun; return its number."""
         ...
 
+    def keep(self, rows: Mapping[str, pa.Table]) -> None:
+        """Keep further rows of tables with the run, when `model` does."""
+        ...
+
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the model with learned weights and keep the run."""
         ...

@@ -58,7 +58,14 @@ class Searching(Fitted):
     score_: float
     iterations_: pa.Table
 
-    learned = ("added_", "candidates_", "n_statements_", "equalities_", "score_", "iterations_")
+    learned: ClassVar[tuple[str, ...]] = (
+        "added_",
+        "candidates_",
+        "n_statements_",
+        "equalities_",
+        "score_",
+        "iterations_",
+    )
 
     def _language(self, search: ClauseSearch) -> Language:
         return Language(
@@ -92,7 +99,7 @@ class Searching(Fitted):
         """Search; return what was found, the rules of the model, and how many of these are not new."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
-        members = [_member(rule, language) for rule in search.rules]
+        members = [member_of(rule, language) for rule in search.rules]
         rules = [rule.rule for rule in search.rules]
         begun = list(starts(language, given))
         if self.unit_clauses:
@@ -142,6 +149,7 @@ class Searching(Fitted):
             weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
             support, table = support_table(training), iteration_table(iterations)
             record = TrainingRecord(name, recorded, 0, started, seconds, STEP_SCHEMA.empty_table(), support, table)
+            training.keep(rows)
             learned = training.model(weights, record)
             seconds["statistics"] = time.perf_counter() - clock
             self._table = training.clauses(weights, support)
@@ -349,7 +357,8 @@ def _shaper(language: Language) -> Shaper:
     return Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
 
 
-def _member(rule: GivenRule, language: Language) -> Member:
+def member_of(rule: GivenRule, language: Language) -> Member:
+    """Return a rule as a member of a model."""
     shaper = _shaper(language)
     instances: list[Instance] = [shaper(Clause(c.variables, c.literals)) for c in rule.clauses]
     return Member(tuple(instances), rule.sign, rule.hard)

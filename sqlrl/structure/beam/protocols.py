@@ -7,17 +7,42 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.partitions import ClauseTerms, Partition
 from sqlrl.learn.pseudo.protocols import BlanketData
 from sqlrl.logic.shapes import Instance
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model, Rule
-    from sqlrl.logic.terms import Clause
+    from sqlrl.logic.terms import Clause, Predicate
+
+
+class OpenedNetwork(Protocol):
+    """The ground network of the atoms of one target, all others being evidence."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+        ...
+
+    @property
+    def truth(self) -> BoolArray:
+        """What the data say of its atoms, shape (n,)."""
+        ...
+
+    @property
+    def rules(self) -> IntArray:
+        """The rule of each clause of the network, shape (m,)."""
+        ...
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each clause, shape (m,)."""
+        ...
 
 
 class ClauseSource(Protocol):
-    """Says of clauses what they say of atoms."""
+    """Says of clauses what they say of atoms, and of the rules that there are how they fare on the data."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,6 +64,18 @@ class ClauseSource(Protocol):
 
     def terms(self, instance: Instance) -> Mapping[str, ClauseTerms]:
         """Return what a clause, whose counts are known, says of the atoms of each predicate that it mentions."""
+        ...
+
+    def containing(self, instance: Instance) -> Mapping[str, ClauseTerms]:
+        """Return in how many groundings of a clause the atoms of each predicate are, whatever else holds."""
+        ...
+
+    def opened(self, target: str, rules: Sequence[int]) -> AbstractContextManager[OpenedNetwork]:
+        """Ground the rules that mention a target over its atoms while the context is open, all others being evidence; `rules` are those asked about."""
+        ...
+
+    def groundings(self, instance: Instance, target: str, name: str, most: int) -> list[dict[str, str]]:
+        """Return a few groundings of a clause in a bin of a target: the constant of each variable, by its name in the clause."""
         ...
 
 
@@ -96,6 +133,10 @@ class ClauseSearch:
 
 class SearchData(BlanketData, Protocol):
     """Data that clauses are found in, and their weights learned from."""
+
+    def declarations(self) -> Mapping[str, Predicate]:
+        """Return the predicates that have data, with the types of their arguments."""
+        ...
 
     def clause_search(
         self, model: Model | None, *, examples: object, limit: int | None

@@ -1,0 +1,1 @@
+"""Self-diagnosis of a model on data, and transfer: revising only the clauses that it marks."""

@@ -1,0 +1,185 @@
+"""Self-diagnosis: which clauses of a model are too general or too specific for the data, by the bins of their groundings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sqlrl.errors import InputError
+from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
+from sqlrl.logic.shapes import Instance
+from sqlrl.progress import staged
+from sqlrl.solve.bins import applied_bins, unit_bins
+from sqlrl.solve.sampling.chains import Effort
+from sqlrl.structure.beam.protocols import ClauseSource
+from sqlrl.structure.beam.scores import Member
+
+THRESHOLD = 0.1
+"""The share of a bin above which a clause is marked."""
+
+NAMES = ("applies_good", "applies_bad", "idle_good", "idle_bad")
+
+
+def check_threshold(threshold: object) -> None:
+    """Refuse what is no share that a bin can exceed.
+
+    Examples
+    --------
+    >>> check_threshold(10)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: threshold=10 must be above 0 and below 1: it is a share of the groundings of a clause
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < 1:
+        raise InputError(
+            f"threshold={threshold!r} must be above 0 and below 1: it is a share of the groundings of a clause"
+        )
+
+
+@dataclass(frozen=True)
+class ClauseBins:
+    """How the groundings of a rule fall into the bins, for the atoms of one target.
+
+    For a ground clause, an atom X of the target in it, X's truth v in the data, and sigma, which says whether X is positive there:
+
+    Parameters
+    ----------
+    rule : int
+        The place of the rule, from 0.
+    target : str
+    applies_good, applies_bad : float
+        The other literals are false, so that X decides: it is true if X is v, or if X is not v.
+    idle_good, idle_bad : float
+        Another literal is true, so that it holds whatever X is: if sigma is not v, or if it is.
+    error : float
+        The standard error of the shares; 0 if nothing was sampled.
+    """
+
+    rule: int
+    target: str
+    applies_good: float
+    applies_bad: float
+    idle_good: float
+    idle_bad: float
+    error: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All pairs of a ground clause and an atom of the target in it."""
+        return self.applies_good + self.applies_bad + self.idle_good + self.idle_bad
+
+    def share(self, name: str) -> float:
+        """Return the share of a bin, 0 where there are no groundings.
+
+        Examples
+        --------
+        >>> ClauseBins(0, "Student", 6, 2, 1, 1).share("applies_bad")
+        0.2
+        """
+        return float(getattr(self, name)) / self.total if self.total else 0.0
+
+    def too_general(self, threshold: float = THRESHOLD) -> bool:
+        """Whether the clause speaks against the truth more often than the threshold: literals should be added."""
+        return self.share("applies_bad") > threshold
+
+    def too_specific(self, threshold: float = THRESHOLD) -> bool:
+        """Whether the clause would speak for the truth, but holds anyway, more often than the threshold: literals should be removed."""
+        return self.share("idle_bad") > threshold
+
+
+def diagnose(rules: Sequence[Member], source: ClauseSource, effort: Effort) -> list[ClauseBins]:
+    """Return the bins of each rule for each predicate that it mentions.
+
+    Notes
+    -----
+    Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1. Each predicate in turn is the target, its atoms are unknown and all others evidence.
+
+    What it leaves open: all pairs of a ground clause and an atom of the target in it are tallied, also those of ground clauses that the evidence satisfies:
+    these are the bins of what does not apply, and the shares are of all four bins. Where a clause has one literal of the target, whether the others are false is known
+    from the data, and its bins are exact numbers. Where it has several, the others are those of a chain that samples the target's atoms
+    (`sqlrl.solve.bins`). Bins of a rule that comes to several clauses are added up; those of a conjunction are of the conjunction (see there).
+    """
+    source.learn((instance, None) for rule in rules for instance in rule.instances)
+    found: list[ClauseBins] = []
+    for target in staged("diagnosing", source.names):
+        several = [i for i, rule in enumerate(rules) if _literals(rule, target) > 1]
+        sampled = _sampled(target, several, source, effort) if several else {}
+        for i, rule in enumerate(rules):
+            if not _literals(rule, target):
+                continue
+            same, opposite = _containing(rule, target, source)
+            if i in sampled:
+                good, bad, error = sampled[i]
+            else:
+                good, bad = _exact(rule, target, source)
+                error = 0.0
+            total = same + opposite
+            found.append(ClauseBins(i, target, good, bad, opposite - bad, same - good, error / total if total else 0.0))
+    return sorted(found, key=lambda bins: bins.rule)
+
+
+def _literals(rule: Member, target: str) -> int:
+    """Return the most literals of a target that a clause of a rule has."""
+    return max((sum(x.predicate == target for x in each.shape.literals) for each in rule.instances), default=0)
+
+
+def _exact(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
+    """Return in how many groundings an atom decides for its truth, and against it."""
+    good, bad = _split(rule, _each(rule, target, source.partition(target), source.terms))
+    return good, bad
+
+
+def _containing(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
+    """Return in how many groundings an atom is as it is in the data, and the other way round."""
+    return _split(rule, _each(rule, target, source.partition(target), source.containing))
+
+
+class _Asked(Protocol):
+    def __call__(self, instance: Instance, /) -> Mapping[str, ClauseTerms]: ...
+
+
+def _each(rule: Member, target: str, partition: Partition, ask: _Asked) -> Iterator[Partition]:
+    """Refine a partition by each clause of a rule."""
+    for instance in rule.instances:
+        terms = ask(instance).get(target)
+        if terms is not None:
+            yield partition.refined([terms], 1)
+
+
+def _split(rule: Member, partitions: Iterable[Partition]) -> tuple[int, int]:
+    """Add up what agrees with the truth of atoms, and what does not: a positive literal with a true atom does."""
+    agree = disagree = 0
+    for found in partitions:
+        negative, positive = (_column(x) for x in (found.negative, found.positive))
+        for truth, count, minus, plus in zip(
+            found.truth.tolist(), found.count.tolist(), negative, positive, strict=True
+        ):
+            agree += count * (plus if truth else minus)
+            disagree += count * (minus if truth else plus)
+    # In a conjunction, whose negation the clause is, literals have the other sign.
+    return (agree, disagree) if rule.sign > 0 else (disagree, agree)
+
+
+def _column(matrix: Matrix) -> list[int]:
+    found: list[int] = np.asarray(matrix)[:, 0].tolist()
+    return found
+
+
+def _sampled(
+    target: str, rules: Sequence[int], source: ClauseSource, effort: Effort
+) -> dict[int, tuple[float, float, float]]:
+    """Sample the atoms of a target; return for each rule how often they decide for and against their truth, and an error."""
+    with source.opened(target, rules) as opened:
+        drawn = applied_bins(opened.network, opened.weights, opened.truth, effort=effort)
+        alone = unit_bins(opened.network, opened.truth)
+        found: dict[int, tuple[float, float, float]] = {}
+        for i, rule in enumerate(opened.rules.tolist()):
+            good, bad, error = found.get(rule, (0.0, 0.0, 0.0))
+            found[rule] = (
+                good + float(drawn.good[i]) + float(alone.good[i]),
+                bad + float(drawn.bad[i]) + float(alone.bad[i]),
+                float(np.hypot(error, max(drawn.good_error[i], drawn.bad_error[i]))),
+            )
+    return {rule: found.get(rule, (0.0, 0.0, 0.0)) for rule in rules}

@@ -1,0 +1,287 @@
+"""Transfer: a model of one domain, diagnosed on the data of another and revised only where it is marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from sqlrl.errors import InputError, NothingFoundWarning, warn
+from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback, check_database, check_parameters
+from sqlrl.learn.pseudo.estimator import STRENGTH
+from sqlrl.learn.settings import Seed
+from sqlrl.logic.mapping import PredicateMapping
+from sqlrl.logic.mapping_parser import read_mapping
+from sqlrl.logic.model import Model
+from sqlrl.logic.printer import format_formula
+from sqlrl.logic.transfer import transferred
+from sqlrl.progress import Stage
+from sqlrl.report import Table
+from sqlrl.solve.sampling.chains import Effort
+from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, Language, Operations, SearchClause
+from sqlrl.structure.beam.estimator import Searching, member_of, starting_clause
+from sqlrl.structure.beam.protocols import ClauseSearch, SearchDatabase
+from sqlrl.structure.beam.search import Step, Strategy
+from sqlrl.structure.diagnosis.bins import THRESHOLD
+from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
+
+Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
+
+_DROPPED = pa.schema({"rule": pa.string(), "why": pa.string(), "reason": pa.string()})
+
+
+class Transfer(Searching):
+    r"""Carries a model over to another domain and revises only the clauses that its self-diagnosis marks: TransferNew (Mihalkova and Mooney 2006).
+
+    Clauses that speak against the truth too often are too general, and get literals; those that hold idly where they would speak for it are too specific, and lose some. So a
+    search looks at few candidates.
+
+    Parameters
+    ----------
+    threshold : float
+        The share of a bin of the diagnosis above which a clause is marked, above 0 and below 1.
+    mapping : PredicateMapping, dict or path, optional
+        Which predicate of the data stands for which one of the source; None for those that have no counterpart. By default predicates have the same names.
+    further : bool
+        Also try to change a sign, or a constant, of a clause that is marked: for models that are to be mended, where that may be the fault.
+    samples, burn_in, chains : int
+        Of the diagnosis, where a clause has several literals of one predicate.
+    random_state : int, optional
+        Seed of these; None is 0.
+    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses
+        As in `MSL`.
+
+    Attributes
+    ----------
+    model_ : Model
+        The clauses of the source that are left, unit clauses, and what revision made of others, with weights.
+    diagnosis_ : Diagnosis
+        The bins of each clause, and how it is marked; `sqlrl.diagnosis` has them too.
+    dropped_ : Table
+        Rules of the source that the target's predicates cannot say: `rule`, `why`, `reason`.
+    added_, candidates_, n_statements_, equalities_, score_, weights_, iterations_, run_
+        As in `MSL`.
+    seconds_ : dict of str to float
+        Wall time of `diagnosis`, `search`, `learning` and `statistics`.
+
+    Notes
+    -----
+    Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3. Each predicate in turn is the target; a clause is marked if its share of a bin is above the
+    threshold for some target, and may be marked both ways. The restriction to removing or adding literals holds for the candidates that are made
+    of a clause as well. The search and its score are those of `MSL`; clauses that were revised stay if the score is lower without them. What the diagnosis leaves
+    open is in `sqlrl.structure.diagnosis.bins`. Hard rules stay as they are.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Smokes", [(f"p{i}",) for i in range(20)], types=["person"])
+    >>> db.load("Coughs", [(f"p{i}",) for i in range(10)], types=["person"])
+    >>> db.load("Old", [(f"p{i}",) for i in range(10)] + [(f"p{i}",) for i in range(20, 40)], types=["person"])
+    >>> source = sqlrl.parse_mln("Smoker(p)\nCough(p)\n1 Smoker(x) => Cough(x)")
+    >>> fit = Transfer(mapping={"Smoker": "Smokes", "Cough": "Coughs"}).fit(db, source)
+    >>> print(fit.diagnosis_)
+    !Smokes(x) v Coughs(x): of Coughs too general (25 % against the truth)
+    !Smokes(x) v Coughs(x): of Smokes too general (25 % against the truth)
+    >>> fit.added_.to_arrow().column("clause").to_pylist()
+    ['!Smokes(x) v Coughs(x) v !Old(x)']
+    """
+
+    diagnosis_: Diagnosis
+    dropped_: Table
+
+    word: ClassVar[str] = "transfer"
+    learned = (*Searching.learned, "diagnosis_", "dropped_")
+
+    def __init__(
+        self,
+        *,
+        threshold: Annotated[
+            float, Above(0.0, "0.1 is the default"), Option("of a bin, above which a clause is marked")
+        ] = THRESHOLD,
+        mapping: Annotated[
+            Mapped | None,
+            Option("which predicate stands for which of the source", value="FILE", default="the same names"),
+        ] = None,
+        further: Annotated[bool, Option("also change signs and constants of clauses that are marked")] = False,
+        samples: Annotated[int, Whole(1), Option("worlds that each chain draws")] = 100,
+        burn_in: Annotated[int, Whole(0), Option("worlds that each chain forgets first")] = 20,
+        chains: Annotated[int, Whole(1), Option("independent ones")] = 4,
+        random_state: Seed = None,
+        strategy: Annotated[Strategy, Option("how clauses are searched")] = "beam",
+        beam: Annotated[
+            int, Whole(1, reason="a step must go on from some clause"), Option("clauses that a step goes on from")
+        ] = 5,
+        max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        penalty: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs")] = 0.01,
+        strength: Annotated[
+            float,
+            Above(0, "it weighs the prior, without which weights can grow without bounds"),
+            Option("weight of the penalty"),
+        ] = STRENGTH,
+        least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
+        equalities: Annotated[
+            bool, Option("clauses say of no variables that they are equal", name="--no-equalities")
+        ] = True,
+        unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
+    ) -> None:
+        self.threshold, self.mapping, self.further = threshold, mapping, further
+        self.samples, self.burn_in, self.chains, self.random_state = samples, burn_in, chains, random_state
+        self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
+        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
+        self.equalities, self.unit_clauses = equalities, unit_clauses
+
+    def recorded(self) -> dict[str, object]:
+        """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
+        found = super().recorded()
+        mapping = _as_mapping(self.mapping)
+        return {**found, "mapping": None if mapping is None else str(mapping)}
+
+    def _check(self) -> None:
+        check_parameters(self)
+        if self.threshold >= 1:
+            raise InputError(
+                f"threshold={self.threshold!r} must be below 1: it is a share of the groundings of a clause"
+            )
+
+    def fit(
+        self,
+        db: SearchDatabase,
+        model: Model,
+        examples: object = None,
+        *,
+        on_step: Callable[[Step], None] | None = None,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> Self:
+        """Carry a model over, diagnose it, and revise it.
+
+        Parameters
+        ----------
+        db : Database
+            The data of the target domain; predicates and types are those of the data.
+        model : Model
+            The source: rules with weights, in the predicates of their own domain.
+        examples : query or list of names, optional
+            What to learn from; all examples by default.
+        on_step : callable, optional
+            Called with a `Step` after each step of the search.
+        limit : int, optional
+            The most ground clauses of a rule that is sampled, and groundings that counting may enumerate; None for no limit.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            A parameter is out of range, the mapping fits the predicates of neither side, no rule is left, or a rule that is sampled has no weight.
+        UnsupportedError
+            A rule is no disjunction of literals.
+
+        Warns
+        -----
+        NothingFoundWarning
+            No rule can be carried over, no clause is marked, or no revision raises the score; the model then has the source's rules with new weights.
+        """
+        self._check()
+        check_database(db)
+        check_callback("on_step", on_step)
+        started, seconds = datetime.now(UTC), dict[str, float]()
+        mapped, dropped = self._mapped(db, model)
+        clock = time.perf_counter()
+        searching = Stage("revising clauses")
+
+        def report(step: Step) -> None:
+            searching.advance(0, note=step.note())
+            if on_step is not None:
+                on_step(step)
+
+        with (
+            db.learning.clause_search(mapped, examples=examples, limit=limit) as search,
+            threadpool_limits(limits=1, user_api="blas"),
+        ):
+            known = self._diagnosed(search)
+            seconds["diagnosis"] = time.perf_counter() - clock
+            clock = time.perf_counter()
+
+            def starts(_: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
+                found = []
+                for i in range(len(given)):
+                    operations = self._operations(known, i)
+                    clause = starting_clause(i, search.rules[i], operations) if operations else None
+                    if clause is not None:
+                        found.append(clause)
+                return found
+
+            with searching:
+                found, rules, _ = self._searched(search, starts, report, removable=True)
+            declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
+        seconds["search"] = time.perf_counter() - clock
+        if not known.general and not known.specific:
+            warn(
+                "no clause is marked by the diagnosis, so none was revised; weights are learned anew",
+                NothingFoundWarning,
+            )
+        rows = {"diagnosis": known.found.to_arrow(), "diagnosis_grounding": known.groundings.to_arrow()}
+        self._finish(
+            db, declared.with_rules(tuple(rules)), found, examples, limit, self.recorded(), started, seconds, rows
+        )
+        self.diagnosis_ = Diagnosis(known.found, known.groundings, known.general, known.specific, self.run_)
+        self.dropped_ = dropped
+        return self
+
+    def _mapped(self, db: SearchDatabase, model: Model) -> tuple[Model, Table]:
+        """Return the model in the predicates of the data, and what these cannot say."""
+        mapping = _as_mapping(self.mapping)
+        if mapping is None:
+            return model, Table(_DROPPED.empty_table())
+        declared = db.learning.declarations()
+        found = transferred(model, mapping, declared)
+        rows: list[dict[str, Any]] = [
+            {"rule": format_formula(each.rule.formula), "why": each.why, "reason": each.reason}
+            for each in found.dropped
+        ]
+        if not found.model.rules:
+            warn(
+                "no rule of the source can be said with the predicates of the data; dropped_ lists why",
+                NothingFoundWarning,
+            )
+        return found.model, Table(pa.Table.from_pylist(rows, _DROPPED))
+
+    def _diagnosed(self, search: ClauseSearch) -> Diagnosis:
+        members = [member_of(rule, self._language(search)) for rule in search.rules]
+        effort = Effort(samples=self.samples, burn_in=self.burn_in, chains=self.chains, seed=self.random_state or 0)
+        with Stage("diagnosing"):
+            return diagnosis(search.rules, members, search.source, effort, self.threshold)
+
+    def _operations(self, known: Diagnosis, rule: int) -> Operations:
+        """Return what may be done to a rule: a too general one gets literals, a too specific one loses some."""
+        found = set[str]()
+        if rule in known.general:
+            found.add(ADD)
+        if rule in known.specific:
+            found.add(DELETE)
+        if found and self.further:
+            found.update((FLIP, CONSTANT))
+        return frozenset(found)
+
+
+def _as_mapping(given: Mapped | None) -> PredicateMapping | None:
+    """Return a mapping from what a user may give."""
+    if given is None or isinstance(given, PredicateMapping):
+        return given
+    if isinstance(given, str | Path):
+        return read_mapping(given)
+    if isinstance(given, Mapping):
+        return PredicateMapping(dict(given))
+    raise InputError(
+        f"mapping={given!r} must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file that has one"
+    )
