@@ -11,7 +11,7 @@ A partition can be refined by further clauses, each of its rows into one or seve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -192,12 +192,27 @@ def _levels(values: Matrix) -> IntArray:
     return found
 
 
-class _TermCounts(NamedTuple):
+class _Summand(NamedTuple):
     factor: int
     counts: tuple[_Count, ...]
+
+
+class _TermCounts(NamedTuple):
+    # A product: of a number, of counts that restrict the atoms, and of sums. `mask` says for which clauses it is not 0.
+    factor: int
+    restricting: tuple[_Count, ...]
+    sums: tuple[tuple[_Summand, ...], ...]
     mask: BoolArray | None
     true: tuple[int, int]
     false: tuple[int, int]
+
+    @property
+    def counts(self) -> Iterator[_Count]:
+        """All counts."""
+        yield from self.restricting
+        for each in self.sums:
+            for summand in each:
+                yield from summand.counts
 
 
 def _terms(domain: AtomDomain, given: ClauseTerms) -> list[_TermCounts]:
@@ -240,15 +255,51 @@ def _term_counts(
         mask = same if mask is None else mask & same
     if mask is not None and not mask.any():
         return None
-    for use, counts in zip(term.parts, parts, strict=True):
-        if not len(counts.n):
+    left = iter(parts)
+    sums = []
+    for each in term.sums:
+        summands = []
+        for summand in each:
+            counts: list[_Count] | None = []
+            for use in summand.parts:
+                part = next(left)
+                if not len(part.n):
+                    counts = None
+                if counts is None:
+                    continue
+                slots = tuple(first.get(slot, slot) for slot in use.slots)
+                key = (id(part.n), slots)
+                if key not in known:
+                    known[key] = _part_count(domain, given, slots, part)
+                counts.append(known[key])
+            if counts is not None:
+                counts += [_equal(domain, given, first.get(a, a), first.get(b, b), known) for a, b in summand.equal]
+                summands.append(_Summand(summand.factor, tuple(counts)))
+        if not summands:
             return None
-        slots = tuple(first.get(slot, slot) for slot in use.slots)
-        key = (id(counts.n), slots)
-        if key not in known:
-            known[key] = _part_count(domain, given, slots, counts)
-        found.append(known[key])
-    return _TermCounts(term.factor, tuple(found), mask, term.true, term.false)
+        sums.append(tuple(summands))
+    return _TermCounts(term.factor, tuple(found), tuple(sums), mask, term.true, term.false)
+
+
+def _equal(
+    domain: AtomDomain, given: ClauseTerms, left: int | Slot, right: int | Slot, known: dict[object, _Count]
+) -> _Count:
+    """Return 1 where two arguments, or constants of the clause, are equal; arguments are columns of the atom."""
+    key = ("=", left, right)
+    if key not in known:
+        if isinstance(left, int) and isinstance(right, int):
+            known[key] = _diagonal(domain, min(left, right), max(left, right))
+        elif isinstance(left, Slot) and isinstance(right, Slot):
+            same = given.parameters[:, left.index] == given.parameters[:, right.index]
+            values = np.vstack([same, np.zeros_like(same)]).astype(np.int64)
+            none = np.zeros((1, 0), dtype=np.int64)
+            known[key] = _Count((), np.zeros(1, np.int64), values, np.arange(len(same)), none, 1)
+        else:
+            column, slot = (left, right) if isinstance(left, int) else (right, left)
+            assert isinstance(column, int)
+            assert isinstance(slot, Slot)
+            known[key] = _constant(domain, given, column, slot.index)
+    return known[key]
 
 
 def _columned(
@@ -643,9 +694,7 @@ def _evaluated(
             for count in term.counts:
                 if id(count) not in index:
                     index[id(count)] = classes.find(domain, count)
-            value = _product(
-                domain, term, [index[id(c)] for c in term.counts], len(truth), len(given.clauses), dense=dense
-            )
+            value = _product(domain, term, index, len(truth), len(given.clauses), dense=dense)
             if spread is not None:
                 value = value @ spread
             for k in range(2):
@@ -658,31 +707,56 @@ def _evaluated(
 
 
 def _product(
-    domain: AtomDomain, term: _TermCounts, index: Sequence[IntArray], size: int, clauses: int, *, dense: bool
+    domain: AtomDomain, term: _TermCounts, index: Mapping[int, IntArray], size: int, clauses: int, *, dense: bool
 ) -> Matrix:
     """Return a term for each class and clause of a shape."""
-    bound = abs(term.factor) * prod(max(count.peak, 1) for count in term.counts)
+    bound = abs(term.factor) * prod(max(count.peak, 1) for count in term.restricting)
+    for each in term.sums:
+        bound *= sum(abs(x.factor) * prod(max(count.peak, 1) for count in x.counts) for x in each)
     if bound >= 2**62:
         raise CountOverflowError(
             f"in how many groundings an atom of {domain.predicate} decides does not fit into 64 bits"
         )
+
+    def value_of(count: _Count) -> Matrix:
+        found = count.values[index[id(count)]]
+        if count.rows is None:
+            return found
+        if isinstance(found, np.ndarray) and not dense:
+            found = sparse.csr_array(found)
+        return found[:, count.rows]
+
     value: Matrix = np.full((size, 1), term.factor, dtype=np.int64)
-    for count, at in zip(term.counts, index, strict=True):
-        found = count.values[at]
-        if count.rows is not None:
-            if isinstance(found, np.ndarray) and not dense:
-                found = sparse.csr_array(found)
-            found = found[:, count.rows]
-        value = _times(value, found)
+    for count in term.restricting:
+        value = _times(value, value_of(count))
+    # What is 0 nearly everywhere comes first: so a sparse product stays one.
+    for each in sorted(term.sums, key=lambda found: any(not x.counts for x in found)):
+        total: Matrix = None
+        for summand in each:
+            product = _times(value, np.full((1, 1), summand.factor, dtype=np.int64))
+            for count in summand.counts:
+                product = _times(product, value_of(count))
+            total = product if total is None else _plus(total, product, clauses)
+        value = total
     if value.shape[1] < clauses:
-        value = (
-            np.repeat(value, clauses, axis=1)
-            if dense
-            else sparse.csr_array(value) @ sparse.csr_array(np.ones((1, clauses), np.int64))
-        )
+        value = _repeated(value, clauses, dense=dense)
     if term.mask is not None:
         value = _times(value, np.where(term.mask, 1, 0)[None, :].astype(np.int64))
     return value
+
+
+def _repeated(value: Matrix, clauses: int, *, dense: bool) -> Matrix:
+    if dense:
+        return np.repeat(value, clauses, axis=1)
+    return sparse.csr_array(value) @ sparse.csr_array(np.ones((1, clauses), np.int64))
+
+
+def _plus(a: Matrix, b: Matrix, clauses: int) -> Matrix:
+    """Add; one column stands for all."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a + b
+    wide = [_repeated(x, clauses, dense=False) if x.shape[1] < clauses else sparse.csr_array(x) for x in (a, b)]
+    return wide[0] + wide[1]
 
 
 def _times(a: Matrix, b: Matrix) -> Matrix:

@@ -215,15 +215,27 @@ class PartUse:
 
 
 @dataclass(frozen=True)
+class Summand:
+    """What is added up in a factor of a term: the product of a number and of the counts of parts, where pairs of slots are equal, else 0.
+
+    The slots are arguments of the atom, or parameters.
+    """
+
+    factor: int
+    parts: tuple[PartUse, ...] = ()
+    equal: tuple[tuple[Slot, Slot], ...] = ()
+
+
+@dataclass(frozen=True)
 class FlipTerm:
-    """One term of in how many groundings an atom decides.
+    """One term of in how many groundings an atom decides: a product of sums.
 
     Parameters
     ----------
     places : tuple of Slot
         The slot of each argument of the atom, and of its hidden example last; one that stands twice, or a parameter, restricts the atoms.
-    parts : tuple of PartUse
-        Whose counts are multiplied.
+    sums : tuple of tuple of Summand
+        What is multiplied: there is a sum for what shares variables.
     factor : int
         And by what.
     equal : tuple of (int, int)
@@ -233,11 +245,16 @@ class FlipTerm:
     """
 
     places: tuple[Slot, ...]
-    parts: tuple[PartUse, ...]
+    sums: tuple[tuple[Summand, ...], ...]
     factor: int
     equal: tuple[tuple[int, int], ...]
     true: tuple[int, int]
     false: tuple[int, int]
+
+    @property
+    def parts(self) -> tuple[PartUse, ...]:
+        """The parts of all summands, in order."""
+        return tuple(use for each in self.sums for summand in each for use in summand.parts)
 
 
 class TermPlanner:
@@ -250,44 +267,33 @@ class TermPlanner:
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> planner = TermPlanner(bind(friends_smoke(), people()))
-    >>> for term in planner.flips("Smokes"):
-    ...     print(term.true, term.false, [str(use.part) for use in term.parts])
-    (0, 1) (0, 1) ['Friends(v1, v0) by v0']
-    >>> for term in planner.flips("Friends"):
-    ...     print(term.true, term.false, term.factor, [str(use.part) for use in term.parts])
-    (1, 0) (1, 0) 1 []
-    (1, 0) (1, 0) -1 ['Smokes(v0) by v0']
+    >>> for predicate in ("Smokes", "Friends"):
+    ...     for term in planner.flips(predicate):
+    ...         sums = [
+    ...             [(each.factor, *(str(use.part) for use in each.parts)) for each in found] for found in term.sums
+    ...         ]
+    ...         print(predicate, term.true, term.false, sums)
+    Smokes (0, 1) (0, 1) [[(1, 'Friends(v1, v0) by v0')]]
+    Friends (1, 0) (1, 0) [[(1,), (-1, 'Smokes(v0) by v0')]]
     """
 
     def __init__(self, bound: BoundShape, examples: int | None = None) -> None:
         assert not bound.shape.exists, "quantifiers are the caller's"
         self.bound, self.examples = bound, examples
-        self._merged: dict[tuple[tuple[ShapeLiteral, ...], tuple[ShapeEquality, ...]], _Merged] = {}
+        self._merged: dict[object, _Merged] = {}
         self._parts: dict[object, PartUse] = {}
 
     def flips(self, predicate: str) -> list[FlipTerm]:
         """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`."""
         shape = self.bound.shape
+        always = tuple(x for x in shape.equalities if not x.positive)
         found = []
-        number = 0
         for members in _sets([x for x in shape.literals if x.predicate == predicate]):
             counts = _signs(members, contained=False)
-            if counts is None:
-                continue
-            rest = [x for x in shape.literals if x not in members]
-            chosen: list[ShapeLiteral | ShapeEquality] = [x for x in rest if x.positive]
-            chosen += [x for x in shape.equalities if x.positive]
-            number += 2 ** len(chosen)
-            if number > MOST_TERMS:
-                raise GroundingLimitError(
-                    f"what an atom of {predicate} changes in clauses of the shape {shape} is a sum of more than {MOST_TERMS:,} terms, two for each "
-                    "literal that is not negated: write it with fewer of these"
-                )
-            for some in _subsets(chosen):
-                holding = [x for x in rest if not x.positive] + [x for x in some if isinstance(x, ShapeLiteral)]
-                same = [x for x in shape.equalities if not x.positive]
-                same += [x for x in some if isinstance(x, ShapeEquality)]
-                found.append(self._term(members, holding, same, -1 if len(some) % 2 else 1, counts))
+            if counts is not None:
+                rest = [x for x in shape.literals if x not in members]
+                equal = [x for x in shape.equalities if x.positive]
+                found.append(self._term(members, always, rest, equal, counts))
         return [term for term in found if term is not None]
 
     def containing(self, predicate: str) -> list[FlipTerm]:
@@ -296,33 +302,68 @@ class TermPlanner:
         for members in _sets([x for x in self.bound.shape.literals if x.predicate == predicate]):
             counts = _signs(members, contained=True)
             if counts is not None:
-                found.append(self._term(members, (), (), 1, counts))
+                found.append(self._term(members, (), (), (), counts))
         return [term for term in found if term is not None]
 
     def _term(
         self,
         members: tuple[ShapeLiteral, ...],
-        holding: Sequence[ShapeLiteral],
+        always: tuple[ShapeEquality, ...],
+        rest: Sequence[ShapeLiteral],
         equal: Sequence[ShapeEquality],
-        sign: int,
         counts: tuple[tuple[int, int], tuple[int, int]],
     ) -> FlipTerm | None:
-        """Return the term in which some literals are one atom, others are true, and some slots equal; None if a domain is empty."""
-        key = members, tuple(equal)
-        if key not in self._merged:
-            self._merged[key] = _Merged(self.bound, *key)
-        merged = self._merged[key]
-        factor = sign
-        uses: list[PartUse] = []
-        for group in merged.groups(holding):
-            if group.literals or group.ranged or any(merged.owners[slot] for slot in group.slots):
-                uses.append(self._part(merged, group))
+        """Return the term in which some literals are one atom, and some slots equal; `equal` are those that must not be. None if it is 0."""
+        merged = self._with(members, always, ())
+        factor, sums = 1, list[tuple[Summand, ...]]()
+        for group in merged.groups(rest, equal):
+            found = self._sum(members, always, group)
+            if not found:
+                return None
+            if len(found) == 1 and not found[0].parts and not found[0].equal:
+                factor *= found[0].factor
             else:
-                for slot in group.slots:
-                    factor *= self._size(slot)
+                sums.append(found)
         if not factor:
             return None
-        return FlipTerm(merged.places, tuple(uses), factor, merged.conditions, *counts)
+        return FlipTerm(merged.places, tuple(sums), factor, merged.conditions, *counts)
+
+    def _sum(
+        self, members: tuple[ShapeLiteral, ...], always: tuple[ShapeEquality, ...], group: _Group
+    ) -> tuple[Summand, ...]:
+        """Return in how many ways the negative literals of a group are true and its positive ones, and equalities, false; empty for none."""
+        chosen: list[ShapeLiteral | ShapeEquality] = [x for x in group.literals if x.positive]
+        chosen += group.equalities
+        if 2 ** len(chosen) > MOST_TERMS:
+            raise GroundingLimitError(
+                f"what an atom of {members[0].predicate} changes in clauses of the shape {self.bound.shape} is a sum of more than {MOST_TERMS:,} terms, two for "
+                "each literal that is not negated: write it with fewer of these"
+            )
+        total: dict[tuple[tuple[PartUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
+        for some in _subsets(chosen):
+            holding = [x for x in group.literals if not x.positive or x in some]
+            merged = self._with(members, always, tuple(x for x in some if isinstance(x, ShapeEquality)))
+            factor, uses = -1 if len(some) % 2 else 1, list[PartUse]()
+            for inner in merged.groups(holding, (), group):
+                if inner.literals or inner.ranged or any(merged.owners[slot] for slot in inner.slots):
+                    uses.append(self._part(merged, inner))
+                else:
+                    for slot in inner.slots:
+                        factor *= self._size(slot)
+            key = tuple(uses), merged.pairs
+            total[key] = total.get(key, 0) + factor
+        return tuple(Summand(factor, *key) for key, factor in total.items() if factor)
+
+    def _with(
+        self,
+        members: tuple[ShapeLiteral, ...],
+        always: tuple[ShapeEquality, ...],
+        some: tuple[ShapeEquality, ...],
+    ) -> _Merged:
+        key = members, always, some
+        if key not in self._merged:
+            self._merged[key] = _Merged(self.bound, *key)
+        return self._merged[key]
 
     def _size(self, slot: Slot) -> int:
         if self.bound.is_example(slot) and self.examples is not None:
@@ -381,22 +422,39 @@ def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> tuple[tuple[i
 @dataclass(frozen=True)
 class _Group:
     # What shares no variable with the rest but kept ones: summed variables, literals, and what must be inside its domain: constants that
-    # a variable is equal to, and arguments of the atom in examples that are not its own.
+    # a variable is equal to, and arguments of the atom in examples that are not its own; and equalities that must not hold.
     slots: frozenset[Slot]
     literals: tuple[ShapeLiteral, ...] = ()
     ranged: tuple[Slot, ...] = ()
+    equalities: tuple[ShapeEquality, ...] = ()
+
+    @staticmethod
+    def joined(groups: Sequence[_Group]) -> _Group:
+        return _Group(
+            frozenset().union(*(x.slots for x in groups)),
+            tuple(x for group in groups for x in group.literals),
+            tuple(x for group in groups for x in group.ranged),
+            tuple(x for group in groups for x in group.equalities),
+        )
 
 
 class _Merged:
     # A clause in which some literals are one atom, and some slots equal: `places` are the slots of the atom's arguments, its hidden
-    # example last; `conditions` parameters that must be equal; `owners` the examples over whose domains each slot ranges.
+    # example last; `conditions` parameters that must be equal; `owners` the examples over whose domains each slot ranges. Of `some`
+    # equalities those of arguments and parameters with each other are `pairs`, and stay two slots.
 
-    def __init__(self, bound: BoundShape, members: Sequence[ShapeLiteral], equal: Sequence[ShapeEquality]) -> None:
+    def __init__(
+        self,
+        bound: BoundShape,
+        members: Sequence[ShapeLiteral],
+        always: Sequence[ShapeEquality],
+        some: Sequence[ShapeEquality],
+    ) -> None:
         first = members[0]
         same = Union(frozenset(slot for _, slot in bound.columns(first)))
         conditions: dict[tuple[int, int], None] = {}
         pairs = [(x, y) for other in members[1:] for x, y in zip(first.terms, other.terms, strict=True)]
-        pairs += [(x.left, x.right) for x in equal]
+        pairs += [(x.left, x.right) for x in always]
         for left, right in pairs:
             a, b = same.find(left), same.find(right)
             if a.parameter and b.parameter and a != b:
@@ -406,49 +464,76 @@ class _Merged:
         self._bound, self._same = bound, same
         info = bound.info(first)
         places = [same.find(slot) for slot in first.terms]
-        own = next((s for s, kind in zip(places, info.types, strict=True) if kind == bound.layout.example_type), None)
+        self._own = next(
+            (s for s, kind in zip(places, info.types, strict=True) if kind == bound.layout.example_type), None
+        )
         if bound.hidden is not None and info.example_column:
             places.append(bound.hidden)
-            own = bound.hidden
-        self.places = tuple(places)
-        variables = dict.fromkeys(same.find(slot) for slot in bound.variables)
-        self.owners: dict[Slot, tuple[Slot, ...]] = dict.fromkeys(variables, ())
+            self._own = bound.hidden
+        self.places, self._kept = tuple(places), frozenset(places)
+        fixed: dict[tuple[Slot, Slot], None] = {}
+        for each in some:
+            a, b = sorted((same.find(each.left), same.find(each.right)))
+            if all(slot.parameter or slot in self._kept for slot in (a, b)):
+                if a != b:
+                    fixed[a, b] = None
+            else:
+                same.join(a, b)
+        self.pairs = tuple(fixed)
+        self._variables = tuple(dict.fromkeys(same.find(slot) for slot in bound.variables))
+        self.owners: dict[Slot, tuple[Slot, ...]] = dict.fromkeys(self._variables, ())
         for member, owners in bound.owners.items():
             slot = same.find(member)
             known = self.owners.get(slot, ())
             self.owners[slot] = tuple(dict.fromkeys((*known, *map(same.find, owners))))
-        kept = frozenset(places)
-        self._free = frozenset(slot for slot in variables if slot not in kept and not slot.parameter)
-        # Each variable, with the examples over whose domains it ranges, is in a part, if its domain is to be heeded at all.
-        self._alone: list[_Group] = []
-        for slot in variables:
-            inside = self._free.intersection(self.owners[slot])
-            if slot.parameter or (slot in kept and any(owner != own for owner in self.owners[slot])):
-                self._alone.append(_Group(inside, (), (slot,)))
-            elif slot not in kept:
-                self._alone.append(_Group(inside | {slot}))
+        self._free = frozenset(slot for slot in self._variables if slot not in self._kept and not slot.parameter)
 
-    def groups(self, holding: Sequence[ShapeLiteral]) -> list[_Group]:
-        """Split literals that are true, and all variables, into what shares no variable but kept ones."""
+    def _alone(self, slot: Slot) -> _Group | None:
+        """Return a variable with the examples over whose domains it ranges; None if it is an argument in its own example."""
+        inside = self._free.intersection(self.owners.get(slot, ()))
+        if slot in self._free:
+            return _Group(inside | {slot})
+        if slot.parameter or any(owner != self._own for owner in self.owners.get(slot, ())):
+            return _Group(inside, (), (slot,))
+        return None
+
+    def groups(
+        self,
+        literals: Sequence[ShapeLiteral],
+        equalities: Sequence[ShapeEquality],
+        within: _Group | None = None,
+    ) -> list[_Group]:
+        """Split literals, equalities and variables, all or those of a group, into what shares no variable but kept ones.
+
+        Literals of a group within one are true: what stands twice stands once.
+        """
         find = self._same.find
-        literals = dict.fromkeys(ShapeLiteral(x.predicate, False, tuple(map(find, x.terms))) for x in holding)
-        edges = [_Group(self._free.intersection(slot for _, slot in self._bound.columns(x)), (x,)) for x in literals]
+        edges = []
+        if within is None:
+            variables = list(self._variables)
+            edges += [_Group(self._slots(x), (x,)) for x in literals]
+        else:
+            # Those that are summed, and what is ranged with them: an argument or a constant with which one of them became equal.
+            variables = list(dict.fromkeys(map(find, (*sorted(within.slots), *within.ranged))))
+            true = dict.fromkeys(ShapeLiteral(x.predicate, False, tuple(map(find, x.terms))) for x in literals)
+            edges += [_Group(self._slots(x), (x,)) for x in true]
+        for each in equalities:
+            ends = frozenset((find(each.left), find(each.right)))
+            edges.append(_Group(self._free & ends, (), (), (each,)))
+        edges += [found for slot in variables if (found := self._alone(slot)) is not None]
         groups: list[_Group] = []
-        for edge in (*edges, *self._alone):
+        for edge in edges:
             touched = [group for group in groups if not group.slots.isdisjoint(edge.slots)]
-            if not touched:
+            if touched:
+                groups = [group for group in groups if group.slots.isdisjoint(edge.slots)]
+                groups.append(_Group.joined([*touched, edge]))
+            else:
                 groups.append(edge)
-                continue
-            groups = [group for group in groups if group.slots.isdisjoint(edge.slots)]
-            everything = [*touched, edge]
-            groups.append(
-                _Group(
-                    frozenset().union(*(x.slots for x in everything)),
-                    tuple(x for group in everything for x in group.literals),
-                    tuple(x for group in everything for x in group.ranged),
-                )
-            )
         return groups
+
+    def _slots(self, literal: ShapeLiteral) -> frozenset[Slot]:
+        find = self._same.find
+        return self._free.intersection(find(slot) for _, slot in self._bound.columns(literal))
 
 
 def _numbered(
