@@ -72,6 +72,7 @@ class ClauseBlankets:
         self._numbers = {name: i for i, name in enumerate(layout.predicates)}
         self._relations: dict[Signature, str] = {}
         self._terms: dict[Shape, dict[str, list[FlipTerm]]] = {}
+        self._planners: dict[object, TermPlanner] = {}
         self._split: dict[Part, dict[int, PartCounts]] = {}
 
     @property
@@ -152,8 +153,13 @@ class ClauseBlankets:
 
     def _flip_terms(self, shape: Shape, name: str) -> list[FlipTerm]:
         if shape not in self._terms:
-            planner = TermPlanner(bind(shape, self.layout), len(self.examples))
-            self._terms[shape] = {each: planner.flips(each) for each in self._mentioned(shape)}
+            # Clauses that differ in signs alone share what is counted.
+            plain = tuple((x.predicate, x.terms) for x in shape.literals)
+            key = shape.variables, shape.parameters, tuple(sorted(plain)), shape.equalities
+            if key not in self._planners:
+                self._planners[key] = TermPlanner(bind(shape, self.layout), len(self.examples))
+            planner = self._planners[key]
+            self._terms[shape] = {each: planner.flips(each, shape) for each in self._mentioned(shape)}
         return self._terms[shape][name]
 
     def _parameters(self, instance: Instance) -> IntArray:

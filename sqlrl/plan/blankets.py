@@ -282,10 +282,14 @@ class TermPlanner:
         self.bound, self.examples = bound, examples
         self._merged: dict[object, _Merged] = {}
         self._parts: dict[object, PartUse] = {}
+        self._products: dict[object, tuple[int, tuple[PartUse, ...]]] = {}
 
-    def flips(self, predicate: str) -> list[FlipTerm]:
-        """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`."""
-        shape = self.bound.shape
+    def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
+        """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`.
+
+        `shape` is the clause with other signs: what is counted is the same.
+        """
+        shape = shape or self.bound.shape
         always = tuple(x for x in shape.equalities if not x.positive)
         found = []
         for members in _sets([x for x in shape.literals if x.predicate == predicate]):
@@ -341,18 +345,28 @@ class TermPlanner:
             )
         total: dict[tuple[tuple[PartUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
         for some in _subsets(chosen):
-            holding = [x for x in group.literals if not x.positive or x in some]
-            merged = self._with(members, always, tuple(x for x in some if isinstance(x, ShapeEquality)))
-            factor, uses = -1 if len(some) % 2 else 1, list[PartUse]()
-            for inner in merged.groups(holding, (), group):
+            true = tuple(sorted(_unsigned(x) for x in group.literals if not x.positive or x in some))
+            equal = tuple(x for x in some if isinstance(x, ShapeEquality))
+            merged = self._with(members, always, equal)
+            size, uses = self._product((merged.key, true, group.slots, group.ranged), merged, true, group)
+            key = uses, merged.pairs
+            total[key] = total.get(key, 0) + (-size if len(some) % 2 else size)
+        return tuple(Summand(factor, *key) for key, factor in total.items() if factor)
+
+    def _product(
+        self, key: object, merged: _Merged, true: Sequence[ShapeLiteral], group: _Group
+    ) -> tuple[int, tuple[PartUse, ...]]:
+        """Return in how many ways literals of a group are true: a number, and parts whose counts it is multiplied by."""
+        if key not in self._products:
+            size, uses = 1, list[PartUse]()
+            for inner in merged.groups(true, (), group):
                 if inner.literals or inner.ranged or any(merged.owners[slot] for slot in inner.slots):
                     uses.append(self._part(merged, inner))
                 else:
                     for slot in inner.slots:
-                        factor *= self._size(slot)
-            key = tuple(uses), merged.pairs
-            total[key] = total.get(key, 0) + factor
-        return tuple(Summand(factor, *key) for key, factor in total.items() if factor)
+                        size *= self._size(slot)
+            self._products[key] = size, tuple(uses)
+        return self._products[key]
 
     def _with(
         self,
@@ -360,9 +374,9 @@ class TermPlanner:
         always: tuple[ShapeEquality, ...],
         some: tuple[ShapeEquality, ...],
     ) -> _Merged:
-        key = members, always, some
+        key = tuple(map(_unsigned, members)), always, some
         if key not in self._merged:
-            self._merged[key] = _Merged(self.bound, *key)
+            self._merged[key] = _Merged(self.bound, *key, len(self._merged))
         return self._merged[key]
 
     def _size(self, slot: Slot) -> int:
@@ -391,6 +405,10 @@ class TermPlanner:
         }
         self._parts[key] = _numbered(group, kinds, ranging, hidden, state)
         return self._parts[key]
+
+
+def _unsigned(literal: ShapeLiteral) -> ShapeLiteral:
+    return ShapeLiteral(literal.predicate, False, literal.terms) if literal.positive else literal
 
 
 def _sets(own: Sequence[ShapeLiteral]) -> Iterator[tuple[ShapeLiteral, ...]]:
@@ -449,8 +467,10 @@ class _Merged:
         members: Sequence[ShapeLiteral],
         always: Sequence[ShapeEquality],
         some: Sequence[ShapeEquality],
+        key: int,
     ) -> None:
         first = members[0]
+        self.key = key
         same = Union(frozenset(slot for _, slot in bound.columns(first)))
         conditions: dict[tuple[int, int], None] = {}
         pairs = [(x, y) for other in members[1:] for x, y in zip(first.terms, other.terms, strict=True)]
