@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sqlrl.learn.batch.perceptron import VotedPerceptron
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
+    from sqlrl.learn.pseudo.estimator import PseudoLikelihood
     from sqlrl.learn.soft.map_likelihood import SoftMapLikelihood
     from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
     from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
@@ -101,6 +102,7 @@ _HOMES = {
     "PredicateMapping": "sqlrl.logic",
     "Prediction": "sqlrl.database.predictions",
     "ProbabilityScores": "sqlrl.evaluate",
+    "PseudoLikelihood": "sqlrl.learn.pseudo.estimator",
     "RankingScores": "sqlrl.evaluate",
     "Resolwe": "sqlrl.structure.resolwe.estimator",
     "Scores": "sqlrl.evaluate",
@@ -176,6 +178,7 @@ __all__ = [
     "PredicateMapping",
     "Prediction",
     "ProbabilityScores",
+    "PseudoLikelihood",
     "RankingScores",
     "Resolwe",
     "Scores",

@@ -174,7 +174,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     ),
     "sqlrl": _words(
         {
-            "LogisticRegression Logistic LogReg PseudoLikelihood": "sqlrl.Likelihood learns weights by exact conditional likelihood",
+            "LogisticRegression Logistic LogReg": "sqlrl.Likelihood learns weights by exact conditional likelihood",
+            "PLL WPLL PseudoLogLikelihood GenerativeLearner Generative": "sqlrl.PseudoLikelihood learns weights by (weighted) pseudo-likelihood",
             "SVM SVC LinearSVC StructuredSVM SSVM": "sqlrl.MaxMargin learns weights with a large margin",
             "SGD Adam Optimizer FTRL": "sqlrl.AdaGrad is an online learner, and sqlrl.choose_learner(db, model) chooses one by the data",
             "ContrastiveDivergenceLearner CD": "sqlrl.ContrastiveDivergence is it",

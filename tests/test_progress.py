@@ -102,6 +102,7 @@ VERBS: dict[str, Verb] = {
         f"fit {name}": Verb("learning", fitting(make, model), (HELD, "examples: 0 of 1", "learning weights: iteration", "keeping the model"))
         for name, (make, model) in BATCH.items()
     },
+    "fit PseudoLikelihood": Verb("learning", fitting(sqlrl.PseudoLikelihood), (HELD, "counting what flips change", "learning weights: iteration", "keeping the model")),
     "fit OSL": Verb("learning", fitting(lambda: sqlrl.OSL(MODES)), (HELD, "examples: 0 of 1", "learning: window 1 of 1", "keeping")),
     "fit ILP": Verb("deriving a bias|learning clauses", lambda db: sqlrl.ILP().fit(db, "Smokes"), (HELD, "searching: 0 of 2")),
 }  # fmt: skip

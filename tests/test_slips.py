@@ -126,6 +126,7 @@ def test_what_a_sentence_names_exists(things: Things, sentence: str) -> None:
         ("sqlrl", "ADAGRAD", "AdaGrad"),
         ("sqlrl", "Maxmargin", "MaxMargin"),
         ("sqlrl", "pscg", "PSCG"),
+        ("sqlrl", "pseudolikelihood", "PseudoLikelihood"),
         ("sqlrl", "likelihod", "Likelihood"),
         ("sqlrl", "parse_mlm", "parse_mln"),
         ("sqlrl", "readpsl", "read_psl"),

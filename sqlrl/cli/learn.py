@@ -19,6 +19,7 @@ from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, paramete
 from sqlrl.cli.learning import (
     BATCHES,
     FOR_PROGRAMS,
+    GENERATIVE,
     PROGRAMS,
     SAVED,
     SOFT,
@@ -211,7 +212,7 @@ def learn(
             with stream.open(job, inputs) as subgraphs:
                 learn_structure(job, sqlrl.Resolwe(**own[words[0]]), running, out, subgraphs)
             return
-        seed = own[words[0]]["random_state"] or 0
+        seed = own[words[0]].get("random_state") or 0
         with held_out(job, running.holdout, running.holdout_by, seed) as part:
             training: Any
             if learner is None:
@@ -220,7 +221,13 @@ def learn(
                 word, training = words[0], LEARNERS[words[0]](**own[words[0]])
             if running.constraints is not None:
                 training = sqlrl.ConstrainedTraining(training, cast("Mode", running.constraints.value))
-            learn_weights = learn_batch if word in BATCHES else learn_structure if word in STREAMED else learn_online
+            learn_weights = (
+                learn_batch
+                if word in {*BATCHES, *GENERATIVE}
+                else learn_structure
+                if word in STREAMED
+                else learn_online
+            )
             learn_weights(part.job, training, running, out)
             part.score(training.model_)
 

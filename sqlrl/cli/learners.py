@@ -14,7 +14,7 @@ import typer
 
 import sqlrl
 from sqlrl.cli.failures import name_options
-from sqlrl.cli.learning import BATCHES, LEARNER, ONLINE, SOFT, STREAMED, Name
+from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
@@ -136,6 +136,12 @@ class LearnerOption:
             return _numbers(self.name, given)
         if declared.estimator:
             return _estimator(self.name, given)
+        if isinstance(given, str) and declared.kind in (int, float):
+            # Of other learners the option is several numbers.
+            number = _numbers(self.name, given)
+            if not isinstance(number, float):
+                raise typer.BadParameter(f"{self.name} {given}: {word} takes one number")
+            return declared.kind(number)
         if isinstance(given, str) and declared.kind is object:
             found = parse_value(given, {})
             return float(found) if isinstance(found, int) else found
@@ -148,7 +154,7 @@ def why_not_online(word: str) -> str:
     """Say what a learner does that has no options of online learners."""
     if word in STREAMED:
         return "takes those of its learner of weights with it, as in --weights 'adagrad(ties=first)'"
-    return "sees all examples at once" if word in BATCHES or word in SOFT else "searches from atom to atom"
+    return "sees all examples at once" if word in {*BATCHES, *GENERATIVE, *SOFT} else "searches from atom to atom"
 
 
 def _words(name: str, words: Iterable[str]) -> Any:

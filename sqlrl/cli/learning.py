@@ -31,7 +31,10 @@ BATCHES: Mapping[str, str] = {
     "likelihood": "exact, for clauses with one open literal", "max-margin": "structural SVM", "pscg": "scaled conjugate gradient",
     "voted-perceptron": "",
 }  # fmt: skip
-"""Batch learners of weights."""
+"""Batch learners of weights of what is predicted."""
+
+GENERATIVE: Mapping[str, str] = {"pseudo-likelihood": "generative: the atoms of every predicate given all others"}
+"""Batch learners of weights that need no predicate to predict."""
 
 CLAUSES: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
 """Learners of clauses alone."""
@@ -64,7 +67,7 @@ def summaries(learners: Mapping[str, str]) -> str:
     return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
 
 
-Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *CLAUSES, *STREAMED, *SOFT)})  # type: ignore[misc]
+Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *GENERATIVE, *CLAUSES, *STREAMED, *SOFT)})  # type: ignore[misc]
 """The learners to choose from."""
 
 ByName = Annotated[
@@ -72,7 +75,7 @@ ByName = Annotated[
     typer.Option(
         "--learner",
         show_default=f"by the data: adagrad, likelihood or pscg; of a .psl file {FOR_PROGRAMS}",
-        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES)}. {summaries(CLAUSES | STREAMED)}. "
+        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES | GENERATIVE)}. {summaries(CLAUSES | STREAMED)}. "
         f"Of programs of soft logic: {summaries(SOFT)}.",
         rich_help_panel=LEARNER,
     ),
@@ -212,6 +215,8 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
 
     sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
+
+    sqlrl learn friends.duckdb --model friends.mln --learner pseudo-likelihood --out learned.mln
 
     sqlrl learn people.duckdb --model knows.psl --learner soft-map-likelihood --out learned.psl
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,20 @@ from sqlglot import exp
 from sqlrl.catalog.checks import warn_empty
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.session import Query, Session
+from sqlrl.database.statistics import statistics_table
 from sqlrl.database.training import TrainingStream
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.errors import InfeasibleTruthWarning, InputError, UnsupportedError, warn
-from sqlrl.ground.blankets import PartTable, ShapeClauses, clause_terms, read_domain, shape_clauses
-from sqlrl.ground.counts import check_counts, rule_place, violated
+from sqlrl.ground.blankets import (
+    PartTable,
+    ShapeClauses,
+    clause_terms,
+    prior_terms,
+    read_domain,
+    read_priors,
+    shape_clauses,
+)
+from sqlrl.ground.counts import check_counts, groundings, rule_place, true_counts, violated
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Extent, Program
@@ -39,11 +49,12 @@ class BlanketTraining(TrainingStream):
         program: Program,
         session: Session,
         examples: IntArray,
-        partitions: Mapping[str, Partition],
-        statements: int,
+        atoms: Atoms,
+        violated: pa.Table,
     ) -> None:
         super().__init__(program, session, [examples], size=None, limit=None)
-        self.partitions, self.statements = partitions, statements
+        self.partitions, self.statements, self.priors = atoms.partitions, atoms.statements, atoms.priors
+        self._blocks, self.violated = atoms.blocks, violated
         self._further: Mapping[str, pa.Table] = {}
 
     def keep(self, rows: Mapping[str, pa.Table]) -> None:
@@ -56,28 +67,54 @@ class BlanketTraining(TrainingStream):
     @property
     def sign(self) -> IntArray:
         """1 for each clause whose n counts true groundings, -1 for one that counts violated ones, shape (m,)."""
-        # Those that blocks state are hard, and have no id.
-        return np.concatenate([self._program.signs(), np.ones(self._width - self._program.clause_count, np.int64)])
+        found: IntArray = self._with_others(self._program.signs(), 1, 0)
+        return found
 
     @property
     def hard(self) -> BoolArray:
         """Which clauses are hard, shape (m,)."""
-        return np.concatenate([self._program.hard(), np.ones(self._width - self._program.clause_count, bool)])
+        found: BoolArray = self._with_others(self._program.hard(), True, False)
+        return found
 
     @property
     def fixed(self) -> FloatArray:
         """The weights that the model fixes, NaN for clauses that have none, shape (m,)."""
-        found = np.where(self._program.fixed(), self._program.weights(), np.nan)
-        return np.concatenate([found, np.full(self._width - self._program.clause_count, np.nan)])
+        known = np.where(self._program.fixed(), self._program.weights(), np.nan)
+        found: FloatArray = self._with_others(known, np.nan, 0.0)
+        return found
 
     @property
     def clause_count(self) -> int:
         """The number of clauses that have an id."""
         return self._program.clause_count
 
-    @property
-    def _width(self) -> int:
-        return next((p.negative.shape[1] for p in self.partitions.values()), self._program.clause_count)
+    def _with_others(self, known: Any, block: object, evidence: object) -> Any:
+        """Return what is known of clauses with an id, then that of those that blocks state, and of soft evidence if there is some."""
+        others = [block] * self._blocks + [evidence] * (len(self.priors) > 0)
+        return np.concatenate([known, np.array(others, dtype=known.dtype)])
+
+    def _statistics(self, support: pa.Table, shown: IntArray) -> pa.Table:
+        """Count the clauses, and warn of those that say nothing of any atom."""
+        opened = np.zeros(self._program.clause_count, dtype=object)
+        opened[support.column("clause").to_numpy()] = support.column("support").to_pylist()
+        self._warn_of_idle(opened, closed=True)
+        with self._extent.only(self.examples) as extent:
+            # What the evidence decides is not counted: here all atoms are open.
+            counted = {"groundings": groundings(extent), "n_observed": true_counts(extent)}
+        return statistics_table(shown, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The atoms of each predicate by what all clauses say, how many of these blocks state, the log-odds of soft evidence, and how many statements counted.
+
+    `priors` is empty if no atom has soft evidence; else the last column of partitions has the place of each atom's.
+    """
+
+    partitions: Mapping[str, Partition]
+    blocks: int
+    priors: FloatArray
+    statements: int
 
 
 @contextmanager
@@ -100,9 +137,8 @@ def blanket_training(
             warn_empty(program.engine, program.public_layout, chosen)
             names = _predicates(program, opened=opened)
             check_labelled(program, names, chosen)
-            partitions, statements = _partitions(program, names, ids, chosen)
-            _warn_of_hard(extent)
-            training = BlanketTraining(program, session, ids, partitions, statements)
+            atoms = _atoms(program, names, ids, chosen)
+            training = BlanketTraining(program, session, ids, atoms, _violated_hard(extent))
             with training.run.ending(), training.drawing:
                 yield training
 
@@ -110,6 +146,8 @@ def blanket_training(
 def _predicates(program: Program, *, opened: bool) -> list[str]:
     """Return the predicates whose atoms count: those of the rules, or of these the open ones."""
     mentioned = {atom.predicate for rule in program.model.rules for atom in atoms_of(rule.formula)}
+    if not mentioned:
+        raise InputError("the model has no rules, so that nothing can be learned: write some")
     layout = program.public_layout.predicates
     found = [name for name, info in layout.items() if name in mentioned and (info.open or not opened)]
     if not found:
@@ -139,23 +177,29 @@ def check_labelled(program: Program, names: list[str], chosen: TableName) -> Non
             )
 
 
-def _partitions(
-    program: Program, names: list[str], ids: IntArray, chosen: TableName
-) -> tuple[dict[str, Partition], int]:
-    """Return the atoms of each predicate by what all clauses say, those that blocks state after the others, and how many statements counted."""
+def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName) -> Atoms:
+    """Return the atoms of each predicate by what all clauses say, those that blocks state after the others."""
     refuse_quantifiers(program)
     shapes = shape_clauses(program)
     blocks = _blocks(program)
     shapes += blocks
     width = program.clause_count + len(blocks)
-    parts = PartTable(program.engine, program.layout, chosen)
+    engine, layout = program.engine, program.layout
+    parts = PartTable(engine, layout, chosen)
     found = {}
     with Stage("counting what flips change"):
         terms = clause_terms(shapes, names, parts, len(ids))
+        soft = {name: read_priors(engine, layout, layout.predicates[name], chosen) for name in names}
+        odds = np.unique(np.concatenate([prior for _, prior in soft.values()]))
+        for name, (atoms, prior) in soft.items():
+            if len(prior):
+                numbers = np.searchsorted(odds, prior) + 1
+                terms.setdefault(name, []).append(prior_terms(layout.predicates[name], atoms, numbers, width))
         for name in names:
-            domain = read_domain(program.engine, program.layout, program.layout.predicates[name], ids, chosen)
-            found[name] = Partition.of(domain).refined(terms.get(name, []), width)
-    return found, parts.statements
+            domain = read_domain(engine, layout, layout.predicates[name], ids, chosen)
+            found[name] = Partition.of(domain).refined(terms.get(name, []), width + (len(odds) > 0))
+    priors = np.concatenate([[0.0], odds]) if len(odds) else odds
+    return Atoms(found, len(blocks), priors, parts.statements)
 
 
 def refuse_quantifiers(program: Program) -> None:
@@ -192,20 +236,25 @@ def _blocks(program: Program) -> list[ShapeClauses]:
     return found
 
 
-def _warn_of_hard(extent: Extent) -> None:
-    """Warn of hard clauses that the data violate, with a count for each."""
+def _violated_hard(extent: Extent) -> pa.Table:
+    """Return the hard clauses that the data violate, with a count for each, and warn of them."""
     program = extent.program
     hard = program.hard()
-    if not hard.any():
-        return
-    broken = violated(extent)
-    lines = [
-        f"  {placed(rule)}: {counted(int(broken[clause]), 'grounding')}"
+    broken = violated(extent) if hard.any() else np.zeros(len(hard), dtype=object)
+    found = [
+        (clause, int(broken[clause]), placed(rule))
         for clause in np.flatnonzero(hard).tolist()
         if broken[clause] and (rule := program.features[program.feature_of[clause]].rule) is not None
     ]
-    if lines:
+    if found:
+        lines = [f"  {place}: {counted(number, 'grounding')}" for _, number, place in found]
         warn(
             "the data violate hard clauses; what they violate says nothing of atoms:\n" + "\n".join(lines),
             InfeasibleTruthWarning,
         )
+    return pa.table(
+        {
+            "clause": pa.array([clause for clause, _, _ in found], pa.int64()),
+            "groundings": pa.array([number for _, number, _ in found], pa.decimal128(38)),
+        }
+    )

@@ -304,18 +304,24 @@ class TrainingStream:
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
         clauses = clause_table(program, full)
-        shown, whole = clauses.column("clause").to_numpy(), self._whole
-        if whole is not None and len(whole.network.clauses) == program.clause_count:
-            self._warn_of_idle(whole.network.open)
-            statistics = window_statistics(program, whole.network, whole.truth, support, shown)
-        else:
-            self._warn_of_idle(self._open)
-            with self._extent.only(self.examples) as extent:
-                statistics = learned_statistics(extent, self._open, support, shown)
+        statistics = self._statistics(support, clauses.column("clause").to_numpy())
         return CountedModel(learned_model(program, full), clauses, shape_table(program), statistics)
 
-    def _warn_of_idle(self, opened: Counts) -> None:
-        """Warn of rules with weights of which the training examples leave no ground clause open, from how many each clause has."""
+    def _statistics(self, support: pa.Table, shown: IntArray) -> pa.Table:
+        """Count the clauses that users see, and warn of rules that the training examples say nothing of."""
+        program, whole = self._program, self._whole
+        if whole is not None and len(whole.network.clauses) == program.clause_count:
+            self._warn_of_idle(whole.network.open)
+            return window_statistics(program, whole.network, whole.truth, support, shown)
+        self._warn_of_idle(self._open)
+        with self._extent.only(self.examples) as extent:
+            return learned_statistics(extent, self._open, support, shown)
+
+    def _warn_of_idle(self, opened: Counts, *, closed: bool = False) -> None:
+        """Warn of rules with weights of which the training examples leave no ground clause open, from how many each clause has.
+
+        With `closed` also of those whose predicates are all closed.
+        """
         program, owners = self._program, self.clause_rules()
         busy = set(owners[: len(opened)][opened.astype(bool)].tolist())
         layout = program.public_layout.predicates
@@ -325,7 +331,7 @@ class TrainingStream:
             for rule, owner in reversed(list(zip(program.model.rules, program.owners, strict=True)))
             if owner not in busy
             and not rule.hard
-            and any(layout[a.predicate].open for a in atoms_of(rule.formula) if a.predicate in layout)
+            and (closed or any(layout[a.predicate].open for a in atoms_of(rule.formula) if a.predicate in layout))
         }
         unsaid = [
             str(text) for _, text in self._unsaid(("no ground clause", placed(idle[owner])) for owner in sorted(idle))

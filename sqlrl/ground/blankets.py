@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
@@ -13,10 +14,11 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.errors import CountOverflowError, OverflowEngineError
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
 from sqlrl.ground.program import Program
-from sqlrl.plan.blankets import FlipTerm, Part, PartUse, TermPlanner, count_parts
+from sqlrl.logic.shapes import ShapeLiteral, Slot
+from sqlrl.plan.blankets import FlipTerm, Part, PartUse, Summand, TermPlanner, count_parts
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
     OBSERVED,
@@ -84,20 +86,57 @@ def read_domain(
     return AtomDomain(info.name, own, places, tuple(sizes), tuple(cells), true, listed)
 
 
+def read_priors(
+    engine: QueryEngine, layout: Layout, info: PredicateInfo, chosen: TableName
+) -> tuple[IntArray, FloatArray]:
+    """Return the atoms of a predicate that have soft evidence, as rows of an `AtomDomain`, and its log-odds, none of them 0."""
+    if info.atoms is None:
+        return np.zeros((0, 1 + len(info.types)), np.int64), np.zeros(0)
+    names = argument_columns(info)
+    some = exp.NEQ(this=column("prior"), expression=integer(0))
+    query = exp.select(*map(column, (*names, "prior"))).from_(table(info.atoms)).where(some)
+    data = _atom_data(engine, info, layout, query, chosen, "prior")
+    return _as_rows(data, info), data.column("prior").to_numpy().astype(np.float64)
+
+
+def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column: int) -> ClauseTerms:
+    """Return terms that give some atoms a number each, which is `positive` of a column then: what soft evidence they have."""
+    slots = tuple(Slot(False, i) for i in range(len(info.types) + info.example_column))
+    literal = ShapeLiteral(info.name, False, slots[: len(info.types)])
+    part = Part((literal,), info.types, len(info.types), "kept" if info.example_column else "none")
+    term = FlipTerm(slots, ((Summand(1, (PartUse(part, slots),)),),), 1, (), (0, 1), (0, 1))
+    keys = np.column_stack([atoms[:, 1:], atoms[:, 0]]) if info.example_column else atoms[:, 1:]
+    none = np.zeros((1, 0), dtype=np.int64)
+    return ClauseTerms(np.array([column]), none, [(term, [PartCounts(keys, numbers)])])
+
+
 def _atoms(engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName) -> IntArray:
     """Return the atoms of a query, each with its example, in order: those of the chosen examples."""
+    return _as_rows(_atom_data(engine, info, layout, rows, chosen), info)
+
+
+def _as_rows(data: pa.Table, info: PredicateInfo) -> IntArray:
+    names = ("example", *(f"a{i}" for i in range(len(info.types))))
+    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in names])
+
+
+def _atom_data(
+    engine: QueryEngine, info: PredicateInfo, layout: Layout, rows: exp.Query, chosen: TableName, *more: str
+) -> pa.Table:
+    """Return the atoms of a query, each with its example, and `more` columns of it."""
     beside = example_columns(info, layout)
     names = [f"a{i}" for i in range(len(info.types))]
     example = column(beside[0], "r") if beside else integer(0)
     query = (
-        exp.select(named(example, "example"), *(column(c, "r") for c in names)).distinct().from_(subquery(rows, "r"))
+        exp.select(named(example, "example"), *(column(c, "r") for c in (*names, *more)))
+        .distinct()
+        .from_(subquery(rows, "r"))
     )
     for i, name in enumerate(beside):
         on = exp.EQ(this=column("example", f"x{i}"), expression=column(name, "r"))
         query = query.join(table(chosen, f"x{i}"), on=on)
     query = query.order_by(*(exp.Ordered(this=column(c), nulls_first=False) for c in ("example", *names)))
-    data = engine.fetch(query, step=f"read the atoms of {info.name}")
-    return np.column_stack([data.column(c).to_numpy().astype(np.int64) for c in ("example", *names)])
+    return engine.fetch(query, step=f"read the atoms of {info.name}")
 
 
 # ---- counts of parts -------------------------------------------------------------------------------------------

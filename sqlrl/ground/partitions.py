@@ -152,8 +152,7 @@ class _Count(NamedTuple):
 
 def _encode(values: IntArray, radices: Sequence[int]) -> IntArray:
     """Return one integer for each row."""
-    if prod(radices) >= 2**63:
-        raise CountOverflowError("the atoms of a predicate with so many arguments cannot be numbered in 64 bits")
+    assert prod(radices) < 2**63, "the partition of a domain that is larger is refused"
     code = np.zeros(len(values), dtype=np.int64)
     for j, radix in enumerate(radices):
         code = code * radix + values[:, j]
@@ -423,6 +422,11 @@ class Partition:
     @staticmethod
     def of(domain: AtomDomain) -> Partition:
         """Return the true and the false atoms."""
+        if prod(domain.radices) >= 2**63:
+            raise CountOverflowError(
+                f"{domain.predicate} has too many arguments with too many constants each for its atoms to be numbered in 64 bits: leave out the rules "
+                "that mention it, or give its arguments types with fewer constants"
+            )
         none = np.zeros(0, dtype=np.int64)
         columns = [_Profiles(None, domain.examples, np.zeros(len(domain.examples), np.int64), 1)]
         for column in domain.columns:

@@ -210,9 +210,14 @@ class Fitted(Configured):
         if name == "model":  # its property has no `model_`
             name = "model_"
         learned = ("model_", "weights_", "infeasible_", "seconds_", "run_", *type(self).learned)
-        if name in learned:
+        if name in learned and not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} has no {name} yet: call fit(db, model) first")
-        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), *learned])
+        raise no_name(
+            type(self).__name__,
+            name,
+            "estimator",
+            [*dir(type(self)), *(each for each in learned if not self._is_fitted() or each in vars(self))],
+        )
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""

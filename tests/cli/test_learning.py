@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.cli.learners import LEARNERS
-from sqlrl.cli.learning import BATCHES, ONLINE, SOFT
+from sqlrl.cli.learning import BATCHES, GENERATIVE, ONLINE, SOFT
 from sqlrl.learn import BatchEstimator, OnlineEstimator
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.soft.estimator import SoftEstimator
@@ -42,6 +42,7 @@ CHOICES = {
     "likelihood": ["--strength", "0.1,1", "--folds", "3", "--model", "words.mln"],
     "pscg": ["--iterations", "3", "--samples", "4", "--prior-deviation", "inf"],
     "voted-perceptron": ["--iterations", "2", "--eta", "0.1", "--last"],
+    "pseudo-likelihood": ["--strength", "0.01", "--not-averaged", "--discriminative"],
     "max-margin": ["--C", "1,3", "--folds", "2", "--separation", "relaxed", "--epsilon", "1", "--penalty", "l1"],
 }
 
@@ -83,6 +84,7 @@ def test_the_short_help_has_options_of_the_whole_one_and_every_learner(run: Run)
     online = {word for word, kind in LEARNERS.items() if issubclass(kind, OnlineEstimator)}
     batch = {word for word, kind in LEARNERS.items() if issubclass(kind, BatchEstimator)}
     assert (online, batch) == (set(ONLINE), set(BATCHES))
+    assert {word for word, kind in LEARNERS.items() if issubclass(kind, sqlrl.PseudoLikelihood)} == set(GENERATIVE)
     found = [getattr(sqlrl, name) for name in sqlrl.__all__]
     words = {each.word for each in found if isinstance(each, type) and issubclass(each, Configured)}
     soft = {
@@ -124,6 +126,7 @@ def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     wanted |= {"subgradient": ("ties", "first"), "perceptron": ("passes", 2), "cd": ("sweeps", 2)}
     wanted |= {"osl": ("max_length", 3), "likelihood": ("strength", [0.1, 1.0]), "pscg": ("prior_deviation", None)}
     wanted |= {"voted-perceptron": ("average", False), "max-margin": ("C", [1.0, 3.0])}
+    wanted |= {"pseudo-likelihood": ("discriminative", True)}
     name, value = wanted.get(learner, ("passes", 1))
     assert kept[name] == value
 
@@ -179,9 +182,14 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners and of weights of soft logic: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
-        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood: adagrad has no such", "--learner NAME"]),
+        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood and pseudo-likelihood: adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
         (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
+        (["--learner", "pseudo-likelihood", "--groups", "from t"], ["--groups is an option of likelihood: pseudo-likelihood holds out"]),
+        (["--learner", "pseudo-likelihood", "--passes", "2"], ["--passes is an option of online learners: pseudo-likelihood sees all"]),
+        (["--learner", "pseudo-likelihood", "--strength", "1,2"], ["--strength 1,2", "pseudo-likelihood takes one number"]),
+        (["--learner", "pseudo-likelihood", "--checkpoint"], ["--checkpoint is an option of online learners", "pseudo-likelihood"]),
+        (["--learner", "pseudo-likelihood", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pseudo-likelihood"]),
         (["--learner", "likelihood", "--groups", "select 1"], ["--groups says which atoms stay together", "--strength 1.0"]),
         (["--resume", "999"], ["there is no run 999 to resume"]),
         (["--resume", "0"], ["--resume 0: give an integer of at least 1"]),

@@ -114,6 +114,7 @@ def test_what_is_of_the_wrong_kind_is_named(
         sqlrl.Likelihood(),
         sqlrl.MaxMargin(),
         sqlrl.PSCG(),
+        sqlrl.PseudoLikelihood(),
         sqlrl.VotedPerceptron(),
         sqlrl.OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")),
         sqlrl.ILP(),

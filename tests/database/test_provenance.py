@@ -55,6 +55,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "Likelihood": sqlrl.Likelihood,
     "MaxMargin": sqlrl.MaxMargin,
     "PSCG": lambda: sqlrl.PSCG(iterations=2),
+    "PseudoLikelihood": lambda: sqlrl.PseudoLikelihood(discriminative=True),
     "VotedPerceptron": lambda: sqlrl.VotedPerceptron(iterations=2),
     "ConstrainedTraining": lambda: sqlrl.ConstrainedTraining(sqlrl.Likelihood()),
 }

@@ -19,6 +19,7 @@ ESTIMATORS = [
     sqlrl.Likelihood("l2", [0.1, 1.0], prior_scale=(1.0, 2.0), random_state=3),
     sqlrl.MaxMargin(np.array([0.5, 1.0])),
     sqlrl.PSCG(),
+    sqlrl.PseudoLikelihood("l1", 0.5, averaged=False),
     sqlrl.VotedPerceptron(iterations=7),
     sqlrl.OSL(MODES, max_length=3),
     sqlrl.ILP(noise=3),

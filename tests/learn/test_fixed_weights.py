@@ -28,6 +28,7 @@ LEARNERS: dict[str, Any] = {
     "MaxMargin": sqlrl.MaxMargin(),
     "VotedPerceptron": sqlrl.VotedPerceptron(iterations=3),
     "PSCG": sqlrl.PSCG(3),
+    "PseudoLikelihood": sqlrl.PseudoLikelihood("l2", 0.5, averaged=False, discriminative=True),
 }
 
 

@@ -92,6 +92,7 @@ def test_learners_are_found() -> None:
         "mira",
         "osl",
         "perceptron",
+        "pseudo-likelihood",
     } < WORDS.keys()
     assert len(WORDS) == len(LEARNERS) >= 13
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -32,6 +32,10 @@ class AtomRows:
         What clauses of fixed weight add (log-odds).
     predicate : int64 array, shape (r,)
         The predicate of each row, from 0.
+    atoms : int64 array, shape (r,)
+        How many atoms are in it.
+    averaged : bool
+        Whether rows count as shares.
 
     Examples
     --------
@@ -43,6 +47,7 @@ class AtomRows:
     ...     np.array([1.0, 2.0]),
     ...     np.zeros(2),
     ...     np.zeros(2, int),
+    ...     np.array([1, 2]),
     ... )
     >>> value, gradient = rows.value_and_gradient(np.log([0.5]))
     >>> round(value, 4), bool(abs(gradient[0]) < 1e-12)
@@ -54,6 +59,8 @@ class AtomRows:
     weight: FloatArray
     offset: FloatArray
     predicate: IntArray
+    atoms: IntArray
+    averaged: bool = False
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -66,10 +73,14 @@ class AtomRows:
     def _transposed(self) -> sparse.csr_array:
         return self.features.T.tocsr()
 
+    def log_probability(self, weights: FloatArray) -> FloatArray:
+        """Return the log-probability of the truth of an atom of each row, shape (r,)."""
+        found: FloatArray = special.log_expit(self._sign * (self.features @ weights + self.offset))
+        return found
+
     def log_likelihood(self, weights: FloatArray) -> FloatArray:
         """Return what each row adds to the pseudo-log-likelihood, shape (r,)."""
-        margin = self._sign * (self.features @ weights + self.offset)
-        found: FloatArray = self.weight * special.log_expit(margin)
+        found: FloatArray = self.weight * self.log_probability(weights)
         return found
 
     def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
@@ -104,15 +115,18 @@ def atom_rows(
     sign: IntArray,
     hard: BoolArray,
     fixed: FloatArray,
+    priors: FloatArray | None = None,
     *,
     averaged: bool,
+    weights: Sequence[FloatArray] | None = None,
 ) -> AtomRows:
     """Make rows of partitions by all clauses of a model.
 
     `sign`, `hard` and `fixed`, all of shape (m,), say of each clause whether n counts true or violated groundings, whether it is
-    hard, and what its fixed weight is, NaN if it is to be learned. An atom without which, or with which, a hard clause
-    would be violated that is not violated now has no choice: it adds 0 to the log-likelihood. Groundings of hard clauses that are violated already say nothing. With
-    `averaged` each row counts as the share that it has of all atoms of its predicate (WPLL).
+    hard, and what its fixed weight is, NaN if it is to be learned; `priors` is as in `sqlrl.learn.pseudo.protocols`. An atom without which, or with
+    which, a ground clause of a hard rule would be violated that is not violated now has no choice: it adds 0 to the log-likelihood. Those that are
+    violated already say nothing. With `averaged` each row counts as the share that it has of all atoms of its predicate (WPLL). `weights` are for each partition how many atoms
+    its rows count as, by default those that they have.
 
     Examples
     --------
@@ -124,7 +138,7 @@ def atom_rows(
     ([False, True], [0.667, 0.333])
     """
     learned = ~hard & np.isnan(fixed)
-    features, truth, weight, offset, predicate = [], [], [], [], []
+    features, truth, weight, offset, predicate, atoms = [], [], [], [], [], []
     for number, partition in enumerate(partitions.values()):
         negative, positive = (sparse.csr_array(x, dtype=np.float64) for x in (partition.negative, partition.positive))
         delta = (positive - negative) @ sparse.diags_array(sign.astype(np.float64))
@@ -132,20 +146,30 @@ def atom_rows(
         held = np.where(
             partition.truth, (positive @ hard.astype(np.float64)) > 0, (negative @ hard.astype(np.float64)) > 0
         )
-        kept = np.flatnonzero(~held & (partition.count > 0))
+        number_of = partition.count.astype(np.float64) if weights is None else weights[number]
+        kept = np.flatnonzero(~held & (number_of > 0))
         features.append((delta @ sparse.diags_array(learned.astype(np.float64))).tocsr()[kept])
-        offset.append((delta @ np.where(np.isnan(fixed), 0.0, fixed))[kept])
+        known = delta @ np.where(np.isnan(fixed), 0.0, fixed)
+        if priors is not None and len(priors):
+            known += priors[positive[:, [-1]].toarray()[:, 0].astype(np.int64)]
+        offset.append(known[kept])
         truth.append(partition.truth[kept])
-        share = partition.count[kept].astype(np.float64)
+        share = number_of[kept]
         weight.append(share / max(partition.domain.count, 1) if averaged else share)
         predicate.append(np.full(len(kept), number, dtype=np.int64))
+        atoms.append(partition.count[kept])
     if not features:
-        none = np.zeros(0)
-        return AtomRows(
-            sparse.csr_array((0, len(sign))), none.astype(bool), none, none.copy(), np.zeros(0, dtype=np.int64)
-        )
+        none, empty = np.zeros(0), np.zeros(0, dtype=np.int64)
+        features, truth, weight, offset = [sparse.csr_array((0, len(sign)))], [none.astype(bool)], [none], [none]
+        predicate, atoms = [empty], [empty]
     stacked = sparse.csr_array(sparse.vstack(features))
     stacked.eliminate_zeros()
     return AtomRows(
-        stacked, np.concatenate(truth), np.concatenate(weight), np.concatenate(offset), np.concatenate(predicate)
+        stacked,
+        np.concatenate(truth),
+        np.concatenate(weight),
+        np.concatenate(offset),
+        np.concatenate(predicate),
+        np.concatenate(atoms),
+        averaged,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
@@ -20,6 +20,8 @@ from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_d
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
 from sqlrl.learn.pseudo.protocols import BlanketDatabase, BlanketTraining
+from sqlrl.learn.pseudo.sample import mean_error, sample_rows
+from sqlrl.learn.settings import Seed
 from sqlrl.learn.start import check_start, recorded_start
 from sqlrl.progress import Stage
 from sqlrl.report import Table
@@ -51,6 +53,12 @@ class PseudoLikelihood(Fitted):
     tolerance : float
         Done when the optimality condition is violated by at most this share of the largest gradient at weights of 0.
     max_iterations : int
+    sample : int, optional
+        The most false atoms of a predicate that are looked at, drawn at random from all of them and each counting for several; all by default. This saves
+        steps where nearly every atom is of a kind of its own, as with templates that name constants: kinds that are not drawn are not weighed. It saves
+        nothing of the counting by SQL, nor of sorting atoms by kinds, which are exact. `predicates_` says how far the mean may be off.
+    random_state : int, optional
+        The seed of the sample; 0 by default. The same seed and data give the same bytes.
 
     Attributes
     ----------
@@ -63,7 +71,11 @@ class PseudoLikelihood(Fitted):
     support_ : pyarrow.Table
         Columns `clause` and `support`: of how many atoms each clause says something.
     predicates_ : Table
-        `predicate`, `atoms`, `true`, `rows` (how many kinds of atoms there are) and `log_likelihood`, the mean over its atoms.
+        `predicate`, `atoms`, `true`, `rows` (how many kinds of atoms there are), `sampled` (how many false atoms were looked at), `log_likelihood`, the
+        mean over its atoms, and `error`: with probability .95 the mean over the sample is no further from that over all atoms, of weights that were not
+        learned from this sample; 0 where all false atoms are looked at.
+    violated_ : pyarrow.Table
+        Columns `clause` and `groundings`: hard clauses that the data violate.
     log_likelihood_ : float
         What is maximised without its penalty.
     optimality_ : float
@@ -77,8 +89,8 @@ class PseudoLikelihood(Fitted):
 
     Notes
     -----
-    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005), section 4.1, for WPLL, the Gaussian prior and its deviation;
-    Besag (1975) for pseudo-likelihood. The derivative for a weight is the sum over the atoms of the difference that the truth of the
+    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005), sections 4.1 for WPLL, the Gaussian prior and its deviation, and
+    4.3 for samples; Besag (1975) for pseudo-likelihood. The derivative for a weight is the sum over the atoms of the difference that the truth of the
     atom makes to n, times how wrong its probability is. L2: L-BFGS, L1: OWL-QN, and the last digits of both by Newton steps.
 
     What the sources leave open: an atom without which, or with which, a hard clause would be violated is certain, and adds 0; groundings of hard
@@ -108,12 +120,13 @@ class PseudoLikelihood(Fitted):
     iterations_: pa.Table
     support_: pa.Table
     predicates_: Table
+    violated_: pa.Table
     log_likelihood_: float
     optimality_: float
     n_statements_: int
 
     word: ClassVar[str] = "pseudo-likelihood"
-    learned = ("iterations_", "support_", "predicates_", "log_likelihood_", "optimality_", "n_statements_")
+    learned = ("iterations_", "support_", "predicates_", "violated_", "log_likelihood_", "optimality_", "n_statements_")
 
     def __init__(
         self,
@@ -133,9 +146,16 @@ class PseudoLikelihood(Fitted):
         discriminative: Annotated[bool, Option("only atoms of the targets count, given all others")] = False,
         tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
         max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
+        sample: Annotated[
+            int | None,
+            Whole(1),
+            Option("the most false atoms of a predicate that are looked at", default="all"),
+        ] = None,
+        random_state: Seed = None,
     ) -> None:
         self.penalty, self.strength, self.averaged, self.discriminative = penalty, strength, averaged, discriminative
         self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.sample, self.random_state = sample, random_state
 
     def fit(
         self,
@@ -191,6 +211,7 @@ class PseudoLikelihood(Fitted):
         check_callback("on_iteration", on_iteration)
         recorded = {**self.recorded(), **recorded_start(start)}
         started, name, seconds = datetime.now(UTC), type(self).__name__, dict[str, float]()
+        seed = self.random_state or 0
         iterations: list[Iteration] = []
         learning = Stage("learning weights")
 
@@ -200,12 +221,18 @@ class PseudoLikelihood(Fitted):
             if on_iteration is not None:
                 on_iteration(iteration)
 
-        if all(rule.hard or rule.fixed for rule in model.rules):
-            raise InputError("the model has no rules with a weight to learn: write some (weights after '@' are fixed)")
         clock = time.perf_counter()
         with db.learning.blankets(model, examples=examples, limit=limit, opened=self.discriminative) as training:
-            number = training.begin(name, recorded, 0)
-            rows = atom_rows(training.partitions, training.sign, training.hard, training.fixed, averaged=self.averaged)
+            if all(rule.hard or rule.fixed for rule in model.rules):
+                raise InputError(
+                    "the model has no rules with a weight to learn, so PseudoLikelihood has nothing to learn: write some (weights after '@' are fixed)"
+                )
+            number = training.begin(name, recorded, seed)
+            whole, drawn = self._rows(training), None
+            if self.sample is not None:
+                random = np.random.default_rng(seed)
+                drawn = [sample_rows(each, self.sample, random) for each in training.partitions.values()]
+            rows = whole if drawn is None else self._rows(training, [weights for weights, _ in drawn])
             seconds["grounding"] = time.perf_counter() - clock
             clock = time.perf_counter()
             with threadpool_limits(limits=1, user_api="blas"), learning:
@@ -227,12 +254,12 @@ class PseudoLikelihood(Fitted):
             clock = time.perf_counter()
             weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
             support, table = support_table(training), iteration_table(iterations)
-            predicates = _predicates(training, rows, fit.weights, averaged=self.averaged)
-            record = TrainingRecord(name, recorded, 0, started, seconds, STEP_SCHEMA.empty_table(), support, table)
+            predicates = _predicates(training, whole, rows, drawn, fit.weights)
+            record = TrainingRecord(name, recorded, seed, started, seconds, STEP_SCHEMA.empty_table(), support, table)
             learned = training.model(weights, record)
             seconds["statistics"] = time.perf_counter() - clock
             listed = training.clauses(weights, support)
-            self.n_statements_ = training.statements
+            self.n_statements_, self.violated_ = training.statements, training.violated
         if not fit.converged:
             warn(
                 f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {len(iterations) - 1:,} iterations (optimality "
@@ -244,6 +271,12 @@ class PseudoLikelihood(Fitted):
         self.optimality_, self.seconds_, self.run_ = fit.optimality, seconds, number
         self._table = listed
         return self
+
+    def _rows(self, training: BlanketTraining, weights: Sequence[FloatArray] | None = None) -> AtomRows:
+        return atom_rows(
+            training.partitions, training.sign, training.hard, training.fixed, training.priors,
+            averaged=self.averaged, weights=weights,
+        )  # fmt: skip
 
     def _facts(self) -> list[tuple[str, str]]:
         found = self.predicates_.to_arrow()
@@ -269,18 +302,43 @@ def support_table(training: BlanketTraining) -> pa.Table:
     return pa.table({"clause": np.arange(count), "support": support[:count]})
 
 
-def _predicates(training: BlanketTraining, rows: AtomRows, weights: FloatArray, *, averaged: bool) -> pa.Table:
-    """Return how probable the atoms of each predicate are."""
-    found = training.partitions
-    total = np.bincount(rows.predicate, rows.log_likelihood(weights), minlength=len(found))
-    atoms = [partition.domain.count for partition in found.values()]
-    mean = total if averaged else total / np.maximum(np.array(atoms, dtype=np.float64), 1.0)
+def _predicates(
+    training: BlanketTraining,
+    whole: AtomRows,
+    rows: AtomRows,
+    drawn: Sequence[tuple[FloatArray, int]] | None,
+    weights: FloatArray,
+) -> pa.Table:
+    """Return how probable the atoms of each predicate are, and how far that may be off where some were drawn."""
+    found = list(training.partitions.values())
+    truth, false = ([int(p.count[p.truth == value].sum()) for p in found] for value in (True, False))
+    looked = false if drawn is None else [number for _, number in drawn]
+    # Where rows count as shares of a predicate their sum is the mean.
+    shared = [1 if rows.averaged else max(p.domain.count, 1) for p in found]
+    mean = np.bincount(rows.predicate, rows.log_likelihood(weights), minlength=len(found)) / np.array(shared)
+    error = [
+        mean_error(_width(whole.log_probability(weights), whole, i, false[i]), looked[i], false[i])
+        * (false[i] / max(p.domain.count, 1))
+        for i, p in enumerate(found)
+    ]
     return pa.table(
         {
-            "predicate": pa.array(list(found), pa.string()),
-            "atoms": pa.array(atoms, pa.int64()),
-            "true": pa.array([len(partition.domain.true) for partition in found.values()], pa.int64()),
-            "rows": pa.array([len(partition.count) for partition in found.values()], pa.int64()),
+            "predicate": pa.array(list(training.partitions), pa.string()),
+            "atoms": pa.array([p.domain.count for p in found], pa.int64()),
+            "true": pa.array(truth, pa.int64()),
+            "rows": pa.array([int((p.count > 0).sum()) for p in found], pa.int64()),
+            "sampled": pa.array(looked, pa.int64()),
             "log_likelihood": mean,
+            "error": pa.array(error, pa.float64()),
         }
     )
+
+
+def _width(value: FloatArray, rows: AtomRows, predicate: int, false: int) -> float:
+    """Return how far apart the log-likelihoods of the false atoms of a predicate are."""
+    here = (rows.predicate == predicate) & ~rows.truth
+    own = value[here]
+    if rows.atoms[here].sum() < false:
+        # Those that hard clauses leave no choice are certain.
+        own = np.append(own, 0.0)
+    return float(own.max() - own.min()) if len(own) else 0.0

@@ -21,7 +21,15 @@ class BlanketTraining(Protocol):
 
     @property
     def partitions(self) -> Mapping[str, Partition]:
-        """The atoms of each predicate that counts, by the m clauses; hard clauses that state blocks are the last ones."""
+        """The atoms of each predicate that counts, by the m clauses: those that have an id, hard ones that blocks state, and soft evidence."""
+        ...
+
+    @property
+    def priors(self) -> FloatArray:
+        """Log-odds of soft evidence, the first one 0; empty if there is none.
+
+        Else the last of the m clauses is no clause: its `positive` is the place of an atom's log-odds among these.
+        """
         ...
 
     @property
@@ -31,7 +39,7 @@ class BlanketTraining(Protocol):
 
     @property
     def sign(self) -> IntArray:
-        """1 for each clause whose n counts true groundings, -1 for one that counts violated ones, shape (m,)."""
+        """1 for each clause whose n counts true groundings, -1 for one that counts violated ones, 0 for soft evidence, shape (m,)."""
         ...
 
     @property
@@ -42,6 +50,11 @@ class BlanketTraining(Protocol):
     @property
     def fixed(self) -> FloatArray:
         """The weights that the model fixes, NaN for clauses that have none, shape (m,)."""
+        ...
+
+    @property
+    def violated(self) -> pa.Table:
+        """The hard clauses that the data violate: `clause` and `groundings`."""
         ...
 
     @property
