@@ -123,6 +123,8 @@ def blanket_training(
 ) -> Iterator[BlanketTraining]:
     """Sort the atoms of all predicates of a model, or of the open ones, while the context is open; a run that an error ends is kept so."""
     Query(model, examples, limit=limit).check()
+    if all(rule.hard or rule.fixed for rule in model.rules):
+        raise InputError("the model has no rules with a weight to learn: write some (weights after '@' are fixed)")
     session.catalog.store.check_writable()
     with (
         session.verb(),
@@ -131,7 +133,8 @@ def blanket_training(
     ):
         ids = np.sort(session.example_ids(examples))
         with program.only(ids) as chosen:
-            program.expand(chosen)
+            # Where all predicates are learned from, none is evidence that could decide a clause.
+            program.expand(chosen, observed=not opened)
             extent = Extent(program, chosen, limit, len(ids))
             check_counts(extent, [OBSERVED])
             warn_empty(program.engine, program.public_layout, chosen)
@@ -146,8 +149,6 @@ def blanket_training(
 def _predicates(program: Program, *, opened: bool) -> list[str]:
     """Return the predicates whose atoms count: those of the rules, or of these the open ones."""
     mentioned = {atom.predicate for rule in program.model.rules for atom in atoms_of(rule.formula)}
-    if not mentioned:
-        raise InputError("the model has no rules, so that nothing can be learned: write some")
     layout = program.public_layout.predicates
     found = [name for name, info in layout.items() if name in mentioned and (info.open or not opened)]
     if not found:

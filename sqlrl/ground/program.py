@@ -31,7 +31,7 @@ from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant, Feature, Variable
 from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.bounds import domain_bound
-from sqlrl.plan.expansion import expand
+from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import table
 from sqlrl.progress import staged
@@ -408,15 +408,15 @@ class Program:
             self._fill(rows)
         return self.clause_count - before
 
-    def expand(self, examples: TableName | None = None) -> int:
+    def expand(self, examples: TableName | None = None, *, observed: bool = False) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
 
-        Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
+        With `observed` for those with which the negated literals of some grounding are true, see `expand_observed`. Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
         """
         before = self.clause_count
         templates = [i for i, f in enumerate(self.features) if f.feature.plus and f.instances and f.expansions is None]
         for i in staged("expanding templates", templates):
-            self._expand_template(i, examples)
+            self._expand_template(i, examples, observed=observed)
         return self.clause_count - before
 
     def follow(self, layout: Layout) -> bool:
@@ -549,10 +549,10 @@ class Program:
             self.engine.append(parameters, rows, step="add parameter rows")
         use.bound = use.bound.with_parameters(parameters, unknown)
 
-    def _expand_template(self, i: int, examples: TableName | None) -> None:
+    def _expand_template(self, i: int, examples: TableName | None, *, observed: bool) -> None:
         """Find new combinations for a template and add their rows."""
         names = [f"plus{j}" for j in range(len(self.features[i].feature.plus))]
-        new = self.new_combinations(i, examples)
+        new = self.new_combinations(i, examples, observed=observed)
         self._check_clauses(i, new)
         number = exp.Window(
             this=exp.RowNumber(),
@@ -588,15 +588,15 @@ class Program:
             f"the limit of {limit:,}: leave out a +, join it to a closed literal, pass fewer examples=, {greater_limit(count)}"
         )
 
-    def new_combinations(self, i: int, examples: TableName | None = None) -> exp.Except:
+    def new_combinations(self, i: int, examples: TableName | None = None, *, observed: bool = False) -> exp.Except:
         """Plan the combinations of constants that some examples leave open and for which a template has no clause.
 
-        `i` is the template's place among the features. The query gives distinct rows with the columns `plus0, plus1, ...`, ids
+        `i` is the template's place among the features, `observed` is as for `expand`. The query gives distinct rows with the columns `plus0, plus1, ...`, ids
         in the order of the template's `+` variables.
         """
         bound, found = self.features[i], []
         for instance in bound.instances:
-            query = expand(
+            query = (expand_observed if observed else expand)(
                 instance,
                 self.layout,
                 plus=bound.feature.plus,

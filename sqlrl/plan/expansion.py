@@ -1,4 +1,4 @@
-"""Expansion of templates: which combinations of constants of the `+` variables the evidence leaves open."""
+"""Expansion of templates: which combinations of constants of the `+` variables the evidence leaves open, or the data have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.semiring import Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import OBSERVED, parameter_source, table
+from sqlrl.plan.terms import Context, part_factor, term_of, true_query
 
 
 def expand(
@@ -71,6 +74,65 @@ def expand(
     body.project(places.values())
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
     return body.select(columns or [named(integer(1), "one")]).distinct()
+
+
+def expand_observed(
+    instance: Instance,
+    layout: Layout,
+    *,
+    plus: tuple[str, ...],
+    constants: TableName | None = None,
+    examples: TableName | None = None,
+) -> exp.Select:
+    """Plan the query for the combinations of constants with which all negated literals of some grounding of a template are true.
+
+    That is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise. The arguments and the result are as for
+    `expand`; a `+` variable that no negated literal mentions ranges over its whole type.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+    >>> from sqlrl.plan.sample_layout import people
+    >>> x, k = Slot(False, 0), Slot(True, 0)
+    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
+    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
+    >>> print(expand_observed(template, people(), plus=("y",)).sql("duckdb").replace('"', ""))
+    WITH m0 AS (SELECT f0.a0 AS s0, COUNT(*) AS n FROM db.main.friends AS f0 GROUP BY f0.a0) SELECT DISTINCT m0.s0 AS plus0 FROM m0 AS m0
+    """
+    shape, places = _free(instance)
+    negative = tuple(x for x in shape.literals if not x.positive)
+    bound = bind(Shape(shape.variables, shape.parameters, negative), layout, parameters=constants)
+    steps = Steps([])
+    context = Context(bound, None, examples, steps)
+    factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in negative]
+    if constants is not None:
+        factors.append(Factor(parameter_source(constants, shape), None, 1))
+    slots = {slot: None for factor in factors for slot in factor.slots}
+    kept = frozenset(slot for slot in places.values() if slot in slots)
+    query = exp.select().distinct()
+    known: dict[Slot, exp.Expression] = {}
+    if factors:
+        restricted = [slot for slot in slots if not slot.parameter and bound.is_example(slot)]
+        term = term_of(context, factors, (), 1, variables=(), kept=kept, restricted=restricted, equalities=False)
+        assert term is not None, "there is no domain that could be empty"
+        total = partial_sums(term.factors, kept, steps).source
+        query = query.from_(total.relation.copy())
+        known = {slot: column(name, total.alias) for name, slot in total.columns}
+        if not known:
+            query = query.where(exp.GT(this=column("n", total.alias), expression=integer(0)))
+    begun = bool(factors)
+    for slot in places.values():
+        if slot not in known:
+            source = table(layout.types[shape.variables[slot.index]].dictionary, f"d{slot.index}")
+            query = query.join(source, join_type="CROSS") if begun else query.from_(source)
+            known[slot], begun = column("id", f"d{slot.index}"), True
+    for equality in shape.equalities:
+        if equality.left in known and equality.right in known:
+            same = exp.EQ(this=known[equality.left].copy(), expression=known[equality.right].copy())
+            # Otherwise it is satisfied.
+            query = query.where(exp.Not(this=same) if equality.positive else same)
+    columns = [named(known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
+    return steps.before(query.select(*(columns or [named(integer(1), "one")])))
 
 
 def freed(instance: Instance, layout: Layout, constants: TableName | None = None) -> tuple[BoundShape, dict[str, Slot]]:

@@ -378,8 +378,15 @@ def load(case: Case) -> tuple[DuckDBEngine, Layout]:
     """Load a case through the catalog and bind its model."""
     engine = connect(":memory:", threads=1)
     catalog = Catalog(engine)
-    model = case.model
-    catalog.declare(model)
+    fill(catalog, case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScopeWarning)
+        return engine, catalog.bind(case.model, training=False)
+
+
+def fill(catalog: Catalog, case: Case) -> None:
+    """Load the data of a case."""
+    catalog.declare(case.model)
     example = {"one": None, "type": "bib", "column": "column0"}[case.kind]
     for name, rows in case.closed.items():
         catalog.load(name, sorted(rows), example=None if name in GLOBAL else example, empty="allow")
@@ -399,9 +406,6 @@ def load(case: Case) -> tuple[DuckDBEngine, Layout]:
             catalog.scope(name, pa.table(dict(zip(names, map(list, columns), strict=True))))
     if case.local is not None:
         catalog.set_local("pos", case.local)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScopeWarning)
-        return engine, catalog.bind(model, training=False)
 
 
 class Names:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import ConvergenceWarning, InputError, warn
+from sqlrl.errors import ConvergenceWarning, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, iteration_table
@@ -69,7 +69,7 @@ class PseudoLikelihood(Fitted):
     iterations_ : pyarrow.Table
         One row for each iteration; `sqlrl.iteration` has them too.
     support_ : pyarrow.Table
-        Columns `clause` and `support`: of how many atoms each clause says something.
+        Columns `clause` and `support`: with how many atoms the number of true groundings of each clause changes.
     predicates_ : Table
         `predicate`, `atoms`, `true`, `rows` (how many kinds of atoms there are), `sampled` (how many false atoms were looked at), `log_likelihood`, the
         mean over its atoms, and `error`: with probability .95 the mean over the sample is no further from that over all atoms, of weights that were not
@@ -174,7 +174,9 @@ class PseudoLikelihood(Fitted):
         db : Database
             The data: what is loaded of a predicate is true, and all else is false.
         model : Model
-            Its rules; templates grow the clauses that the examples show constants for.
+            Its rules. Templates grow the clauses with whose constants all negated literals of some grounding are true (of conjunctions, all that are not
+            negated): bodies that occur; other constants range over their types. With `discriminative` those that the evidence leaves open, as for other
+            learners.
         examples : query or list of names, optional
             What to learn from; all examples by default.
         on_iteration : callable, optional
@@ -223,10 +225,6 @@ class PseudoLikelihood(Fitted):
 
         clock = time.perf_counter()
         with db.learning.blankets(model, examples=examples, limit=limit, opened=self.discriminative) as training:
-            if all(rule.hard or rule.fixed for rule in model.rules):
-                raise InputError(
-                    "the model has no rules with a weight to learn, so PseudoLikelihood has nothing to learn: write some (weights after '@' are fixed)"
-                )
             number = training.begin(name, recorded, seed)
             whole, drawn = self._rows(training), None
             if self.sample is not None:
@@ -293,10 +291,10 @@ def _padded(weights: FloatArray, size: int) -> FloatArray:
 
 
 def support_table(training: BlanketTraining) -> pa.Table:
-    """Return of how many atoms each clause says something."""
+    """Return with how many atoms n of each clause changes."""
     support = np.zeros(len(training.hard), dtype=np.int64)
     for partition in training.partitions.values():
-        says = (abs(partition.negative) + abs(partition.positive)) != 0
+        says = (partition.positive - partition.negative) != 0
         support += np.asarray(says.T.astype(np.int64) @ partition.count, dtype=np.int64)
     count = training.clause_count
     return pa.table({"clause": np.arange(count), "support": support[:count]})

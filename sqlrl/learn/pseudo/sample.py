@@ -44,7 +44,13 @@ def _drawn(sizes: IntArray, total: int, number: int, random: np.random.Generator
     """Draw from groups of these sizes without replacement; return how many of each."""
     if total < LARGEST:
         return np.asarray(random.multivariate_hypergeometric(sizes, number, method="marginals"), dtype=np.int64)
-    places = random.choice(total, number, replace=False, shuffle=False)
+    if number > total // 2:
+        return sizes - _drawn(sizes, total, total - number, random)
+    places = np.zeros(0, dtype=np.int64)
+    while len(places) < number:
+        # One that was drawn before is drawn anew; `choice` would list all atoms where the sample is not small.
+        more = np.concatenate([places, random.integers(total, size=number - len(places))])
+        places = more[np.sort(np.unique(more, return_index=True)[1])]
     return np.bincount(np.searchsorted(np.cumsum(sizes), places, side="right"), minlength=len(sizes))
 
 
