@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from ortools.graph.python import max_flow
@@ -143,29 +143,24 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
     return negated & possible[component], possible[component]
 
 
-def negate(form: Quadratic, atoms: BoolArray) -> Quadratic:
-    """The same cost, written with some atoms negated.
+def negate(weighted: WeightedNetwork, atoms: BoolArray) -> WeightedNetwork:
+    """The same pairwise network, written with some atoms negated.
+
+    Costs of the quadratic cost cancel then that did not before, and the other way round: it is written anew from the rows, so that what is left of
+    these is known to be rounding.
 
     Examples
     --------
-    >>> pair = Quadratic(np.zeros(2), np.array([0]), np.array([1]), np.array([1.0]), np.empty((0, 2), int), 0.0, 0.0)
+    >>> pair = weigh(network(2, [(0, [-1, -2]), (1, [2])]), [1.0, 0.5])
     >>> other = negate(pair, np.array([False, True]))
-    >>> other.linear.tolist(), other.product.tolist()
-    ([1.0, 0.0], [-1.0])
+    >>> other.literals.tolist(), other.linear.tolist(), other.constant
+    ([-1, 2], [0.0, -0.5], 1.5)
     """
-    n, at_a, at_b = len(form.linear), atoms[form.a], atoms[form.b]
-    # p * ya * (1 - yb) = p * ya - p * ya * yb, and so on.
-    linear = np.where(atoms, -form.linear, form.linear)
-    linear += np.bincount(form.a, weights=np.where(at_b, np.where(at_a, -form.product, form.product), 0.0), minlength=n)
-    linear += np.bincount(form.b, weights=np.where(at_a, np.where(at_b, -form.product, form.product), 0.0), minlength=n)
-    return Quadratic(
-        linear,
-        form.a,
-        form.b,
-        np.where(at_a != at_b, -form.product, form.product),
-        np.where(atoms[np.abs(form.hard) - 1], -form.hard, form.hard),
-        form.constant + float(form.linear[atoms].sum()) + float(form.product[at_a & at_b].sum()),
-        form.rounding,
+    return replace(
+        weighted,
+        literals=np.where(atoms[np.abs(weighted.literals) - 1], -weighted.literals, weighted.literals),
+        linear=np.where(atoms, -weighted.linear, weighted.linear),
+        constant=weighted.constant + float(weighted.linear[atoms].sum()),
     )
 
 
@@ -273,9 +268,14 @@ def solve_cut(weighted: WeightedNetwork) -> Solution:
     if not possible.all():
         raise ValueError(f"the pairs of {int((~possible).sum())} atoms do not attract each other")
     try:
-        side, scaled = _cut(negate(form, negated))
+        form = quadratic(negate(weighted, negated))
+        side, scaled = _cut(form)
     except NumericError:
-        return _apart(weighted)
+        # Costs of different components may be too far apart for one scale, though each component has one.
+        count, label = component_labels(weighted)
+        if count == 1:
+            raise
+        return _apart(weighted, label, count)
     world = side != negated
     broken = np.flatnonzero(weighted.hard & weighted.violated(world))
     if len(broken):
@@ -285,12 +285,7 @@ def solve_cut(weighted: WeightedNetwork) -> Solution:
     return Solution(world, rounding, rounding, scaled.scale)
 
 
-def _apart(weighted: WeightedNetwork) -> Solution:
-    # Costs of different components may be too far apart for one scale, though each component has one.
-    count, label = component_labels(weighted)
-    if count == 1:
-        form = quadratic(weighted)
-        scale_to_integers(np.concatenate([form.linear, form.product]))  # raises, and names the costs
+def _apart(weighted: WeightedNetwork, label: IntArray, count: int) -> Solution:
     world, rounding, scale = np.zeros(len(weighted.atoms), dtype=np.bool_), 0.0, np.inf
     for atoms, part in select_each(weighted, label, count):
         solution = solve_cut(part)

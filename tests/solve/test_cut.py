@@ -48,21 +48,22 @@ def attractive_part(weighted: WeightedNetwork) -> WeightedNetwork:
 def test_the_quadratic_cost_is_minus_the_score(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
     form = quadratic(weighted)
-    flipped = negate(form, np.arange(problem.atoms) % 2 == 0)
+    negated = negate(weighted, np.arange(problem.atoms) % 2 == 0)
+    flipped = quadratic(negated)
     for world, score in enumerate_weighted(weighted).items():
         y = np.array(world, dtype=np.int64)
         cost = form.constant + form.linear @ y + form.product @ (y[form.a] * y[form.b])
         assert -cost == pytest.approx(score - weighted.constant, abs=1e-9)
         z = np.where(np.arange(problem.atoms) % 2 == 0, 1 - y, y)
         other = flipped.constant + flipped.linear @ z + flipped.product @ (z[flipped.a] * z[flipped.b])
-        assert other == pytest.approx(cost, abs=1e-9)
+        assert other - negated.constant == pytest.approx(cost - weighted.constant, abs=1e-9)
 
 
 @given(pairwise_problems())
 def test_switching_makes_all_pairs_attract(problem: Problem) -> None:
-    form = quadratic(weigh(problem.network(), problem.weights))
-    negated, possible = switched(form)
-    other = negate(form, negated)
+    weighted = weigh(problem.network(), problem.weights)
+    negated, possible = switched(quadratic(weighted))
+    other = quadratic(negate(weighted, negated))
     assert np.all(other.product[possible[other.a]] < 0)
 
 
@@ -116,6 +117,39 @@ def test_components_of_distant_weights_are_cut_apart() -> None:
     mixed = Problem(3, [(0, [-1, 2], 1), (1, [-2, 3], 1), (0, [1], 1)], [1e-9, 1e15])
     with pytest.raises(NumericError, match="integer weights cannot hold both"):
         solve_cut(weigh(mixed.network(), mixed.weights))
+
+
+FAR = st.sampled_from([1000.0, 10.0, 1.0, 0.7, 2.1, 0.1, 0.3, 0.2, -0.1, -0.7])
+"""Weights whose sums cancel but for rounding, beside large ones."""
+
+
+@given(pairwise_problems(FAR))
+def test_what_cancels_once_atoms_are_negated_leaves_no_tiny_cost(problem: Problem) -> None:
+    weighted = attractive_part(weigh(problem.network(), problem.weights))
+    scores = enumerate_weighted(weighted)
+    try:
+        solution = solve_cut(weighted)
+    except UnsatisfiableError:
+        assert not scores
+        return
+    assert weighted.score(solution.world) >= max(scores.values()) - solution.gap - tolerance(problem)
+    assert solution.gap < 1e-5 * float(problem.magnitude() + 1)
+
+
+@pytest.mark.parametrize("weights", [[1000.0, 0.7, 2.1], [10.0, 0.1, 0.3], [1e6, 0.7, 2.1]])
+def test_a_cost_that_cancels_once_atoms_are_negated(weights: list[float]) -> None:
+    """Three times 0.7 is not 2.1 in floats: what is left of both is 0 for the negated atom only."""
+    ground = [(0, [-1, -2]), (1, [2, -3]), (1, [2, -4]), (1, [2, -5]), (2, [-2])]
+    weighted = weigh(network(5, ground), weights)
+    solution = solve_cut(weighted)
+    best = max(enumerate_weighted(weighted).values())
+    assert weighted.score(solution.world) == pytest.approx(best, abs=1e-9 * weights[0])
+
+
+def test_one_component_of_distant_weights_says_which() -> None:
+    repelling = weigh(network(3, [(0, [-1, -2]), (1, [-2, -3]), (0, [1])]), [1e-9, 1e15])
+    with pytest.raises(NumericError, match="integer weights cannot hold both"):
+        solve_cut(repelling)
 
 
 def test_pairs_whose_costs_cancel_leave_no_tiny_one() -> None:
