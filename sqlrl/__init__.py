@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.saving import save_model
     from sqlrl.report import Table
     from sqlrl.solve.hinge.result import HingeOptions
+    from sqlrl.structure.beam.estimator import MSL
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
@@ -92,6 +93,7 @@ _HOMES = {
     "Likelihood": "sqlrl.learn.batch.likelihood",
     "LogicalRule": "sqlrl.logic",
     "MIRA": "sqlrl.learn",
+    "MSL": "sqlrl.structure.beam.estimator",
     "Marginals": "sqlrl.database.marginals",
     "MaxMargin": "sqlrl.learn.margin.estimator",
     "Model": "sqlrl.logic",
@@ -157,6 +159,7 @@ __all__ = [
     "CDA",
     "ILP",
     "MIRA",
+    "MSL",
     "OSL",
     "PSCG",
     "AdaGrad",

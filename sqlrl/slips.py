@@ -180,6 +180,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "SGD Adam Optimizer FTRL": "sqlrl.AdaGrad is an online learner, and sqlrl.choose_learner(db, model) chooses one by the data",
             "ContrastiveDivergenceLearner CD": "sqlrl.ContrastiveDivergence is it",
             "Aleph Progol FOIL Metagol RuleLearner": "sqlrl.ILP learns clauses, and sqlrl.OSL clauses with weights",
+            "StructureLearning StructureLearner LSM BUSL": "sqlrl.MSL learns clauses about all predicates, and sqlrl.OSL those of a target",
             "MLN MarkovLogicNetwork MarkovLogic Program Rule Rules Formula PSL": "sqlrl.parse_mln(text) makes a model of a text, sqlrl.read_mln(path) reads a file",
             "open Connection DB open_database create_engine": "sqlrl.connect(path) opens a database",
             "load read_csv load_csv read_parquet load_data DataFrame Dataset": "open a database, db = sqlrl.connect(), and load into it: db.load('Predicate', source)",

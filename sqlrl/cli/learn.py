@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import sqlrl
+from sqlrl.cli.clause_search import search
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
@@ -22,6 +23,7 @@ from sqlrl.cli.learning import (
     GENERATIVE,
     PROGRAMS,
     SAVED,
+    SEARCHES,
     SOFT,
     STREAMED,
     ByName,
@@ -108,15 +110,19 @@ class Running(Common):
             raise typer.BadParameter(
                 "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
             )
+        if self.holdout is not None and word in SEARCHES:
+            raise typer.BadParameter(
+                f"--holdout is an option of learners with a target: {word} has none; hold examples out with --examples, and predict them"
+            )
         if word in SOFT:
             self._refuse_of_networks(word)
         elif self.data is not None:
             raise typer.BadParameter(
                 f"--data is an option of {', '.join(SOFT)}: {word} learns no program of soft logic"
             )
-        if self.start is not None and word in ("ilp", "osl", *STREAMED):
+        if self.start is not None and word in ("ilp", "osl", *SEARCHES, *STREAMED):
             raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
-        if self.constraints is not None and word in ("ilp", *STREAMED):
+        if self.constraints is not None and word in ("ilp", *SEARCHES, *STREAMED):
             raise typer.BadParameter(f"--constraints is an option of learners of weights: {word} learns clauses")
         if self.stream is not None and word not in STREAMED:
             raise typer.BadParameter(
@@ -161,7 +167,7 @@ def learn(
     examples: Examples = None,
     out: Out = None,
 ) -> None:
-    """Learn the weights of a model, and new clauses with --learner osl or ilp. These are the options of every learner; --help shows those
+    """Learn the weights of a model, and new clauses with --learner osl, msl or ilp. These are the options of every learner; --help shows those
     that matter most.
     """
     check(running.holdout, running.holdout_by)
@@ -181,6 +187,10 @@ def learn(
         return
     if "ilp" in own:
         induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)
+        return
+    if words[0] in SEARCHES:
+        finder: Any = LEARNERS[words[0]](**own[words[0]])
+        search(inputs, finder, running.fitting(), output, examples=examples, out=out)
         return
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")
@@ -236,7 +246,7 @@ def _parameters(word: str, given: Any, running: Running) -> dict[str, Any]:
     """Return the parameters of a learner; typer.BadParameter if an option is not one of its own, or does not go with others."""
     running.refuse(word)
     # As earlier versions kept it with a run, which can be resumed then.
-    own: dict[str, Any] = {**({} if word in SOFT else {"random_state": 0}), **parameters(word, given)}
+    own: dict[str, Any] = {**({} if word in (*SEARCHES, *SOFT) else {"random_state": 0}), **parameters(word, given)}
     if word == "osl" and given.modes is None:
         raise typer.BadParameter(
             "--learner osl needs --modes FILE: mode declarations such as modeP(2, Token(#-,+,.)), which say how "

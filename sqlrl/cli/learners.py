@@ -14,7 +14,7 @@ import typer
 
 import sqlrl
 from sqlrl.cli.failures import name_options
-from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SOFT, STREAMED, Name
+from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SEARCHES, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
@@ -143,8 +143,8 @@ class LearnerOption:
                 raise typer.BadParameter(f"{self.name} {given}: {word} takes one number")
             return declared.kind(number)
         if isinstance(given, str) and declared.kind is object:
-            found = parse_value(given, {})
-            return float(found) if isinstance(found, int) else found
+            read = parse_value(given, {})
+            return float(read) if isinstance(read, int) else read
         if self.option.infinite and given == float("inf"):
             return None
         return given
@@ -154,7 +154,11 @@ def why_not_online(word: str) -> str:
     """Say what a learner does that has no options of online learners."""
     if word in STREAMED:
         return "takes those of its learner of weights with it, as in --weights 'adagrad(ties=first)'"
-    return "sees all examples at once" if word in {*BATCHES, *GENERATIVE, *SOFT} else "searches from atom to atom"
+    return (
+        "sees all examples at once"
+        if word in {*BATCHES, *GENERATIVE, *SEARCHES, *SOFT}
+        else "searches from atom to atom"
+    )
 
 
 def _words(name: str, words: Iterable[str]) -> Any:

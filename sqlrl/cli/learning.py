@@ -39,6 +39,9 @@ GENERATIVE: Mapping[str, str] = {"pseudo-likelihood": "generative: the atoms of 
 CLAUSES: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
 """Learners of clauses alone."""
 
+SEARCHES: Mapping[str, str] = {"msl": "clauses about all predicates, and their weights, by beam search"}
+"""Learners of clauses and weights that have no targets."""
+
 STREAMED: Mapping[str, str] = {"resolwe": "clauses from templates, and their weights, from a stream"}
 """Learners that choose structure from a stream and hand the rest of it to an online learner."""
 
@@ -67,7 +70,7 @@ def summaries(learners: Mapping[str, str]) -> str:
     return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
 
 
-Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *GENERATIVE, *CLAUSES, *STREAMED, *SOFT)})  # type: ignore[misc]
+Name = StrEnum("Name", {word: word for word in (*ONLINE, *BATCHES, *GENERATIVE, *CLAUSES, *SEARCHES, *STREAMED, *SOFT)})  # type: ignore[misc]
 """The learners to choose from."""
 
 ByName = Annotated[
@@ -75,7 +78,7 @@ ByName = Annotated[
     typer.Option(
         "--learner",
         show_default=f"by the data: adagrad, likelihood or pscg; of a .psl file {FOR_PROGRAMS}",
-        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES | GENERATIVE)}. {summaries(CLAUSES | STREAMED)}. "
+        help=f"Online: {summaries(ONLINE)}. Batch: {summaries(BATCHES | GENERATIVE)}. {summaries(CLAUSES | SEARCHES | STREAMED)}. "
         f"Of programs of soft logic: {summaries(SOFT)}.",
         rich_help_panel=LEARNER,
     ),
@@ -96,8 +99,8 @@ ModelIfNeeded = Annotated[
         "--model",
         "-m",
         metavar="FILE",
-        help="The model, .mln or .json, or a program of soft logic, .psl, .json or .yaml; - is standard input. Only --learner ilp and "
-        "soft-structure can do without.",
+        help="The model, .mln or .json, or a program of soft logic, .psl, .json or .yaml; - is standard input. Only --learner ilp, "
+        "msl and soft-structure can do without.",
         show_default=False,
     ),
 ]
@@ -202,7 +205,8 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
     why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
     choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
-    with --learner ilp, for a learner of weights to start from; prints the theory. Or choose clauses among those of templates with
+    with --learner ilp, for a learner of weights to start from; prints the theory. Or find clauses about all predicates, none of which is a
+    target, with --learner msl; prints the strongest clauses and those that were found. Or choose clauses among those of templates with
     --learner resolwe; prints what was kept and what was dropped, and why. Of a program of probabilistic soft logic the weights, or with
     --learner soft-structure rules about --query; without a DATABASE, or in a new one, from the data that the program names.
 
@@ -213,6 +217,8 @@ def learn(
     sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
 
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
+
+    sqlrl learn university.duckdb --learner msl --max-literals 4 --out learned.mln
 
     sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
 

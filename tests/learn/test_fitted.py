@@ -23,6 +23,7 @@ ESTIMATORS = [
     sqlrl.VotedPerceptron(iterations=7),
     sqlrl.OSL(MODES, max_length=3),
     sqlrl.ILP(noise=3),
+    sqlrl.MSL(beam=3, strategy="shortest-first"),
     sqlrl.ConstrainedTraining(sqlrl.CDA(0.01, window=4), mode="ibt"),
 ]
 

@@ -221,9 +221,10 @@ class MSL(Searching):
     >>> people = [f"p{i}" for i in range(12)]
     >>> db.load("Smokes", [(p,) for p in people[:6]], types=["person"])
     >>> db.load("Coughs", [(p,) for p in people[:5]], types=["person"])
+    >>> db.load("Lives", [(p, "here") for p in people], types=["person", "place"])
     >>> fit = MSL(penalty=0.05).fit(db)
     >>> [(row["clause"], round(row["weight"], 1)) for row in fit.clauses() if row["clause"].count("(") > 1]
-    [('Coughs(v0) v !Smokes(v0)', 6.4)]
+    [('Smokes(v0) v !Coughs(v0)', 8.7)]
     """
 
     word: ClassVar[str] = "msl"
@@ -237,7 +238,9 @@ class MSL(Searching):
         ] = 5,
         max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
         max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        penalty: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs")] = 0.01,
+        penalty: Annotated[
+            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
+        ] = 0.01,
         strength: Annotated[
             float,
             Above(0, "it weighs the prior, without which weights can grow without bounds"),
