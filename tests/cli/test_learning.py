@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.cli.learners import LEARNERS
-from sqlrl.cli.learning import BATCHES, GENERATIVE, ONLINE, SOFT
+from sqlrl.cli.learning import BATCHES, GENERATIVE, ONLINE, SEARCHES, SOFT
 from sqlrl.learn import BatchEstimator, OnlineEstimator
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.soft.estimator import SoftEstimator
@@ -111,7 +111,7 @@ def test_the_help_loads_no_learner() -> None:
     assert "--help-all" in done.stdout
 
 
-@pytest.mark.parametrize("learner", [word for word in LEARNERS if word not in ("ilp", "resolwe", *SOFT)])
+@pytest.mark.parametrize("learner", [word for word in LEARNERS if word not in ("ilp", "resolwe", *SEARCHES, *SOFT)])
 def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES.get(learner, []), "--json"))
     assert done.code == 0, done.err
@@ -182,7 +182,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners and of weights of soft logic: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
-        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood and pseudo-likelihood: adagrad has no such", "--learner NAME"]),
+        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood, pseudo-likelihood and msl: adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
         (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
         (["--learner", "pseudo-likelihood", "--groups", "from t"], ["--groups is an option of likelihood: pseudo-likelihood holds out"]),
