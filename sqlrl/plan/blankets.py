@@ -283,6 +283,7 @@ class TermPlanner:
         self._merged: dict[object, _Merged] = {}
         self._parts: dict[object, PartUse] = {}
         self._products: dict[object, tuple[int, tuple[PartUse, ...]]] = {}
+        self._planned = 0
 
     def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
         """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`.
@@ -290,6 +291,7 @@ class TermPlanner:
         `shape` is the clause with other signs: what is counted is the same.
         """
         shape = shape or self.bound.shape
+        self._planned = 0
         always = tuple(x for x in shape.equalities if not x.positive)
         found = []
         for members in _sets([x for x in shape.literals if x.predicate == predicate]):
@@ -338,7 +340,8 @@ class TermPlanner:
         """Return in how many ways the negative literals of a group are true and its positive ones, and equalities, false; empty for none."""
         chosen: list[ShapeLiteral | ShapeEquality] = [x for x in group.literals if x.positive]
         chosen += group.equalities
-        if 2 ** len(chosen) > MOST_TERMS:
+        self._planned += 2 ** len(chosen)
+        if self._planned > MOST_TERMS:
             raise GroundingLimitError(
                 f"what an atom of {members[0].predicate} changes in clauses of the shape {self.bound.shape} is a sum of more than {MOST_TERMS:,} terms, two for "
                 "each literal that is not negated: write it with fewer of these"

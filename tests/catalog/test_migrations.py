@@ -173,7 +173,7 @@ def test_a_newer_file_names_the_version_that_reads_it(old: Path) -> None:
     with duckdb.connect(str(old)) as connection:
         connection.execute("update sqlrl.layout set version = 9, sqlrl = '7.2'")
     with pytest.raises(
-        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 6\. Use sqlrl 7\.2 or newer"
+        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 7\. Use sqlrl 7\.2 or newer"
     ):
         Catalog(connect(old))
 

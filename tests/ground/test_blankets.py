@@ -7,14 +7,13 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from hypothesis import given, reject, settings
+from hypothesis import given, settings
 
-from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Program
 from tests.ground.brute import Data, Formulas, Ground
-from tests.ground.cases import GLOBAL, Case, Names, counted, expanded, formulas_of, programs, sentences, wide
+from tests.ground.cases import GLOBAL, Case, Names, counted, expanded, formulas_of, programs, sentences
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
 FEW = settings(max_examples=8 if settings().max_examples <= 60 else settings().max_examples)
@@ -123,14 +122,3 @@ def test_differences_of_clauses_with_counted_variables(case: Case) -> None:
 @given(programs(quantifiers=False, kind=sentences))
 def test_differences_of_formulas(case: Case) -> None:
     check(case)
-
-
-@FEW
-@given(programs(quantifiers=False, kind=wide))
-def test_differences_of_wide_clauses(case: Case) -> None:
-    try:
-        check(case)
-    except GroundingLimitError as error:
-        # Of more than seven literals of one predicate there are too many sets.
-        assert "is a sum of more than 4,096 terms" in str(error)  # noqa: PT017
-        reject()
