@@ -69,7 +69,7 @@ def clause_search(
                 predicates = {
                     name: info.types
                     for name, info in program.public_layout.predicates.items()
-                    if name not in equalities
+                    if name in read.predicates
                 }
                 if not predicates:
                     raise InputError("no predicate has data that clauses could be about: load some")

@@ -83,6 +83,14 @@ class Learning:
         """Return the predicates that have data, with the types of their arguments."""
         return declarations(self.session)
 
+    @contextmanager
+    def found_blankets(
+        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+    ) -> Iterator[BlanketTraining]:
+        """Do what `blankets` does for rules that a search has found in the data, of which none can be a slip."""
+        with self.session.rules_from_data(), self.blankets(model, examples=examples, limit=limit) as training:
+            yield training
+
     def clause_search(
         self, model: Model | None, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
     ) -> AbstractContextManager[ClauseSearch]:

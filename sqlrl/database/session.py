@@ -38,6 +38,10 @@ _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
 
 
+FROM_DATA = ("rules from data",)
+"""Among what was said while rules are those that a search has found."""
+
+
 @dataclass(frozen=True, eq=False)
 class Session:
     """What the verbs of a database share; one for each cursor.
@@ -172,8 +176,19 @@ class Session:
         self.said.update((data, *each) for each in new)
         return new
 
+    @contextmanager
+    def rules_from_data(self) -> Iterator[None]:
+        """Warn of no rules in this context: the data say what they join, no person does."""
+        self.said.add(FROM_DATA)
+        try:
+            yield
+        finally:
+            self.said.discard(FROM_DATA)
+
     def _warn_of_joins(self, program: Program, *, training: bool) -> None:
         """Warn of predicates that rules join and that share no constant; a pair is looked at once."""
+        if FROM_DATA in self.said:
+            return
         joins = joined_arguments(program.features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]

@@ -132,7 +132,7 @@ class Searching(Fitted):
         """Learn the weights of what was found, and keep the run."""
         name, iterations = type(self).__name__, list[Iteration]()
         clock = time.perf_counter()
-        with db.learning.blankets(model, examples=examples, limit=limit, opened=False) as training:
+        with db.learning.found_blankets(model, examples=examples, limit=limit) as training:
             number = training.begin(name, recorded, 0)
             atoms = atom_rows(training.partitions, training.sign, training.hard, training.fixed, averaged=True)
             with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.partitions import ClauseTerms, Partition
-from sqlrl.learn.pseudo.protocols import BlanketData
+from sqlrl.learn.pseudo.protocols import BlanketData, BlanketTraining
 from sqlrl.logic.shapes import Instance
 
 if TYPE_CHECKING:
@@ -142,6 +142,12 @@ class SearchData(BlanketData, Protocol):
         self, model: Model | None, *, examples: object, limit: int | None
     ) -> AbstractContextManager[ClauseSearch]:
         """Hold declarations and the rules that a search begins with against the training examples while the context is open."""
+        ...
+
+    def found_blankets(
+        self, model: Model, *, examples: object, limit: int | None
+    ) -> AbstractContextManager[BlanketTraining]:
+        """Do what `blankets` does for rules that a search has found in the data, of which none can be a slip."""
         ...
 
 
