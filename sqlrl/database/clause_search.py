@@ -24,7 +24,7 @@ from sqlrl.ground.opened import opened_program
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import placed
-from sqlrl.logic.shapes import Instance, ShapeLiteral
+from sqlrl.logic.shapes import Instance
 from sqlrl.logic.subformulas import atoms_of, with_parts
 from sqlrl.logic.terms import (
     Argument,
@@ -39,7 +39,7 @@ from sqlrl.logic.terms import (
     Variable,
 )
 from sqlrl.plan.slots import bind
-from sqlrl.plan.some_groundings import some_groundings
+from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, true_rows
 from sqlrl.progress import Stage
 from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule
@@ -160,34 +160,20 @@ class SearchBlankets(ClauseBlankets):
             place[id(bound.rule)] for bound, n in zip(of_clause, counts, strict=True) if bound.hard and n and bound.rule
         }
 
-    def groundings(self, instance: Instance, target: str, name: str, most: int) -> list[dict[str, str]]:
+    def groundings(self, instance: Instance, target: str, name: str, sign: int, most: int) -> list[dict[str, str]]:
         """Return a few groundings of a clause in a bin of a target: the constant of each variable, by its name in the clause."""
         bound = bind(instance.shape, self._program.layout)
         parameters = self._program.constants.single_row(instance)
-        literals = instance.shape.literals
-        ways: list[tuple[list[ShapeLiteral], list[ShapeLiteral], bool]] = []
-        if name == "applies_bad":
-            ways.append(([x for x in literals if not x.positive], [x for x in literals if x.positive], True))
-        else:
-            for own in (x for x in literals if x.predicate == target):
-                ways += [
-                    ([x for x in (own, other) if x.positive], [x for x in (own, other) if not x.positive], False)
-                    for other in literals
-                    if other is not own
-                ]
-        found: list[dict[str, str]] = []
-        for true, false, differ in ways:
-            query = some_groundings(
-                bound, true, false, differ=differ, examples=self._chosen, parameters=parameters, most=most - len(found)
-            )
-            rows = self.engine.fetch(query, step="look for groundings").to_pylist()
-            found += [
-                {instance.variables[int(key[1:])]: str(value) for key, value in row.items() if key.startswith("v")}
-                for row in rows
-            ]
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        for way in ways(instance.shape, target, name, sign):
+            query = some_groundings(bound, way, examples=self._chosen, parameters=parameters, most=most)
+            # A grounding may be in the bin in several ways.
+            for row in self.engine.fetch(query, step="look for groundings").to_pylist():
+                named = {instance.variables[int(key[1:])]: str(v) for key, v in row.items() if key.startswith("v")}
+                found.setdefault(tuple(named.values()), named)
             if len(found) >= most:
                 break
-        return found
+        return list(found.values())[:most]
 
 
 def declarations(session: Session) -> dict[str, Predicate]:

@@ -21,10 +21,12 @@ TABLES = {"diagnosis": "found", "diagnosis_grounding": "groundings"}
 
 
 def diagnose(
-    session: Session, model: Model, *, examples: Any, threshold: float, effort: Effort, shown: int, limit: int | None
+    session: Session, model: Model, *, examples: Any, threshold: float, effort: Effort, shown: object, limit: int | None
 ) -> Diagnosis:
     """Do what `Database.diagnose` does."""
     check_threshold(threshold)
+    if isinstance(shown, bool) or not isinstance(shown, int) or shown < 0:
+        raise InputError(f"shown={shown!r} is no number of groundings: give an integer of 0 or more")
     if not model.rules:
         raise InputError("the model has no rules, so there is nothing to diagnose: write some")
     run, clock = Run(session.records), time.perf_counter()

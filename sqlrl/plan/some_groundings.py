@@ -1,61 +1,129 @@
-"""A few groundings of a clause in which some literals are true and some false, by name."""
+"""A few groundings of a clause that are in a bin of self-diagnosis, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named
-from sqlrl.logic.shapes import ShapeLiteral, Slot
+from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import OBSERVED, parameter_source, table
+from sqlrl.plan.sources import (
+    OBSERVED,
+    Source,
+    argument_columns,
+    atom_rows,
+    domain_source,
+    given_rows,
+    parameter_source,
+    table,
+)
 from sqlrl.plan.tuples import true_source
 
 
-def some_groundings(
-    bound: BoundShape,
-    true: Sequence[ShapeLiteral],
-    false: Sequence[ShapeLiteral],
-    *,
-    differ: bool,
-    examples: TableName | None,
-    parameters: TableName | None,
-    most: int,
-) -> exp.Select:
-    """Plan groundings of a clause in which the atoms of some literals are true, and those of others false.
+@dataclass(frozen=True)
+class Way:
+    """How a grounding comes to be in a bin.
 
-    With `differ` its equalities are false, too. Columns `v0, v1, ...`, the names of the constants of its variables; the first ones in the order of ids.
+    Parameters
+    ----------
+    own : ShapeLiteral
+        The literal of the atom that the bin is of.
+    true, false : tuple of ShapeLiteral
+        Literals whose atoms are true, and false.
+    equalities : tuple of (ShapeEquality, bool)
+        Those that hold, and those that do not.
+    apart : tuple of ShapeLiteral
+        Literals whose atoms are not that of `own`.
+    """
+
+    own: ShapeLiteral
+    true: tuple[ShapeLiteral, ...]
+    false: tuple[ShapeLiteral, ...]
+    equalities: tuple[tuple[ShapeEquality, bool], ...] = ()
+    apart: tuple[ShapeLiteral, ...] = ()
+
+
+def ways(shape: Shape, target: str, name: str, sign: int) -> list[Way]:
+    """Return the ways in which groundings come into `applies_bad` or `idle_bad` of a target; with `sign` -1 those of the conjunction whose negation the clause is.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.slots import bind
+    >>> shape = bind(friends_smoke(), people()).shape
+    >>> [(len(way.true), len(way.false)) for way in ways(shape, "Smokes", "applies_bad", 1)]
+    [(1, 1)]
+    """
+    found = []
+    for own in (x for x in shape.literals if x.predicate == target):
+        others = [x for x in shape.literals if x is not own]
+        same = [x for x in others if x.predicate == target]
+        if name == "applies_bad":
+            # Nothing else makes the clause true; it is false for the truth of the atom, and a conjunction true for what is not.
+            holds = [(x, False) for x in others] + [(own, sign < 0)]
+            equalities = tuple((equality, False) for equality in shape.equalities)
+            apart = tuple(x for x in same if sign < 0 and x.positive != own.positive)
+            found.append(_way(own, holds, equalities, apart))
+            continue
+        mine = (own, sign > 0)
+        found += [_way(own, [mine, (x, True)], (), (x,) if x in same else ()) for x in others]
+        found += [_way(own, [mine], ((equality, True),), ()) for equality in shape.equalities]
+    return found
+
+
+def _way(
+    own: ShapeLiteral,
+    holds: Sequence[tuple[ShapeLiteral, bool]],
+    equalities: tuple[tuple[ShapeEquality, bool], ...],
+    apart: tuple[ShapeLiteral, ...],
+) -> Way:
+    true = tuple(x for x, holding in holds if x.positive == holding)
+    return Way(own, true, tuple(x for x, holding in holds if x.positive != holding), equalities, apart)
+
+
+def some_groundings(
+    bound: BoundShape, way: Way, *, examples: TableName | None, parameters: TableName | None, most: int
+) -> exp.Select:
+    """Plan groundings of a clause that are in a bin in some way: columns `v0, v1, ...`, the names of the constants of its variables; the first ones in the order of ids.
 
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
-    >>> friends, smokes = bound.shape.literals
-    >>> query = some_groundings(bound, [friends], [smokes], differ=True, examples=None, parameters=None, most=3)
+    >>> (way,) = ways(bound.shape, "Smokes", "applies_bad", 1)
+    >>> query = some_groundings(bound, way, examples=None, parameters=None, most=3)
     >>> query.named_selects, query.sql("duckdb").count("NOT EXISTS")
     (['v0', 'v1'], 1)
     """
     body = Body(bound, "e")
     if parameters is not None:
         body.join(parameter_source(parameters, bound.shape, apart=False))
-    for literal in true:
+    for literal in way.true:
         body.join(true_source(bound, body, literal, OBSERVED))
         body.learn_domains(literal)
+    if way.own in way.false:
+        _keep_to_atoms(bound, body, way.own)
     for slot in bound.variables:
         body.require(slot)
     body.restrict(examples, bound.restricted)
-    for literal in false:
+    for literal in way.false:
         body.without(true_source(bound, body, literal, OBSERVED))
-    for equality in bound.shape.equalities:
-        if differ:
-            body.equal(equality, holds=False)
+    for equality, holds in way.equalities:
+        body.equal(equality, holds=holds)
+    for literal in way.apart:
+        pairs = [(x, y) for x, y in zip(way.own.terms, literal.terms, strict=True) if x != y]
+        same = [exp.EQ(this=body.known[x].copy(), expression=body.known[y].copy()) for x, y in pairs]
+        body.where(exp.Not(this=exp.and_(*same)))
     slots = [Slot(False, i) for i in bound.shape.universal()]
     ids = [named(body.known[slot].copy(), f"i{slot.index}") for slot in slots]
-    rows = body.select(ids or [named(integer(1), "one")])
+    # Those of several examples may have the same constants.
+    rows = body.select(ids or [named(integer(1), "one")]).distinct()
     names = []
     query = exp.select().from_(exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("g", quoted=True))))
     for slot in slots:
@@ -68,3 +136,23 @@ def some_groundings(
     query = query.select(*(names or [named(integer(1), "one")]))
     order = [exp.Ordered(this=column(f"i{slot.index}", "g"), nulls_first=False) for slot in slots]
     return query.order_by(*order).limit(most) if order else query.limit(most)
+
+
+def _keep_to_atoms(bound: BoundShape, body: Body, literal: ShapeLiteral) -> None:
+    """Keep a literal to the atoms that there are of its predicate: of an open one query atoms and given ones, of a closed one what local domains allow."""
+    info = bound.layout.predicates[literal.predicate]
+    if not info.open:
+        for slot in literal.terms:
+            # Variables are kept to their domains anyway; a constant of a rule may be none of an example.
+            if slot.parameter and bound.is_local(slot):
+                for owner in bound.beside(literal):
+                    body.join(domain_source(bound, slot, owner, body.alias("d")))
+        return
+    if info.full_scope and not any(slot.parameter for slot in literal.terms):
+        return
+    names = argument_columns(info)
+    rows: list[exp.Query] = [exp.select(*map(column, names)).from_(subquery(atom_rows(info), "q"))]
+    if info.has_given:
+        rows += [given_rows(info, truth) for truth in (True, False)]
+    alias = body.alias("s")
+    body.join(Source(subquery(union_all(rows), alias), alias, bound.columns(literal)))

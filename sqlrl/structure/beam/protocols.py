@@ -74,8 +74,8 @@ class ClauseSource(Protocol):
         """Ground the rules that mention a target over its atoms while the context is open, all others being evidence; `rules` are those asked about."""
         ...
 
-    def groundings(self, instance: Instance, target: str, name: str, most: int) -> list[dict[str, str]]:
-        """Return a few groundings of a clause in a bin of a target: the constant of each variable, by its name in the clause."""
+    def groundings(self, instance: Instance, target: str, name: str, sign: int, most: int) -> list[dict[str, str]]:
+        """Return a few groundings of a clause in a bin of a target: the constant of each variable, by its name in the clause; `sign` is that of the rule."""
         ...
 
 

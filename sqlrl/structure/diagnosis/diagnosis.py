@@ -133,7 +133,7 @@ def _groundings(
     for clause, instance in zip(given.clauses, member.instances, strict=True):
         if not any(x.predicate == bins.target for x in instance.shape.literals):
             continue
-        some = source.groundings(instance, bins.target, name, shown - len(found))
+        some = source.groundings(instance, bins.target, name, given.sign, shown - len(found))
         texts = [_text(clause, constants, negated=given.sign < 0) for constants in some]
         found += [{"rule": bins.rule, "target": bins.target, "bin": name, "grounding": text} for text in texts]
         if len(found) >= shown:

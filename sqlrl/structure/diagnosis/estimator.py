@@ -20,6 +20,7 @@ from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import read_mapping
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
+from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.transfer import transferred
 from sqlrl.progress import Stage
 from sqlrl.report import Table
@@ -182,7 +183,9 @@ class Transfer(Searching):
         Raises
         ------
         InputError
-            A parameter is out of range, the mapping fits the predicates of neither side, no rule is left, or a rule that is sampled has no weight.
+            A parameter is out of range, the model has no rules, or some of predicates that the data do not have without a mapping, or a rule that is sampled has no weight.
+        ModelError
+            The mapping does not fit the predicates of both sides.
         UnsupportedError
             A rule is no disjunction of literals.
 
@@ -240,10 +243,21 @@ class Transfer(Searching):
 
     def _mapped(self, db: SearchDatabase, model: Model) -> tuple[Model, Table]:
         """Return the model in the predicates of the data, and what these cannot say."""
+        if not model.rules:
+            raise InputError(
+                "the model has no rules, so there is nothing to transfer: give one that has, or learn from scratch with sqlrl.MSL"
+            )
         mapping = _as_mapping(self.mapping)
-        if mapping is None:
-            return model, Table(_DROPPED.empty_table())
         declared = db.learning.declarations()
+        if mapping is None:
+            used = dict.fromkeys(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
+            unknown = [name for name in used if name not in declared]
+            if unknown:
+                raise InputError(
+                    f"the data have no {' and no '.join(unknown)}, which the rules of the source mention: say with mapping={{{unknown[0]!r}: ...}} which of the data's predicates "
+                    f"({', '.join(sorted(declared)) or 'none'}) stands for each, or None"
+                )
+            return model, Table(_DROPPED.empty_table())
         found = transferred(model, mapping, declared)
         rows: list[dict[str, Any]] = [
             {"rule": format_formula(each.rule.formula), "why": each.why, "reason": each.reason}

@@ -1,0 +1,244 @@
+"""Diagnoses of small models, whose bins are known by hand or by enumerating all worlds of a target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.structure.diagnosis.bins import NAMES
+
+PEOPLE = [f"p{i}" for i in range(4)]
+FRIENDS = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p3", "p3"), ("p1", "p0")]
+SMOKE = ["p0", "p1"]
+
+
+def rows(found: sqlrl.Table) -> list[dict]:
+    return found.to_arrow().to_pylist()
+
+
+def bins(found: sqlrl.Table) -> dict[tuple[int, str], tuple[float, ...]]:
+    return {(row["rule"], row["target"]): tuple(row[name] for name in NAMES) for row in rows(found)}
+
+
+@pytest.fixture
+def ann() -> sqlrl.Database:
+    """The relational database of the paper's running example."""
+    db = sqlrl.connect()
+    for name in ("Student", "Sleepy", "Sociable", "InClass"):
+        db.load(name, [("Ann",)], types=["person"])
+    db.load("HasJob", [], types=["person"], empty="allow")
+    return db
+
+
+@pytest.fixture
+def friends() -> sqlrl.Database:
+    db = sqlrl.connect()
+    db.load("Person", [(p,) for p in PEOPLE], types=["person"])
+    db.load("Friends", FRIENDS, types=["person", "person"])
+    db.load("Smokes", [(p,) for p in SMOKE], types=["person"])
+    return db
+
+
+DECLARED = "Person(person)\nFriends(person, person)\nSmokes(person)\n"
+
+
+@pytest.mark.parametrize(
+    ("clause", "bin"),
+    [
+        ("!InClass(x) v Student(x)", "applies_good"),
+        ("!Sociable(x) v !Student(x)", "applies_bad"),
+        ("Sleepy(x) v !Student(x)", "idle_good"),
+        ("!HasJob(x) v Student(x)", "idle_bad"),
+    ],
+)
+def test_the_running_example(ann: sqlrl.Database, clause: str, bin: str) -> None:
+    declared = "Student(person)\nSleepy(person)\nSociable(person)\nInClass(person)\nHasJob(person)\n"
+    found = ann.diagnose(sqlrl.parse_mln(declared + f"1 {clause}"))
+    (row,) = (row for row in rows(found.found) if row["target"] == "Student")
+    assert {name: row[name] for name in NAMES} == {**dict.fromkeys(NAMES, 0.0), bin: 1.0}
+    assert (row["too_general"], row["too_specific"]) == (bin == "applies_bad", bin == "idle_bad")
+
+
+def test_a_clause_that_the_evidence_satisfies_everywhere_is_too_specific(ann: sqlrl.Database) -> None:
+    found = ann.diagnose(
+        sqlrl.parse_mln("Student(person)\nHasJob(person)\nSleepy(person)\n1 HasJob(x) ^ Sleepy(x) => Student(x)")
+    )
+    (row,) = (row for row in rows(found.found) if row["target"] == "Student")
+    assert row["idle_bad"] == 1
+    assert row["too_specific"]
+    assert not row["too_general"]
+    assert 0 in found.specific
+    shown = [each for each in rows(found.groundings) if each["target"] == "Student"]
+    assert [(each["bin"], each["grounding"]) for each in shown] == [
+        ("idle_bad", "!HasJob(Ann) v !Sleepy(Ann) v Student(Ann)")
+    ]
+
+
+# ---- several literals of a target --------------------------------------------------------------------
+
+
+def holds(clause: list[tuple[str, tuple[str, ...], bool]], row: dict[str, str], world: frozenset) -> list[bool]:
+    return [((name, tuple(row[v] for v in terms)) in world) == positive for name, terms, positive in clause]
+
+
+def by_enumeration(
+    clauses: list[tuple[float, list[tuple[str, tuple[str, ...], bool]]]], asked: int, target: str, hard: list[int] = ()
+) -> tuple[float, ...]:
+    """The expected bins of a clause under the distribution over all worlds of the target's atoms."""
+    facts = {("Person", (p,)) for p in PEOPLE} | {("Friends", f) for f in FRIENDS} | {("Smokes", (p,)) for p in SMOKE}
+    arity = {"Smokes": 1, "Person": 1}[target]
+    atoms = [(target, c) for c in product(PEOPLE, repeat=arity)]
+    evidence = {fact for fact in facts if fact[0] != target}
+    total, sums = 0.0, Counter()
+
+    def groundings(clause):
+        names = sorted({v for _, terms, _ in clause for v in terms})
+        return [dict(zip(names, c, strict=True)) for c in product(PEOPLE, repeat=len(names))]
+
+    for values in product([False, True], repeat=len(atoms)):
+        world = frozenset(evidence | {a for a, v in zip(atoms, values, strict=True) if v})
+        if any(not any(holds(clauses[h][1], row, world)) for h in hard for row in groundings(clauses[h][1])):
+            continue
+        energy = sum(
+            w * any(holds(c, row, world)) for i, (w, c) in enumerate(clauses) if i not in hard for row in groundings(c)
+        )
+        probability = np.exp(energy)
+        total += probability
+        clause = clauses[asked][1]
+        for row in groundings(clause):
+            # Literals of a ground clause with the same atom and sign are one; with both signs it holds whatever the atom is.
+            ground = {(n, tuple(row[v] for v in t), positive) for n, t, positive in clause}
+            for name, terms, positive in ground:
+                if name != target:
+                    continue
+                others = [x for x in ground if x != (name, terms, positive)]
+                idle = any(((n, t) in world) == p for n, t, p in others) or (name, terms, not positive) in ground
+                good = (positive == ((name, terms) in facts)) != idle
+                sums["idle" if idle else "applies", good] += probability
+    return tuple(sums[k] / total for k in (("applies", True), ("applies", False), ("idle", True), ("idle", False)))
+
+
+FRIENDLY = [("Friends", ("x", "y"), False), ("Smokes", ("x",), False), ("Smokes", ("y",), True)]
+SMOKER = [("Smokes", ("x",), True)]
+EITHER = [("Smokes", ("x",), True), ("Smokes", ("y",), True), ("Friends", ("x", "y"), True)]
+
+
+@pytest.mark.parametrize("weights", [(0.8, -0.3, 0.5), (2.0, 1.0, -1.0)])
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_bins_of_several_literals_are_those_of_all_worlds(
+    friends: sqlrl.Database, weights: tuple[float, ...], asked: int
+) -> None:
+    clauses = list(zip(weights, (FRIENDLY, SMOKER, EITHER), strict=True))
+    model = sqlrl.parse_mln(
+        DECLARED
+        + f"{weights[0]} !Friends(x, y) v !Smokes(x) v Smokes(y)\n{weights[1]} Smokes(x)\n{weights[2]} Smokes(x) v Smokes(y) v Friends(x, y)\n"
+    )
+    expected = by_enumeration(clauses, asked, "Smokes")
+    # 2 ** 4 worlds are enumerated, so that nothing is sampled.
+    found = friends.diagnose(model)
+    assert bins(found.found)[asked, "Smokes"] == pytest.approx(expected, abs=1e-9)
+    assert {row["error"] for row in rows(found.found)} == {0.0}
+    # With few samples the same component is sampled.
+    drawn = friends.diagnose(model, samples=3, chains=2, burn_in=1)
+    (row,) = (r for r in rows(drawn.found) if (r["rule"], r["target"]) == (asked, "Smokes"))
+    assert sum(row[name] for name in NAMES) == pytest.approx(sum(expected))
+
+
+def test_bins_that_are_sampled_are_within_their_errors() -> None:
+    db = sqlrl.connect()
+    people = [f"p{i}" for i in range(10)]
+    db.load(
+        "Friends", [(a, b) for i, a in enumerate(people) for b in people[i + 1 : i + 4]], types=["person", "person"]
+    )
+    db.load("Smokes", [(p,) for p in people[:5]], types=["person"])
+    model = sqlrl.parse_mln(
+        "Friends(person, person)\nSmokes(person)\n0.5 !Friends(x, y) v !Smokes(x) v Smokes(y)\n-0.2 Smokes(x)"
+    )
+    exact = db.diagnose(model, samples=300)
+    drawn = db.diagnose(model, samples=200, burn_in=20, chains=4, random_state=3)
+    (one,) = (r for r in rows(exact.found) if (r["rule"], r["target"]) == (0, "Smokes"))
+    (other,) = (r for r in rows(drawn.found) if (r["rule"], r["target"]) == (0, "Smokes"))
+    total = sum(one[name] for name in NAMES)
+    assert one["error"] == 0 < other["error"] < 0.05
+    for name in NAMES:
+        assert abs(one[name] - other[name]) / total < 4 * other["error"]
+    again = db.diagnose(model, samples=200, burn_in=20, chains=4, random_state=3)
+    assert again.found.to_arrow().equals(drawn.found.to_arrow())
+    assert again.groundings.to_arrow().equals(drawn.groundings.to_arrow())
+
+
+def test_hard_rules_that_the_data_violate_are_left_out_of_the_chain(friends: sqlrl.Database) -> None:
+    # p1 smokes and is a friend of p2, who does not.
+    model = sqlrl.parse_mln(
+        DECLARED + "Friends(x, y) ^ Smokes(x) => Smokes(y).\n0.5 Smokes(x) v Smokes(y) v Friends(x, y)\n"
+    )
+    found = friends.diagnose(model)
+    clauses = [(0.0, FRIENDLY), (0.5, EITHER)]
+    assert bins(found.found)[1, "Smokes"] == pytest.approx(by_enumeration(clauses, 1, "Smokes"), abs=1e-9)
+    # A hard rule that holds has its say.
+    model = sqlrl.parse_mln(
+        DECLARED + "Smokes(x) => Person(x).\n!Friends(x, x) v !Smokes(x).\n0.5 Smokes(x) v Smokes(y) v Friends(x, y)\n"
+    )
+    hard = [(0.0, [("Friends", ("x", "x"), False), ("Smokes", ("x",), False)]), (0.5, EITHER)]
+    expected = by_enumeration(hard, 1, "Smokes", hard=[0])
+    assert bins(friends.diagnose(model).found)[2, "Smokes"] == pytest.approx(expected, abs=1e-9)
+
+
+# ---- groundings and rows ----------------------------------------------------------------------------------
+
+
+MARKED = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n1 Friends(x, y) => Smokes(x)\n0.5 Smokes(x) ^ Person(x)\n1 Friends(x, y) ^ Friends(y, x) => x = y\n"
+
+
+def test_rows_are_kept(friends: sqlrl.Database) -> None:
+    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED))
+    assert found.run
+    for table, kept in (("diagnosis", found.found), ("diagnosis_grounding", found.groundings)):
+        names = ", ".join(f'"{name}"' for name in kept.to_arrow().column_names)
+        stored = friends.sql(f"select {names} from sqlrl.{table} where run = {found.run}").to_arrow_table()
+        assert sorted(map(str, stored.to_pylist())) == sorted(map(str, rows(kept)))
+        assert stored.num_rows > 0
+
+
+def bin_of(literals: list[tuple[str, bool]], i: int, conjunction: bool) -> str:
+    """The bin of a ground clause for one of its literals; each comes with whether it holds."""
+    others = [true for text, true in literals if text != literals[i][0]]
+    idle = not all(others) if conjunction else any(others)
+    # A literal holds exactly if its sign is the truth of its atom.
+    good = literals[i][1] != idle
+    return f"{'idle' if idle else 'applies'}_{'good' if good else 'bad'}"
+
+
+def test_groundings_are_in_their_bins(friends: sqlrl.Database) -> None:
+    found = friends.diagnose(sqlrl.parse_mln(DECLARED + MARKED), shown=50)
+    facts = (
+        {f"Person({p!r})" for p in PEOPLE}
+        | {f"Friends({a!r}, {b!r})" for a, b in FRIENDS}
+        | {f"Smokes({p!r})" for p in SMOKE}
+    )
+    facts = {fact.replace("'", '"') for fact in facts}
+    counted = Counter()
+    for row in rows(found.groundings):
+        conjunction = " ^ " in row["grounding"]
+        literals = []
+        for text in row["grounding"].split(" ^ " if conjunction else " v "):
+            if "=" in text:
+                left, right = text.replace("!=", "=").split(" = ")
+                literals.append((text, (left == right) == ("!=" not in text)))
+            else:
+                literals.append((text, (text.removeprefix("!") in facts) == (not text.startswith("!"))))
+        inside = [i for i, (text, _) in enumerate(literals) if text.removeprefix("!").startswith(row["target"] + "(")]
+        assert inside
+
+        assert row["bin"] in {bin_of(literals, i, conjunction) for i in inside}, row
+        counted[row["rule"], row["target"], row["bin"]] += 1
+    for row in rows(found.found):
+        for name, mark in (("applies_bad", "too_general"), ("idle_bad", "too_specific")):
+            n = counted[row["rule"], row["target"], name]
+            assert (n > 0) <= row[mark]
+            if row[mark] and row["rule"] in (1, 2):
+                assert n == row[name], row
