@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from sqlrl.report import Table
     from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.structure.beam.estimator import MSL
+    from sqlrl.structure.diagnosis.diagnosis import Diagnosis
+    from sqlrl.structure.diagnosis.estimator import Transfer
     from sqlrl.structure.ilp.estimator import ILP
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
@@ -87,6 +89,7 @@ _HOMES = {
     "ConstrainedTraining": "sqlrl.database.constrained_training",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
+    "Diagnosis": "sqlrl.structure.diagnosis.diagnosis",
     "EgoNetworks": "sqlrl.database.ego_networks",
     "Grammar": "sqlrl.logic",
     "ILP": "sqlrl.structure.ilp.estimator",
@@ -122,6 +125,7 @@ _HOMES = {
     "SubgraphTables": "sqlrl.database.subgraphs",
     "Symbol": "sqlrl.logic",
     "Table": "sqlrl.report",
+    "Transfer": "sqlrl.structure.diagnosis.estimator",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "choose_learner": "sqlrl.database.choice",
     "auc_roc": "sqlrl.evaluate",
@@ -168,6 +172,7 @@ __all__ = [
     "ConstrainedTraining",
     "ContrastiveDivergence",
     "Database",
+    "Diagnosis",
     "EgoNetworks",
     "Grammar",
     "HingeOptions",
@@ -199,6 +204,7 @@ __all__ = [
     "SubgraphTables",
     "Symbol",
     "Table",
+    "Transfer",
     "VotedPerceptron",
     "__version__",
     "auc_roc",

@@ -181,6 +181,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "ContrastiveDivergenceLearner CD": "sqlrl.ContrastiveDivergence is it",
             "Aleph Progol FOIL Metagol RuleLearner": "sqlrl.ILP learns clauses, and sqlrl.OSL clauses with weights",
             "StructureLearning StructureLearner LSM BUSL": "sqlrl.MSL learns clauses about all predicates, and sqlrl.OSL those of a target",
+            "TransferLearner TAMAR Revision": "sqlrl.Transfer carries a model over to other data, and db.diagnose(model) tells which of its rules are wrong there",
             "MLN MarkovLogicNetwork MarkovLogic Program Rule Rules Formula PSL": "sqlrl.parse_mln(text) makes a model of a text, sqlrl.read_mln(path) reads a file",
             "open Connection DB open_database create_engine": "sqlrl.connect(path) opens a database",
             "load read_csv load_csv read_parquet load_data DataFrame Dataset": "open a database, db = sqlrl.connect(), and load into it: db.load('Predicate', source)",

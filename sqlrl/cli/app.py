@@ -11,6 +11,7 @@ from sqlrl.cli.bias import bias
 from sqlrl.cli.count import count
 from sqlrl.cli.define import define
 from sqlrl.cli.demo import demo
+from sqlrl.cli.diagnose import diagnose
 from sqlrl.cli.ego import ego
 from sqlrl.cli.evaluate import evaluate
 from sqlrl.cli.explain import explain
@@ -74,6 +75,7 @@ for command in (
     ego,
     ground,
     count,
+    diagnose,
     learn,
     infer,
     evaluate,

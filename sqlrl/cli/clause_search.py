@@ -1,4 +1,4 @@
-"""`sqlrl learn --learner msl`: clauses about all predicates and their weights, with a model to begin with or without."""
+"""`sqlrl learn --learner msl` and `--learner transfer`: clauses about all predicates and their weights, with a model to begin with or without."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlrl.cli.inputs import Inputs, chosen_examples
+from sqlrl.cli.inputs import Inputs, check_standard_input, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database
 from sqlrl.cli.results import save
 from sqlrl.cli.session import Session, session
@@ -14,6 +14,7 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     import sqlrl
+    from sqlrl.report import Table
 
 
 def search(
@@ -53,7 +54,65 @@ def search(
             _report(run, estimator, out)
 
 
-def _report(run: Session, fit: sqlrl.MSL, out: str | None) -> None:
+def transfer(
+    inputs: Inputs,
+    estimator: sqlrl.Transfer,
+    fitting: dict[str, Any],
+    output: Messages,
+    *,
+    examples: str | None,
+    out: str | None,
+) -> None:
+    """Carry a model over to the database and revise it; save it, and show it with the diagnosis and what was dropped.
+
+    The predicates of the model are those of another domain, so that it is not held against the data before it is mapped; typer.BadParameter for what
+    would need that.
+    """
+    if not inputs.model:
+        raise typer.BadParameter("--model FILE is missing: it is what is carried over")
+    given = {
+        "--evidence": inputs.evidence, "--query": inputs.query, "--drop": inputs.drop, "--closed": inputs.closed, "--open": inputs.opened
+    }  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(
+                f"{option} does not go with --learner transfer, whose model is of other predicates than the data: load data into a DATABASE first, and leave "
+                "predicates out in --mapping"
+            )
+    check_standard_input(model=[inputs.model], examples=[examples or ""])
+    with session(output) as run:
+        model = read_model(inputs.model, None, trusted=not inputs.untrusted)
+        opening = run.database(
+            named_database(inputs.database, inputs.db),
+            reads=False,
+            trusted=not inputs.untrusted,
+            atom_limit=inputs.atom_limit,
+            memory_limit=inputs.memory_limit,
+        )
+        with opening as db:
+            estimator.fit(db, model, chosen_examples(examples), **fitting)
+            _report(run, estimator, out)
+            if not run.as_json and out != "-":
+                for title, table in (
+                    ("diagnosis", marked(estimator.diagnosis_)),
+                    ("rules left out", estimator.dropped_),
+                ):
+                    if len(table):
+                        print()
+                        run.show(table.to_arrow(), title=title)
+
+
+def marked(found: sqlrl.Diagnosis) -> Table:
+    """Return the rows of a diagnosis for which rules are marked."""
+    import pyarrow.compute as pc
+
+    from sqlrl.report import Table
+
+    rows = found.found.to_arrow()
+    return Table(rows.filter(pc.or_(rows.column("too_general"), rows.column("too_specific"))))
+
+
+def _report(run: Session, fit: sqlrl.MSL | sqlrl.Transfer, out: str | None) -> None:
     """Save what was found, and show it."""
     save(run, fit.model_, out)
     if out != "-":

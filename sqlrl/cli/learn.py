@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import sqlrl
-from sqlrl.cli.clause_search import search
+from sqlrl.cli.clause_search import search, transfer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.holdout import check, held_out
 from sqlrl.cli.induction import induce
@@ -190,7 +190,8 @@ def learn(
         return
     if words[0] in SEARCHES:
         finder: Any = LEARNERS[words[0]](**own[words[0]])
-        search(inputs, finder, running.fitting(), output, examples=examples, out=out)
+        find = transfer if words[0] == "transfer" else search
+        find(inputs, finder, running.fitting(), output, examples=examples, out=out)
         return
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it names the rules whose weights are learned")

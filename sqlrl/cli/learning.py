@@ -39,7 +39,10 @@ GENERATIVE: Mapping[str, str] = {"pseudo-likelihood": "generative: the atoms of 
 CLAUSES: Mapping[str, str] = {"ilp": "clauses without weights, from bottom clauses"}
 """Learners of clauses alone."""
 
-SEARCHES: Mapping[str, str] = {"msl": "clauses about all predicates, and their weights, by beam search"}
+SEARCHES: Mapping[str, str] = {
+    "msl": "clauses about all predicates, and their weights, by beam search",
+    "transfer": "a model of another domain, revised where it is wrong",
+}
 """Learners of clauses and weights that have no targets."""
 
 STREAMED: Mapping[str, str] = {"resolwe": "clauses from templates, and their weights, from a stream"}
@@ -206,8 +209,8 @@ def learn(
     why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
     choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
     with --learner ilp, for a learner of weights to start from; prints the theory. Or find clauses about all predicates, none of which is a
-    target, with --learner msl; prints the strongest clauses and those that were found. Or choose clauses among those of templates with
-    --learner resolwe; prints what was kept and what was dropped, and why. Of a program of probabilistic soft logic the weights, or with
+    target, with --learner msl; prints the strongest clauses and those that were found; or carry over a model of another domain with
+    --learner transfer. Or choose clauses among those of templates with --learner resolwe; prints what was kept and what was dropped, and why. Of a program of probabilistic soft logic the weights, or with
     --learner soft-structure rules about --query; without a DATABASE, or in a new one, from the data that the program names.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
@@ -219,6 +222,8 @@ def learn(
     sqlrl learn drugs.duckdb --learner ilp --bias toxic.modes --keep-above 0.6 --out clauses.mln
 
     sqlrl learn university.duckdb --learner msl --max-literals 4 --out learned.mln
+
+    sqlrl learn imdb.duckdb --model university.mln --learner transfer --mapping university_to_imdb.map --out learned.mln
 
     sqlrl learn friends.duckdb --model friends.mln --learner resolwe --templates friends.grammar --out learned.mln
 

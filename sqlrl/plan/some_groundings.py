@@ -120,7 +120,10 @@ def some_groundings(
         pairs = [(x, y) for x, y in zip(way.own.terms, literal.terms, strict=True) if x != y]
         same = [exp.EQ(this=body.known[x].copy(), expression=body.known[y].copy()) for x, y in pairs]
         body.where(exp.Not(this=exp.and_(*same)))
-    slots = [Slot(False, i) for i in bound.shape.universal()]
+    shape = bound.shape
+    used = {slot for x in shape.literals for slot in x.terms} | {s for x in shape.equalities for s in (x.left, x.right)}
+    # A clause of a formula may have variables that only others of its clauses mention.
+    slots = [slot for slot in (Slot(False, i) for i in shape.universal()) if slot in used]
     ids = [named(body.known[slot].copy(), f"i{slot.index}") for slot in slots]
     # Those of several examples may have the same constants.
     rows = body.select(ids or [named(integer(1), "one")]).distinct()

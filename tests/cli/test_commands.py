@@ -35,6 +35,7 @@ def test_help_lists_every_command_and_no_arguments_mean_help(run: Run) -> None:
         "define",
         "ground",
         "count",
+        "diagnose",
         "learn",
         "infer",
         "evaluate",

@@ -182,7 +182,7 @@ def test_hard_clauses_are_enforced_as_said(run: Run, project: Project, mode: str
         (["--learner", "pscg", "--folds", "2"], ["--folds is an option of likelihood and max-margin: pscg has no such"]),
         (["--learner", "max-margin", "--checkpoint"], ["--checkpoint is an option of online learners and of weights of soft logic: max-margin"]),
         (["--learner", "max-margin", "--C", "0"], ["--C 0", "not a finite number above 0"]),
-        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood, pseudo-likelihood and msl: adagrad has no such", "--learner NAME"]),
+        (["--strength", "1", "--passes", "2"], ["--strength is an option of likelihood, pseudo-likelihood, msl and transfer: adagrad has no such", "--learner NAME"]),
         (["--learner", "max-margin", "--groups", "from t"], ["--groups is an option of likelihood: max-margin holds out"]),
         (["--learner", "ilp", "--groups", "from t"], ["--groups is an option of likelihood: ilp holds out"]),
         (["--learner", "pseudo-likelihood", "--groups", "from t"], ["--groups is an option of likelihood: pseudo-likelihood holds out"]),

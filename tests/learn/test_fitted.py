@@ -24,6 +24,7 @@ ESTIMATORS = [
     sqlrl.OSL(MODES, max_length=3),
     sqlrl.ILP(noise=3),
     sqlrl.MSL(beam=3, strategy="shortest-first"),
+    sqlrl.Transfer(mapping={"Student": "Actor", "Phase": None}, threshold=0.2, further=True),
     sqlrl.ConstrainedTraining(sqlrl.CDA(0.01, window=4), mode="ibt"),
 ]
 

@@ -121,7 +121,9 @@ class Transfer(Searching):
         ] = 5,
         max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
         max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        penalty: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs")] = 0.01,
+        penalty: Annotated[
+            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
+        ] = 0.01,
         strength: Annotated[
             float,
             Above(0, "it weighs the prior, without which weights can grow without bounds"),
