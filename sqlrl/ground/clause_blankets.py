@@ -14,7 +14,7 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
 from sqlrl.ground.blankets import PartTable, read_domain, with_values
 from sqlrl.ground.network import IntArray
-from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts, Partition
+from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts, Partition
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant
@@ -74,6 +74,7 @@ class ClauseBlankets:
         self._terms: dict[Shape, dict[str, list[FlipTerm]]] = {}
         self._planners: dict[object, TermPlanner] = {}
         self._split: dict[Part, dict[int, PartCounts]] = {}
+        self._counts: dict[str, Counts] = {name: {} for name in names}
 
     @property
     def layout(self) -> Layout:
@@ -126,7 +127,9 @@ class ClauseBlankets:
                 (term, [self._parts.of(with_values(use, parameters)) for use in term.parts])
                 for term in self._flip_terms(instance.shape, name)
             ]
-            found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms)
+            # What is kept of parts with parameters would be that of one clause.
+            known = None if parameters.shape[1] else self._counts[name]
+            found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms, known)
         return found
 
     def containing(self, instance: Instance) -> dict[str, ClauseTerms]:

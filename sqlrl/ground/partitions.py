@@ -127,14 +127,19 @@ class ClauseTerms:
         The ids of its constants.
     terms : sequence of (FlipTerm, sequence of PartCounts)
         Each with the counts of its parts.
+    known : dict, optional
+        Where counts of clauses without parameters are kept, as a partition needs them, for further clauses and the atoms of the same predicate; the
+        counts of parts live as long as it does.
     """
 
     clauses: IntArray
     parameters: IntArray
     terms: Sequence[tuple[FlipTerm, Sequence[PartCounts]]]
+    known: Counts | None = None
 
 
-class _Count(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Count:
     # Counts that depend on some columns of an atom, ascending: for each of its `codes`, ascending, a row of `values`, which has a
     # last row of zeros for all others. With `rows` the columns of `values` are those of the clauses.
     columns: tuple[int, ...]
@@ -148,6 +153,15 @@ class _Count(NamedTuple):
     def joint(self) -> bool:
         """Whether it depends on several arguments, the example not among them."""
         return len([c for c in self.columns if c]) > 1
+
+    @cached_property
+    def levels(self) -> IntArray:
+        """A number for each row of `values`, equal for equal rows; 0 for the last row, which is all zeros."""
+        return _levels(self.values)
+
+
+Counts: TypeAlias = dict[object, _Count]
+"""Counts of parts by the columns of an atom that they depend on."""
 
 
 def _encode(values: IntArray, radices: Sequence[int]) -> IntArray:
@@ -216,7 +230,7 @@ class _TermCounts(NamedTuple):
 
 def _terms(domain: AtomDomain, given: ClauseTerms) -> list[_TermCounts]:
     """Return the terms of some clauses that are not 0 for all of them, with their counts by the columns of an atom; equal ones are one object."""
-    known: dict[object, _Count] = {}
+    known: Counts = {} if given.known is None else given.known
     found = [_term_counts(domain, given, term, parts, known) for term, parts in given.terms]
     return [term for term in found if term is not None]
 
@@ -226,7 +240,7 @@ def _term_counts(
     given: ClauseTerms,
     term: FlipTerm,
     parts: Sequence[PartCounts],
-    known: dict[object, _Count],
+    known: Counts,
 ) -> _TermCounts | None:
     found: list[_Count] = []
     places = term.places[: len(domain.sizes)]
@@ -468,7 +482,7 @@ class Partition:
         combined, number = self._combined(profiles, at)
         # Atoms that are listed, of which those that are alike are one class; and then the combinations.
         listed = _Classes(atoms, [none := np.zeros(0, dtype=np.int64)] * len(profiles), [none] * len(profiles))
-        levels = [_levels(count.values)[listed.find(self.domain, count)] for count in counts if count.joint]
+        levels = [count.levels[listed.find(self.domain, count)] for count in counts if count.joint]
         class_of = _classes([row, *at, *levels], len(atoms))
         first, size = _first(class_of)
         chosen = np.unravel_index(combined, number.shape)
@@ -519,7 +533,7 @@ class Partition:
                     assert old.example is not None
                     cells = np.column_stack([old.example, old.value])
                 code = _encode(cells, [self.domain.radices[c] for c in count.columns])
-                keys.append(_levels(count.values)[_places(count.codes, code)])
+                keys.append(count.levels[_places(count.codes, code)])
             profile = _classes(keys, len(old.value))
             first, _ = _first(profile)
             found.append(_Profiles(old.example, old.value, profile, len(first)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +91,7 @@ class Objective:
         for i, member in enumerate(members):
             for instance in member.instances:
                 for name, terms in self.source.terms(instance).items():
-                    given[name].append(ClauseTerms(terms.clauses + i, terms.parameters, terms.terms))
+                    given[name].append(replace(terms, clauses=terms.clauses + i))
         sign = np.array([member.sign for member in members], dtype=np.int64)
         hard = np.array([member.hard for member in members], dtype=bool)
         partitions, rows = {}, {}
