@@ -594,12 +594,14 @@ class UnitBins:
     """The pairs of ground clauses with one literal, which always apply; arrays have shape (m,).
 
     `good` and `bad`, objects of int, are right where `exact`. Elsewhere the network has forgotten them: it keeps how a count changes with an
-    atom, and of one clause ground clauses `A` and `!A` cancel. Then both are too small by the same number.
+    atom, and of one clause ground clauses `A` and `!A` cancel. Then both are too small by the same number: by `cancelled`, where all atoms are labelled, since one
+    of the two is as the data say and the other is not.
     """
 
     good: Counts
     bad: Counts
     exact: BoolArray
+    cancelled: Counts
 
 
 def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None = None) -> UnitBins:
@@ -614,8 +616,8 @@ def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None 
     Examples
     --------
     >>> found = unit_bins(network(2, [(0, [1], 3), (0, [-2]), (1, [1]), (1, [-1])]), np.array([True, True]))
-    >>> found.good.tolist(), found.bad.tolist(), found.exact.tolist()
-    ([3, 0], [1, 0], [True, False])
+    >>> found.good.tolist(), found.bad.tolist(), found.exact.tolist(), found.cancelled.tolist()
+    ([3, 0], [1, 0], [True, False], [0, 1])
     """
     tallied = _mask(network, truth, labelled)
     units, m = network.units.tocoo(), len(network.clauses)
@@ -629,5 +631,6 @@ def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None 
 
     one = np.ones(len(network.row_clause), dtype=np.int64)
     longer = _sum_per_clause(network.row_clause, one, network.multiplicity, m)
-    exact = np.array(total() + longer == network.open, dtype=np.bool_)
-    return UnitBins(total(right & tallied[atom]), total(~right & tallied[atom]), exact)
+    hidden = network.open - total() - longer
+    exact = np.array(hidden == 0, dtype=np.bool_)
+    return UnitBins(total(right & tallied[atom]), total(~right & tallied[atom]), exact, hidden // 2)

@@ -178,8 +178,8 @@ def _sampled(
         for i, rule in enumerate(opened.rules.tolist()):
             good, bad, error = found.get(rule, (0.0, 0.0, 0.0))
             found[rule] = (
-                good + float(drawn.good[i]) + float(alone.good[i]),
-                bad + float(drawn.bad[i]) + float(alone.bad[i]),
+                good + float(drawn.good[i]) + float(alone.good[i] + alone.cancelled[i]),
+                bad + float(drawn.bad[i]) + float(alone.bad[i] + alone.cancelled[i]),
                 float(np.hypot(error, max(drawn.good_error[i], drawn.bad_error[i]))),
             )
     return {rule: found.get(rule, (0.0, 0.0, 0.0)) for rule in rules}

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import sqlrl
+from sqlrl.database.clause_search import clause_search
+from sqlrl.logic.terms import Literal
 from sqlrl.structure.diagnosis.bins import NAMES
 
 PEOPLE = [f"p{i}" for i in range(4)]
@@ -146,6 +148,28 @@ def test_bins_of_several_literals_are_those_of_all_worlds(
     drawn = friends.diagnose(model, samples=3, chains=2, burn_in=1)
     (row,) = (r for r in rows(drawn.found) if (r["rule"], r["target"]) == (asked, "Smokes"))
     assert sum(row[name] for name in NAMES) == pytest.approx(sum(expected))
+
+
+@pytest.mark.parametrize(
+    "formula", ["Smokes(x) ^ Smokes(y) <=> Friends(x, y)", "(Smokes(x) ^ Friends(x, y)) <=> Smokes(y)"]
+)
+def test_bins_of_formulas_of_several_clauses_are_those_of_all_worlds(friends: sqlrl.Database, formula: str) -> None:
+    # Ground clauses `Smokes(p0)` and `!Smokes(p0)` of one formula cancel in the network.
+    model = sqlrl.parse_mln(DECLARED + f"0.7 {formula}\n")
+    with clause_search(friends.session, model, limit=None) as search:
+        parts = [
+            [
+                (x.predicate, tuple(t.name for t in x.terms), x.positive)
+                for x in clause.literals
+                if isinstance(x, Literal)
+            ]
+            for clause in search.rules[0].clauses
+        ]
+    assert len(parts) > 1
+    clauses = [(0.7, part) for part in parts]
+    each = [by_enumeration(clauses, i, "Smokes") for i in range(len(parts))]
+    expected = tuple(map(sum, zip(*each, strict=True)))
+    assert bins(friends.diagnose(model).found)[0, "Smokes"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_bins_that_are_sampled_are_within_their_errors() -> None:
