@@ -11,7 +11,7 @@ import numpy as np
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.database.blanket_training import check_labelled, refuse_quantifiers
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.nodes import column, named, star_count, subquery
@@ -40,7 +40,7 @@ from sqlrl.logic.terms import (
 )
 from sqlrl.plan.slots import bind
 from sqlrl.plan.some_groundings import some_groundings, ways
-from sqlrl.plan.sources import OBSERVED, true_rows
+from sqlrl.plan.sources import OBSERVED, example_columns, true_rows
 from sqlrl.progress import Stage
 from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule
 
@@ -118,6 +118,13 @@ class SearchBlankets(ClauseBlankets):
 
         Hard rules that the data violate are left out: the truth is no world of theirs.
         """
+        layout = self._program.layout
+        if _of_no_example(layout, target):
+            named = " and ".join(placed(self._given[i].rule) for i in rules)
+            raise UnsupportedError(
+                f"{named} has several literals of {target}, which belongs to no example though the data are several: its atoms cannot be sampled. Load {target} with "
+                "example=, or leave the rule out"
+            )
         broken = self._broken()
         places = [
             i
@@ -174,6 +181,12 @@ class SearchBlankets(ClauseBlankets):
             if len(found) >= most:
                 break
         return list(found.values())[:most]
+
+
+def _of_no_example(layout: Layout, name: str) -> bool:
+    """Whether the data are several examples, and a predicate belongs to none."""
+    divided = layout.example_type is not None or any(info.example_column for info in layout.predicates.values())
+    return divided and not example_columns(layout.predicates[name], layout)
 
 
 def declarations(session: Session) -> dict[str, Predicate]:

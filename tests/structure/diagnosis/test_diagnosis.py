@@ -10,6 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.database.clause_search import clause_search
+from sqlrl.errors import UnsupportedError
 from sqlrl.logic.terms import Literal
 from sqlrl.structure.diagnosis.bins import NAMES
 
@@ -266,3 +267,16 @@ def test_groundings_are_in_their_bins(friends: sqlrl.Database) -> None:
             assert (n > 0) <= row[mark]
             if row[mark] and row["rule"] in (1, 2):
                 assert n == row[name], row
+
+
+def test_a_predicate_of_no_example_is_not_sampled() -> None:
+    db = sqlrl.connect()
+    db.load("Smokes", [("a", "one"), ("b", "two")], types=["person"], example="column1")
+    db.load("Friends", [("a", "b")], types=["person", "person"])
+    declared = "Smokes(person)\nFriends(person, person)\n"
+    with pytest.raises(
+        UnsupportedError,
+        match="has several literals of Friends, which belongs to no example though the data are several",
+    ):
+        db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) ^ Smokes(x) => Friends(y, x)"))
+    assert len(db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) => Smokes(x)")).found) == 2
