@@ -1380,7 +1380,7 @@ class Database(Helpful):
         InputError
             The model has no rules, a predicate has no data, the threshold is no share, or a rule that is sampled has no weight.
         UnsupportedError
-            A rule has quantifiers inside, or is a template.
+            A rule has quantifiers inside, is a template, or has several literals of a predicate that belongs to no example though the data are several.
 
         Notes
         -----
