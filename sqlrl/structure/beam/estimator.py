@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -38,8 +38,8 @@ TOLERANCE, ITERATIONS = 1e-7, 2000
 """Of the weights that are learned in the end."""
 
 
-class Searching(Fitted):
-    """What learners have that search for clauses by weighted pseudo-log-likelihood; parameters are those of `MSL`."""
+class SearchCommon(TypedDict, total=False):
+    """The parameters of all searches for clauses; see `MSL`."""
 
     strategy: Strategy
     beam: int
@@ -50,6 +50,11 @@ class Searching(Fitted):
     least_weight: float
     equalities: bool
     unit_clauses: bool
+    max_clauses: int | None
+
+
+class Searching(Fitted):
+    """What learners have that search for clauses by weighted pseudo-log-likelihood; parameters are those of `MSL`."""
 
     added_: Table
     candidates_: int
@@ -67,6 +72,34 @@ class Searching(Fitted):
         "iterations_",
     )
 
+    def __init__(
+        self,
+        *,
+        strategy: Annotated[Strategy, Option("how clauses are searched")] = "beam",
+        beam: Annotated[
+            int, Whole(1, reason="a step must go on from some clause"), Option("clauses that a step goes on from")
+        ] = 5,
+        max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
+        penalty: Annotated[
+            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
+        ] = 0.01,
+        strength: Annotated[
+            float,
+            Above(0, "it weighs the prior, without which weights can grow without bounds"),
+            Option("weight of the penalty"),
+        ] = STRENGTH,
+        least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
+        equalities: Annotated[
+            bool, Option("clauses say of no variables that they are equal", name="--no-equalities")
+        ] = True,
+        unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
+        max_clauses: Annotated[int | None, Whole(0), Option("clauses that are added at the most")] = None,
+    ) -> None:
+        self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
+        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
+        self.equalities, self.unit_clauses, self.max_clauses = equalities, unit_clauses, max_clauses
+
     def _language(self, search: ClauseSearch) -> Language:
         return Language(
             search.predicates,
@@ -79,7 +112,11 @@ class Searching(Fitted):
 
     def _search_parameters(self) -> SearchParameters:
         return SearchParameters(
-            strategy=self.strategy, beam=self.beam, penalty=self.penalty, least_weight=self.least_weight
+            strategy=self.strategy,
+            beam=self.beam,
+            penalty=self.penalty,
+            least_weight=self.least_weight,
+            max_clauses=self.max_clauses,
         )
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -111,7 +148,7 @@ class Searching(Fitted):
                 if instance not in known:
                     members.append(Member((instance,)))
                     rules.append(Rule(unit.formula))
-        may_go = [removable and not rule.hard for rule in rules]
+        may_go = [removable and not rule.hard and not rule.fixed for rule in rules]
         searcher = ClauseSearcher(search.source, language, self._search_parameters(), self.strength, report)
         found = searcher.run(members, begun, may_go)
         kept = [rules[i] for i in found.kept]
@@ -228,43 +265,6 @@ class MSL(Searching):
     """
 
     word: ClassVar[str] = "msl"
-
-    def __init__(
-        self,
-        *,
-        strategy: Annotated[Strategy, Option("how clauses are searched")] = "beam",
-        beam: Annotated[
-            int, Whole(1, reason="a step must go on from some clause"), Option("clauses that a step goes on from")
-        ] = 5,
-        max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        penalty: Annotated[
-            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
-        ] = 0.01,
-        strength: Annotated[
-            float,
-            Above(0, "it weighs the prior, without which weights can grow without bounds"),
-            Option("weight of the penalty"),
-        ] = STRENGTH,
-        least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
-        equalities: Annotated[
-            bool, Option("clauses say of no variables that they are equal", name="--no-equalities")
-        ] = True,
-        unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
-        max_clauses: Annotated[int | None, Whole(0), Option("clauses that are added at the most")] = None,
-    ) -> None:
-        self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
-        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
-        self.equalities, self.unit_clauses, self.max_clauses = equalities, unit_clauses, max_clauses
-
-    def _search_parameters(self) -> SearchParameters:
-        return SearchParameters(
-            strategy=self.strategy,
-            beam=self.beam,
-            penalty=self.penalty,
-            least_weight=self.least_weight,
-            max_clauses=self.max_clauses,
-        )
 
     def fit(
         self,

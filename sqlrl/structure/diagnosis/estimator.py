@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, Unpack
 
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InputError, NothingFoundWarning, warn
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback, check_database, check_parameters
-from sqlrl.learn.pseudo.estimator import STRENGTH
+from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
 from sqlrl.learn.settings import Seed
 from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import read_mapping
@@ -26,10 +25,10 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, Language, Operations, SearchClause
-from sqlrl.structure.beam.estimator import Searching, member_of, starting_clause
+from sqlrl.structure.beam.estimator import SearchCommon, Searching, member_of, starting_clause
 from sqlrl.structure.beam.protocols import ClauseSearch, SearchDatabase
-from sqlrl.structure.beam.search import Step, Strategy
-from sqlrl.structure.diagnosis.bins import THRESHOLD
+from sqlrl.structure.beam.search import Step
+from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
@@ -55,8 +54,8 @@ class Transfer(Searching):
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
         Seed of these; None is 0.
-    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses
-        As in `MSL`.
+    **common
+        As in `MSL`: strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses.
 
     Attributes
     ----------
@@ -115,31 +114,11 @@ class Transfer(Searching):
         burn_in: Annotated[int, Whole(0), Option("worlds that each chain forgets first")] = 20,
         chains: Annotated[int, Whole(1), Option("independent ones")] = 4,
         random_state: Seed = None,
-        strategy: Annotated[Strategy, Option("how clauses are searched")] = "beam",
-        beam: Annotated[
-            int, Whole(1, reason="a step must go on from some clause"), Option("clauses that a step goes on from")
-        ] = 5,
-        max_literals: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        max_variables: Annotated[int, Whole(1), Option("of a clause")] = 6,
-        penalty: Annotated[
-            float, AtLeast(0.0, "0.01 is the default"), Option("what each literal costs", name="--literal-cost")
-        ] = 0.01,
-        strength: Annotated[
-            float,
-            Above(0, "it weighs the prior, without which weights can grow without bounds"),
-            Option("weight of the penalty"),
-        ] = STRENGTH,
-        least_weight: Annotated[float, AtLeast(0.0, "0.01 is the default"), Option("of a candidate")] = 0.01,
-        equalities: Annotated[
-            bool, Option("clauses say of no variables that they are equal", name="--no-equalities")
-        ] = True,
-        unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
+        **common: Unpack[SearchCommon],
     ) -> None:
+        super().__init__(**common)
         self.threshold, self.mapping, self.further = threshold, mapping, further
         self.samples, self.burn_in, self.chains, self.random_state = samples, burn_in, chains, random_state
-        self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
-        self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
-        self.equalities, self.unit_clauses = equalities, unit_clauses
 
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
@@ -149,10 +128,7 @@ class Transfer(Searching):
 
     def _check(self) -> None:
         check_parameters(self)
-        if self.threshold >= 1:
-            raise InputError(
-                f"threshold={self.threshold!r} must be below 1: it is a share of the groundings of a clause"
-            )
+        check_threshold(self.threshold)
 
     def fit(
         self,
