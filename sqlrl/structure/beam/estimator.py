@@ -140,7 +140,7 @@ class Searching(Fitted):
         rules = [rule.rule for rule in search.rules]
         begun = list(starts(language, given))
         if self.unit_clauses:
-            shaper = _shaper(language)
+            shaper = shaper_of(language)
             known = {instance for member in members for instance in member.instances}
             for name in search.predicates:
                 unit = language.unit(name)
@@ -356,13 +356,14 @@ def starting_clause(place: int, given: GivenRule, operations: Operations = ALL) 
     return SearchClause(clause.variables, literals, tuple(range(len(literals))), place, len(literals), 0, operations)
 
 
-def _shaper(language: Language) -> Shaper:
+def shaper_of(language: Language) -> Shaper:
+    """Return what names clauses of a language."""
     return Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
 
 
 def member_of(rule: GivenRule, language: Language) -> Member:
     """Return a rule as a member of a model."""
-    shaper = _shaper(language)
+    shaper = shaper_of(language)
     instances: list[Instance] = [shaper(Clause(c.variables, c.literals)) for c in rule.clauses]
     return Member(tuple(instances), rule.sign, rule.hard)
 

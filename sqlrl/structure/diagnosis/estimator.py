@@ -30,8 +30,16 @@ from sqlrl.structure.beam.protocols import ClauseSearch, SearchDatabase
 from sqlrl.structure.beam.search import Step
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
+from sqlrl.structure.diagnosis.found_mapping import find_mapping
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
+
+FOUND = "found"
+"""In place of a mapping: it is to be found."""
+
+_MAPPING = pa.schema(
+    {"rule": pa.string(), "becomes": pa.string(), "source": pa.string(), "target": pa.string(), "gain": pa.float64()}
+)
 
 _DROPPED = pa.schema({"rule": pa.string(), "why": pa.string(), "reason": pa.string()})
 
@@ -46,8 +54,10 @@ class Transfer(Searching):
     ----------
     threshold : float
         The share of a bin of the diagnosis above which a clause is marked, above 0 and below 1.
-    mapping : PredicateMapping, dict or path, optional
-        Which predicate of the data stands for which one of the source; None for those that have no counterpart. By default predicates have the same names.
+    mapping : PredicateMapping, dict, path or "found", optional
+        Which predicate of the data stands for which one of the source; None for those that have no counterpart. By default predicates have the same names. "found"
+        looks for the mapping, rule by rule: of all that keep types and numbers of arguments the one under which the rule raises the score most
+        (`sqlrl.structure.diagnosis.found_mapping`), which is beyond the paper.
     further : bool
         Also try to change a sign, or a constant, of a clause that is marked: for models that are to be mended, where that may be the fault.
     samples, burn_in, chains : int
@@ -65,10 +75,12 @@ class Transfer(Searching):
         The bins of each clause, and how it is marked; `sqlrl.diagnosis` has them too.
     dropped_ : Table
         Rules of the source that the target's predicates cannot say: `rule`, `why`, `reason`.
+    mapping_ : Table
+        `source` and `target` predicates; of a mapping that was found with the `rule`, what it `becomes`, and the `gain` in the score.
     added_, candidates_, n_statements_, equalities_, score_, weights_, iterations_, run_
         As in `MSL`.
     seconds_ : dict of str to float
-        Wall time of `diagnosis`, `search`, `learning` and `statistics`.
+        Wall time of `mapping`, `diagnosis`, `search`, `learning` and `statistics`.
 
     Notes
     -----
@@ -95,9 +107,10 @@ class Transfer(Searching):
 
     diagnosis_: Diagnosis
     dropped_: Table
+    mapping_: Table
 
     word: ClassVar[str] = "transfer"
-    learned = (*Searching.learned, "diagnosis_", "dropped_")
+    learned = (*Searching.learned, "diagnosis_", "dropped_", "mapping_")
 
     def __init__(
         self,
@@ -107,7 +120,11 @@ class Transfer(Searching):
         ] = THRESHOLD,
         mapping: Annotated[
             Mapped | None,
-            Option("which predicate stands for which of the source", value="FILE", default="the same names"),
+            Option(
+                "which predicate stands for which of the source; found looks for it",
+                value="FILE",
+                default="the same names",
+            ),
         ] = None,
         further: Annotated[bool, Option("also change signs and constants of clauses that are marked")] = False,
         samples: Annotated[int, Whole(1), Option("worlds that each chain draws")] = 100,
@@ -123,6 +140,8 @@ class Transfer(Searching):
     def recorded(self) -> dict[str, object]:
         """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
         found = super().recorded()
+        if self.mapping == FOUND:
+            return found
         mapping = _as_mapping(self.mapping)
         return {**found, "mapping": None if mapping is None else str(mapping)}
 
@@ -176,7 +195,9 @@ class Transfer(Searching):
         check_database(db)
         check_callback("on_step", on_step)
         started, seconds = datetime.now(UTC), dict[str, float]()
-        mapped, dropped = self._mapped(db, model)
+        clock = time.perf_counter()
+        mapped, dropped, mapping = self._mapped(db, model, examples, limit)
+        seconds["mapping"] = time.perf_counter() - clock
         clock = time.perf_counter()
         searching = Stage("revising clauses")
 
@@ -216,15 +237,19 @@ class Transfer(Searching):
             db, declared.with_rules(tuple(rules)), found, examples, limit, self.recorded(), started, seconds, rows
         )
         self.diagnosis_ = Diagnosis(known.found, known.groundings, known.general, known.specific, self.run_)
-        self.dropped_ = dropped
+        self.dropped_, self.mapping_ = dropped, mapping
         return self
 
-    def _mapped(self, db: SearchDatabase, model: Model) -> tuple[Model, Table]:
-        """Return the model in the predicates of the data, and what these cannot say."""
+    def _mapped(
+        self, db: SearchDatabase, model: Model, examples: object, limit: int | None
+    ) -> tuple[Model, Table, Table]:
+        """Return the model in the predicates of the data, what these cannot say, and the mapping."""
         if not model.rules:
             raise InputError(
                 "the model has no rules, so there is nothing to transfer: give one that has, or learn from scratch with sqlrl.MSL"
             )
+        if self.mapping == FOUND:
+            return self._found(db, model, examples, limit)
         mapping = _as_mapping(self.mapping)
         declared = db.learning.declarations()
         if mapping is None:
@@ -235,18 +260,50 @@ class Transfer(Searching):
                     f"the data have no {' and no '.join(unknown)}, which the rules of the source mention: say with mapping={{{unknown[0]!r}: ...}} which of the data's predicates "
                     f"({', '.join(sorted(declared)) or 'none'}) stands for each, or None"
                 )
-            return model, Table(_DROPPED.empty_table())
+            return model, Table(_DROPPED.empty_table()), Table(_MAPPING.empty_table())
         found = transferred(model, mapping, declared)
         rows: list[dict[str, Any]] = [
             {"rule": format_formula(each.rule.formula), "why": each.why, "reason": each.reason}
             for each in found.dropped
         ]
-        if not found.model.rules:
+        self._check_left(found.model)
+        pairs = [{"source": name, "target": other} for name, other in mapping.targets.items()]
+        return found.model, Table(pa.Table.from_pylist(rows, _DROPPED)), Table(pa.Table.from_pylist(pairs, _MAPPING))
+
+    def _found(
+        self, db: SearchDatabase, model: Model, examples: object, limit: int | None
+    ) -> tuple[Model, Table, Table]:
+        """Look for the mapping of each rule."""
+        nothing = Model(db.learning.declarations())
+        with (
+            db.learning.clause_search(nothing, examples=examples, limit=limit) as search,
+            threadpool_limits(limits=1, user_api="blas"),
+        ):
+            found = find_mapping(model, search, self._language(search), self.strength)
+        self._check_left(found.model)
+        rows: list[dict[str, Any]] = [
+            {"rule": format_formula(rule.formula), "why": why, "reason": reason} for rule, why, reason in found.dropped
+        ]
+        pairs: list[dict[str, Any]] = [
+            {
+                "rule": format_formula(each.source.formula),
+                "becomes": format_formula(each.rule.formula),
+                "source": name,
+                "target": other,
+                "gain": each.gain,
+            }
+            for each in found.rules
+            for name, other in each.mapping.targets.items()
+        ]
+        return found.model, Table(pa.Table.from_pylist(rows, _DROPPED)), Table(pa.Table.from_pylist(pairs, _MAPPING))
+
+    def _check_left(self, model: Model) -> None:
+        """Warn if no rule is left."""
+        if not model.rules:
             warn(
                 "no rule of the source can be said with the predicates of the data; dropped_ lists why",
                 NothingFoundWarning,
             )
-        return found.model, Table(pa.Table.from_pylist(rows, _DROPPED))
 
     def _diagnosed(self, search: ClauseSearch) -> Diagnosis:
         members = [member_of(rule, self._language(search)) for rule in search.rules]
