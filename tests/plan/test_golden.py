@@ -23,6 +23,7 @@ from sqlrl.engine.spark import SparkEngine
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
+from sqlrl.plan.blankets import TermPlanner, count_parts
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.factors import count_factors, list_factors
@@ -96,6 +97,9 @@ CASES = {
     "joint_chain": ("joint", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) ^ Cancer(z)"),
     "joint_apart": ("joint", PEOPLE, "1 Friends(x, y) ^ Cancer(x) ^ Cancer(z)"),
     "joint_template": ("joint", CITATIONS, "Token(+w, p, c) ^ Next(p, q) ^ InField(c, +f, p) ^ InField(c, +f, q)"),
+    "blankets_chain": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) => Smokes(z)"),
+    "blankets_alike": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)"),
+    "blankets_local": ("blankets", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
     "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
 }
 
@@ -152,6 +156,13 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return list_factors(bound)
         case "flips":
             return flip_differences(bound, OBSERVED)
+        case "blankets":
+            planner = TermPlanner(bound)
+            names = dict.fromkeys(literal.predicate for literal in bound.shape.literals)
+            parts = dict.fromkeys(use.part for name in names for term in planner.flips(name) for use in term.parts)
+            counted = count_parts(list(parts), layout)
+            assert counted is not None
+            return counted
         case "few":
             plan = few(bound)
             assert plan is not None
