@@ -23,6 +23,7 @@ COMMANDS = {
     "ego": ["ego", "{db}", "Token", "--target", "P"],
     "ground": ["ground", "{db}", "--model", "{model}"],
     "count": ["count", "{db}", "--model", "{model}"],
+    "diagnose": ["diagnose", "{db}", "--model", "{model}"],
     "learn": ["learn", "{db}", "--model", "{model}"],
     "learn ilp": ["learn", "{db}", "--learner", "ilp", "--model", "{model}"],
     "infer": ["infer", "{db}", "--model", "{model}"],

@@ -53,7 +53,12 @@ LEARNERS = [
 ]
 WORDS: dict[str, type] = {each.word: each for each in LEARNERS}
 every = pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.word)
-REQUIRED_VALUES = {"modes": "modes.txt", "templates": "templates.grammar", "learner": sqlrl.CDA(0.5, passes=2)}
+REQUIRED_VALUES = {
+    "mapping": "imdb.map",
+    "modes": "modes.txt",
+    "templates": "templates.grammar",
+    "learner": sqlrl.CDA(0.5, passes=2),
+}
 
 
 def made(kind: type, **given: Any) -> Any:

@@ -64,8 +64,8 @@ class Transfer(Searching):
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
         Seed of these; None is 0.
-    **common
-        As in `MSL`: strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses.
+    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses
+        As in `MSL`.
 
     Attributes
     ----------
