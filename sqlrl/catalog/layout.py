@@ -152,6 +152,11 @@ class Layout:
         """Return the type of an argument of a predicate."""
         return self.predicates[predicate].types[place]
 
+    @property
+    def divided(self) -> bool:
+        """Whether the data are several examples."""
+        return self.example_type is not None or any(info.example_column for info in self.predicates.values())
+
     def grew_from(self, old: Layout) -> bool:
         """Whether it differs from an old layout in nothing but numbers of facts, atoms and examples, and in constants that came after others.
 

@@ -185,8 +185,7 @@ class SearchBlankets(ClauseBlankets):
 
 def _of_no_example(layout: Layout, name: str) -> bool:
     """Whether the data are several examples, and a predicate belongs to none."""
-    divided = layout.example_type is not None or any(info.example_column for info in layout.predicates.values())
-    return divided and not example_columns(layout.predicates[name], layout)
+    return layout.divided and not example_columns(layout.predicates[name], layout)
 
 
 def declarations(session: Session) -> dict[str, Predicate]:

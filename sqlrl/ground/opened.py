@@ -71,7 +71,7 @@ def opened_program(
         infos = {name: _closed(tables, info) for name, info in layout.predicates.items() if name != predicate}
         info = layout.predicates[predicate]
         beside = bool(example_columns(info, layout))
-        example = atoms[:, 0] if beside or not _divided(layout) else np.full(len(atoms), NO_EXAMPLE)
+        example = atoms[:, 0] if beside or not layout.divided else np.full(len(atoms), NO_EXAMPLE)
         columns = {"atom": pa.array(np.arange(1, len(atoms) + 1), pa.int64()), "example": pa.array(example, pa.int32())}
         columns |= {f"a{i}": pa.array(atoms[:, i + 1], pa.int32()) for i in range(len(info.types))}
         columns |= {"truth": pa.array(truth, pa.bool_()), "prior": pa.nulls(len(atoms), pa.float64())}
@@ -124,11 +124,6 @@ def every_atom(domain: AtomDomain) -> IntArray:
 def _is_true(domain: AtomDomain, atoms: IntArray) -> BoolArray:
     true = set(map(tuple, domain.true.tolist()))
     return np.fromiter((row in true for row in map(tuple, atoms.tolist())), dtype=bool, count=len(atoms))
-
-
-def _divided(layout: Layout) -> bool:
-    """Whether the data are several examples."""
-    return layout.example_type is not None or any(info.example_column for info in layout.predicates.values())
 
 
 def _closed(tables: ConstantIds, info: PredicateInfo) -> PredicateInfo:

@@ -31,6 +31,7 @@ from sqlrl.logic.terms import (
     Formula,
     Literal,
     Not,
+    Or,
     Term,
     Variable,
     terms_in,
@@ -112,6 +113,12 @@ def literal_formula(literal: Evidence) -> Formula:
     else:
         atom = Atom(literal.predicate, literal.terms)
     return atom if literal.positive else Not(atom)
+
+
+def clause_formula(literals: Sequence[Evidence]) -> Formula:
+    """Return a clause as a formula."""
+    parts = tuple(map(literal_formula, literals))
+    return parts[0] if len(parts) == 1 else Or(parts)
 
 
 # ---- types -------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.boolean import FALSE, TRUE, Any, Node, Signed, Witness, conjuncts, negate, prenex
-from sqlrl.logic.candidates import literal_formula
+from sqlrl.logic.candidates import clause_formula
 from sqlrl.logic.expansions import expand_rule
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.mapping import Declarations, PredicateMapping, format_constant
@@ -22,7 +22,6 @@ from sqlrl.logic.terms import (
     EqualityLiteral,
     Formula,
     Literal,
-    Or,
     Term,
     Variable,
     terms_in,
@@ -198,10 +197,10 @@ def _clauses(rule: Rule, normal: Normal, semantics: str) -> list[tuple[Rule, tup
     if rule.hard:
         parts = [_literals(prenex(clause)) for clause in conjuncts(node)]
         if None not in parts:
-            return [(replace(rule, formula=_formula(part)), part) for part in parts if part is not None]
+            return [(replace(rule, formula=clause_formula(part)), part) for part in parts if part is not None]
     elif semantics == "exact" and (negated := _disjunction(negate(node))) is not None:
         weight = None if rule.weight is None else -rule.weight
-        return [(replace(rule, formula=_formula(negated), weight=weight), negated)]
+        return [(replace(rule, formula=clause_formula(negated), weight=weight), negated)]
     return None
 
 
@@ -233,12 +232,6 @@ def _quantified(node: Node) -> bool:
     return isinstance(node.atom, Witness) if isinstance(node, Signed) else any(map(_quantified, node.parts))
 
 
-def _formula(literals: Sequence[Plain]) -> Formula:
-    """Return a clause as a formula."""
-    parts = tuple(map(literal_formula, literals))
-    return parts[0] if len(parts) == 1 else Or(parts)
-
-
 class _Translation:
     """Puts predicates and constants of the target in place of those of the source."""
 
@@ -259,7 +252,7 @@ class _Translation:
             named = " and ".join(f"{format_constant(name)} of the type {kind}" for kind, name in missing)
             return Dropped(rule, "constant", f"the mapping has no counterpart for the constant {named}")
         mapped = tuple(dict.fromkeys(self._literal(literal, normal) for literal in literals))
-        formula = _formula(mapped)
+        formula = clause_formula(mapped)
         if any(replace(literal, positive=not literal.positive) in mapped for literal in mapped):
             text = shortened(format_formula(formula), LONGEST_SHOWN)
             return Dropped(rule, "tautology", f"as {text} it is always true")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TypeAlias
 
-from sqlrl.logic.candidates import literal_formula
+from sqlrl.logic.candidates import clause_formula
 from sqlrl.logic.shapes import Instance, Shaper
-from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Or, Term, Variable
+from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Term, Variable, terms_in
 
 Part: TypeAlias = Literal | EqualityLiteral
 
@@ -82,8 +82,7 @@ class SearchClause:
     @property
     def formula(self) -> Formula:
         """The clause as a formula."""
-        parts = tuple(literal_formula(x) for x in self.literals)
-        return parts[0] if len(parts) == 1 else Or(parts)
+        return clause_formula(self.literals)
 
 
 @dataclass(frozen=True)
@@ -121,6 +120,10 @@ class Language:
                 names.append((known, kind))
             terms.append(Variable(known))
         return SearchClause(tuple(names), (Literal(predicate, tuple(terms)),), (NEW,), operations=operations)
+
+    def shaper(self) -> Shaper:
+        """Return what names the shapes of its clauses."""
+        return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)
 
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
         """Yield the clauses that differ from one in a literal, as far as its operations say.
@@ -256,8 +259,7 @@ def _connected(literals: Sequence[Part]) -> bool:
 
 
 def _variables(literal: Part) -> list[Variable]:
-    terms: Iterable[Term] = literal.terms if isinstance(literal, Literal) else (literal.left, literal.right)
-    return [term for term in terms if isinstance(term, Variable)]
+    return [term for term in terms_in(literal) if isinstance(term, Variable)]
 
 
 def _changed(clause: SearchClause, literals: Sequence[Part], marks: Sequence[int]) -> SearchClause:
@@ -298,7 +300,7 @@ class Canonical:
     """
 
     def __init__(self, language: Language) -> None:
-        self._shaper = Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
+        self._shaper = language.shaper()
 
     def __call__(self, clause: SearchClause) -> Instance:
         return self._shaper(clause.clause)

@@ -21,8 +21,8 @@ from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import atom_rows
 from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.shapes import Instance, Shaper
-from sqlrl.logic.terms import Clause, EqualityLiteral, Literal
+from sqlrl.logic.shapes import Instance
+from sqlrl.logic.terms import Clause, EqualityLiteral, Literal, terms_in
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause
@@ -132,15 +132,15 @@ class Searching(Fitted):
         report: Callable[[Step], None],
         *,
         removable: bool,
-    ) -> tuple[Learned, list[Rule], int]:
-        """Search; return what was found, the rules of the model, and how many of these are not new."""
+    ) -> tuple[Learned, list[Rule]]:
+        """Search; return what was found, and the rules of the model."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
         members = [member_of(rule, language) for rule in search.rules]
         rules = [rule.rule for rule in search.rules]
         begun = list(starts(language, given))
         if self.unit_clauses:
-            shaper = shaper_of(language)
+            shaper = language.shaper()
             known = {instance for member in members for instance in member.instances}
             for name in search.predicates:
                 unit = language.unit(name)
@@ -152,7 +152,7 @@ class Searching(Fitted):
         searcher = ClauseSearcher(search.source, language, self._search_parameters(), self.strength, report)
         found = searcher.run(members, begun, may_go)
         kept = [rules[i] for i in found.kept]
-        return found, [*kept, *(Rule(each.clause.formula) for each in found.added)], len(kept)
+        return found, [*kept, *(Rule(each.clause.formula) for each in found.added)]
 
     def _finish(
         self,
@@ -326,7 +326,7 @@ class MSL(Searching):
             threadpool_limits(limits=1, user_api="blas"),
             searching,
         ):
-            found, rules, _ = self._searched(search, starts, report, removable=True)
+            found, rules = self._searched(search, starts, report, removable=True)
             declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
         if not found.added:
@@ -350,20 +350,15 @@ def starting_clause(place: int, given: GivenRule, operations: Operations = ALL) 
         return None
     (clause,) = given.clauses
     literals = tuple(x for x in clause.literals if isinstance(x, Literal | EqualityLiteral))
-    used = {t.name for x in literals for t in (x.terms if isinstance(x, Literal) else (x.left, x.right))}
+    used = {term.name for x in literals for term in terms_in(x)}
     if len(literals) < len(clause.literals) or any(name not in used for name, _ in clause.variables):
         return None
     return SearchClause(clause.variables, literals, tuple(range(len(literals))), place, len(literals), 0, operations)
 
 
-def shaper_of(language: Language) -> Shaper:
-    """Return what names clauses of a language."""
-    return Shaper(lambda predicate, place: language.predicates[predicate][place], language.example_type)
-
-
 def member_of(rule: GivenRule, language: Language) -> Member:
     """Return a rule as a member of a model."""
-    shaper = shaper_of(language)
+    shaper = language.shaper()
     instances: list[Instance] = [shaper(Clause(c.variables, c.literals)) for c in rule.clauses]
     return Member(tuple(instances), rule.sign, rule.hard)
 

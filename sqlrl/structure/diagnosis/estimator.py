@@ -224,7 +224,7 @@ class Transfer(Searching):
                 return found
 
             with searching:
-                found, rules, _ = self._searched(search, starts, report, removable=True)
+                found, rules = self._searched(search, starts, report, removable=True)
             declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
         if not known.general and not known.specific:

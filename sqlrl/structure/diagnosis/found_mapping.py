@@ -14,7 +14,6 @@ from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.transfer import transferred
 from sqlrl.progress import staged
 from sqlrl.structure.beam.clauses import Language
-from sqlrl.structure.beam.estimator import shaper_of
 from sqlrl.structure.beam.scores import Member, Objective, Scored
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def find_mapping(source: Model, search: ClauseSearch, language: Language, streng
     WPLL as well. Where two mappings are as good the first one in the order of the data's declarations is taken. A rule that becomes one that another became before is left out.
     """
     target: Mapping[str, Predicate] = search.model.predicates
-    objective, shaper = Objective(search.source, strength), shaper_of(language)
+    objective, shaper = Objective(search.source, strength), language.shaper()
     units = objective.model([Member((shaper(language.unit(name).clause),)) for name in search.predicates])
     found = FoundMapping(search.model)
     seen: dict[Instance, Rule] = {}
