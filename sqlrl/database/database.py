@@ -1351,7 +1351,7 @@ class Database(Helpful):
 
         Each predicate in turn is taken for unknown, all others being evidence; what is loaded of it is its truth. A rule is too general if it speaks against
         the truth of atoms too often, so that it needs another condition; and too specific if it says nothing of atoms of which it would be right
-        without one of its literals.
+        without one of its literals. A rule with a negative weight speaks for what its negation says.
 
         Parameters
         ----------

@@ -121,6 +121,22 @@ class Language:
             terms.append(Variable(known))
         return SearchClause(tuple(names), (Literal(predicate, tuple(terms)),), (NEW,), operations=operations)
 
+    def is_unit(self, clause: SearchClause) -> bool:
+        """Whether a clause is that of one atom of a predicate, or its negation.
+
+        Examples
+        --------
+        >>> language = Language({"Friends": ("person", "person")}, 3, 3)
+        >>> x = Variable("x")
+        >>> language.is_unit(SearchClause((("x", "person"),), (Literal("Friends", (x, x)),), (0,)))
+        False
+        """
+        first = clause.literals[0]
+        if len(clause.literals) > 1 or not isinstance(first, Literal):
+            return False
+        unit = self.unit(first.predicate)
+        return len(clause.variables) == len(unit.variables) and all(isinstance(term, Variable) for term in first.terms)
+
     def shaper(self) -> Shaper:
         """Return what names the shapes of its clauses."""
         return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)

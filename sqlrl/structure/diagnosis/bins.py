@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -80,6 +80,22 @@ class ClauseBins:
         """
         return float(getattr(self, name)) / self.total if self.total else 0.0
 
+    def opposite(self) -> ClauseBins:
+        """Return the bins of the negation of the rule: where the rule is good it is bad.
+
+        Examples
+        --------
+        >>> ClauseBins(0, "Student", 6, 2, 1, 3).opposite()
+        ClauseBins(rule=0, target='Student', applies_good=2, applies_bad=6, idle_good=3, idle_bad=1, error=0.0)
+        """
+        return replace(
+            self,
+            applies_good=self.applies_bad,
+            applies_bad=self.applies_good,
+            idle_good=self.idle_bad,
+            idle_bad=self.idle_good,
+        )
+
     def too_general(self, threshold: float = THRESHOLD) -> bool:
         """Whether the clause speaks against the truth more often than the threshold: literals should be added."""
         return self.share("applies_bad") > threshold
@@ -99,7 +115,8 @@ def diagnose(rules: Sequence[Member], source: ClauseSource, effort: Effort) -> l
     What it leaves open: all pairs of a ground clause and an atom of the target in it are tallied, also those of ground clauses that the evidence satisfies:
     these are the bins of what does not apply, and the shares are of all four bins. Where a clause has one literal of the target, whether the others are false is known
     from the data, and its bins are exact numbers. Where it has several, the others are those of a chain that samples the target's atoms
-    (`sqlrl.solve.bins`). Bins of a rule that comes to several clauses are added up; those of a conjunction are of the conjunction (see there).
+    (`sqlrl.solve.bins`). Bins of a rule that comes to several clauses are added up; those of a conjunction are of the conjunction (see there). Weights
+    are no part of them: of a rule with a negative weight the `opposite` bins say whether it speaks for the truth.
     """
     source.learn((instance, None) for rule in rules for instance in rule.instances)
     found: list[ClauseBins] = []

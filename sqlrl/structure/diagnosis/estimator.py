@@ -87,7 +87,9 @@ class Transfer(Searching):
     Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3. Each predicate in turn is the target; a clause is marked if its share of a bin is above the
     threshold for some target, and may be marked both ways. The restriction to removing or adding literals holds for the candidates that are made
     of a clause as well. The search and its score are those of `MSL`; clauses that were revised stay if the score is lower without them. What the diagnosis leaves
-    open is in `sqlrl.structure.diagnosis.bins`. Hard rules stay as they are.
+    open is in `sqlrl.structure.diagnosis.bins`. Hard rules stay as they are. So do clauses of a single atom, which say how frequent a predicate is, as long as `unit_clauses`
+    gives one to each predicate: to revise them would be a search from scratch, and nothing of the source is in it. The paper says nothing of them, nor of negative
+    weights: a clause that has one is diagnosed as its negation, since that is what it speaks for.
 
     Examples
     --------
@@ -214,12 +216,12 @@ class Transfer(Searching):
             seconds["diagnosis"] = time.perf_counter() - clock
             clock = time.perf_counter()
 
-            def starts(_: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
+            def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
                 found = []
                 for i in range(len(given)):
                     operations = self._operations(known, i)
                     clause = starting_clause(i, search.rules[i], operations) if operations else None
-                    if clause is not None:
+                    if clause is not None and not (self.unit_clauses and language.is_unit(clause)):
                         found.append(clause)
                 return found
 

@@ -141,6 +141,9 @@ def test_bins_of_several_literals_are_those_of_all_worlds(
         + f"{weights[0]} !Friends(x, y) v !Smokes(x) v Smokes(y)\n{weights[1]} Smokes(x)\n{weights[2]} Smokes(x) v Smokes(y) v Friends(x, y)\n"
     )
     expected = by_enumeration(clauses, asked, "Smokes")
+    if weights[asked] < 0:
+        # It speaks for what its negation says.
+        expected = tuple(expected[i] for i in (1, 0, 3, 2))
     # 2 ** 4 worlds are enumerated, so that nothing is sampled.
     found = friends.diagnose(model)
     assert bins(found.found)[asked, "Smokes"] == pytest.approx(expected, abs=1e-9)
@@ -267,6 +270,39 @@ def test_groundings_are_in_their_bins(friends: sqlrl.Database) -> None:
             assert (n > 0) <= row[mark]
             if row[mark] and row["rule"] in (1, 2):
                 assert n == row[name], row
+
+
+@pytest.mark.parametrize(
+    ("clause", "negation"),
+    [
+        ("!Friends(x, y) v Smokes(x)", "Friends(x, y) ^ !Smokes(x)"),
+        ("!Friends(x, y) v !Smokes(x) v Smokes(y)", "Friends(x, y) ^ Smokes(x) ^ !Smokes(y)"),
+        ("Smokes(x)", "!Smokes(x)"),
+    ],
+)
+def test_a_rule_with_a_negative_weight_is_diagnosed_as_its_negation(
+    friends: sqlrl.Database, clause: str, negation: str
+) -> None:
+    other = "\n-0.4 Smokes(x) v Person(x)\n"
+    one = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}-0.7 {clause}{other}"), shown=50)
+    two = friends.diagnose(sqlrl.parse_mln(f"{DECLARED}0.7 {negation}{other}"), shown=50)
+    assert (one.general, one.specific) == (two.general, two.specific)
+    for target in ("Friends", "Smokes"):
+        if target in clause:
+            assert bins(one.found)[0, target] == pytest.approx(bins(two.found)[0, target], abs=1e-9)
+
+    def facts(found: sqlrl.Table) -> Counter[tuple[str, str, frozenset[str]]]:
+        return Counter(
+            (
+                row["target"],
+                row["bin"],
+                frozenset(x.removeprefix("!") for x in row["grounding"].replace(" v ", " ^ ").split(" ^ ")),
+            )
+            for row in rows(found)
+            if row["rule"] == 0
+        )
+
+    assert facts(one.groundings) == facts(two.groundings)
 
 
 def test_a_predicate_of_no_example_is_not_sampled() -> None:

@@ -127,6 +127,17 @@ def test_clauses_that_are_not_marked_are_not_revised(db: sqlrl.Database, candida
     assert all(rule.weight is not None for rule in found.model_.rules)
 
 
+def test_clauses_of_a_single_atom_are_not_revised(db: sqlrl.Database, candidates: list) -> None:
+    # Most people lead nobody, and two thirds of them are no employees.
+    model = source("1 Advises(p, s)", "1 Prof(p)")
+    found = fit(db, model)
+    assert found.diagnosis_.general == {0, 1}
+    assert found.candidates_ == 0
+    # One whose arguments are equal is no such clause; without those of all predicates they are clauses like others.
+    assert fit(db, source("1 Advises(p, p)")).candidates_ > 0
+    assert fit(db, model, unit_clauses=False).candidates_ > 0
+
+
 def test_further_operators_are_of_marked_clauses(db: sqlrl.Database, candidates: list) -> None:
     model = source("1 Prof(p) => Advises(p, s)", "1 Prof(p) => !Student(p)")
     found = fit(db, model, further=True)
