@@ -18,7 +18,7 @@ from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts,
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.blankets import AnyPart, FlipTerm, Part, PartUse, TermPlanner, any_part
+from sqlrl.plan.blankets import AnyPart, FlipTerm, KnownParts, Part, PartUse, TermPlanner, any_part
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, argument_columns, true_rows
 
@@ -71,8 +71,10 @@ class ClauseBlankets:
         self._constants = ConstantIds(engine, layout, "blanket")
         self._numbers = {name: i for i, name in enumerate(layout.predicates)}
         self._relations: dict[Signature, str] = {}
-        self._terms: dict[Shape, dict[str, list[FlipTerm]]] = {}
+        self._flips: dict[Shape, dict[str, list[FlipTerm]]] = {}
+        self._learned: set[Instance] = set()
         self._planners: dict[object, TermPlanner] = {}
+        self._known: KnownParts = {}
         self._split: dict[Part, dict[int, PartCounts]] = {}
         self._counts: dict[str, Counts] = {name: {} for name in names}
 
@@ -98,7 +100,11 @@ class ClauseBlankets:
 
     def learn(self, wanted: Iterable[tuple[Instance, str | None]]) -> None:
         """Count what clauses need; with each comes the predicate of the literal that it adds to one that is known, if it does."""
-        listed = list(wanted)
+        listed = [pair for pair in dict.fromkeys(wanted) if pair[0] not in self._learned]
+        self._learned.update(instance for instance, _ in listed)
+        # Plans are large, and those of clauses that were counted before are seldom asked for again.
+        self._planners.clear()
+        self._flips.clear()
         self._constants.learn_instances(instance for instance, _ in listed)
         plain: list[Part] = []
         several: dict[Part, list[tuple[Part, AnyPart, str]]] = {}
@@ -122,11 +128,8 @@ class ClauseBlankets:
         """Return what a clause, whose counts are known, says of the atoms of each predicate that it mentions."""
         parameters = self._parameters(instance)
         found = {}
-        for name in self._mentioned(instance.shape):
-            terms = [
-                (term, [self._parts.of(with_values(use, parameters)) for use in term.parts])
-                for term in self._flip_terms(instance.shape, name)
-            ]
+        for name, flips in self._flip_terms(instance.shape).items():
+            terms = [(term, [self._parts.of(with_values(use, parameters)) for use in term.parts]) for term in flips]
             # What is kept of parts with parameters would be that of one clause.
             known = None if parameters.shape[1] else self._counts[name]
             found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms, known)
@@ -135,7 +138,7 @@ class ClauseBlankets:
     def containing(self, instance: Instance) -> dict[str, ClauseTerms]:
         """Return in how many groundings of a clause the atoms of each predicate are, in negative and in positive literals, whatever else holds."""
         parameters = self._parameters(instance)
-        planner = TermPlanner(bind(instance.shape, self.layout), len(self.examples))
+        planner = TermPlanner(bind(instance.shape, self.layout), len(self.examples), self._known)
         planned = {
             name: [(term, [with_values(use, parameters) for use in term.parts]) for term in planner.containing(name)]
             for name in self._mentioned(instance.shape)
@@ -154,16 +157,16 @@ class ClauseBlankets:
         here = {literal.predicate for literal in shape.literals}
         return [name for name in self.names if name in here]
 
-    def _flip_terms(self, shape: Shape, name: str) -> list[FlipTerm]:
-        if shape not in self._terms:
+    def _flip_terms(self, shape: Shape) -> dict[str, list[FlipTerm]]:
+        if shape not in self._flips:
             # Clauses that differ in signs alone share what is counted.
             plain = tuple((x.predicate, x.terms) for x in shape.literals)
             key = shape.variables, shape.parameters, tuple(sorted(plain)), shape.equalities
             if key not in self._planners:
-                self._planners[key] = TermPlanner(bind(shape, self.layout), len(self.examples))
+                self._planners[key] = TermPlanner(bind(shape, self.layout), len(self.examples), self._known)
             planner = self._planners[key]
-            self._terms[shape] = {each: planner.flips(each, shape) for each in self._mentioned(shape)}
-        return self._terms[shape][name]
+            self._flips[shape] = {each: planner.flips(each, shape) for each in self._mentioned(shape)}
+        return self._flips[shape]
 
     def _parameters(self, instance: Instance) -> IntArray:
         """Return the ids of a clause's constants, shape (1, p)."""
@@ -176,8 +179,8 @@ class ClauseBlankets:
 
     def _uses(self, instance: Instance) -> Iterable[PartUse]:
         parameters = self._parameters(instance)
-        for name in self._mentioned(instance.shape):
-            for term in self._flip_terms(instance.shape, name):
+        for flips in self._flip_terms(instance.shape).values():
+            for term in flips:
                 for use in term.parts:
                     yield with_values(use, parameters)
 

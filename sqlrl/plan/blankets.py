@@ -30,9 +30,10 @@ The counts of many parts are one query, whose rows have the number of the part:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, permutations, product
+from typing import NamedTuple, TypeAlias
 
 from sqlglot import exp
 
@@ -257,10 +258,14 @@ class FlipTerm:
         return tuple(use for each in self.sums for summand in each for use in summand.parts)
 
 
+KnownParts: TypeAlias = dict[object, tuple[Part, tuple[int, ...]]]
+"""Parts by how they are written, each with the slots there that its keys are: those of all planners that share them."""
+
+
 class TermPlanner:
     """Plans the terms of one clause, for the atoms of one predicate after the other; what terms share is planned once.
 
-    The clause has no quantifiers; `examples` is how many there are, if not all.
+    The clause has no quantifiers; `examples` is how many there are, if not all. Planners of many clauses share `known`.
 
     Examples
     --------
@@ -277,12 +282,15 @@ class TermPlanner:
     Friends (1, 0) (1, 0) [[(1,), (-1, 'Smokes(v0) by v0')]]
     """
 
-    def __init__(self, bound: BoundShape, examples: int | None = None) -> None:
+    def __init__(self, bound: BoundShape, examples: int | None = None, known: KnownParts | None = None) -> None:
         assert not bound.shape.exists, "quantifiers are the caller's"
         self.bound, self.examples = bound, examples
+        self._known: KnownParts = {} if known is None else known
+        self._literals = tuple(dict.fromkeys(map(_unsigned, bound.shape.literals)))
+        self._place = {x: i for i, x in enumerate(self._literals)}
         self._merged: dict[object, _Merged] = {}
-        self._parts: dict[object, PartUse] = {}
         self._products: dict[object, tuple[int, tuple[PartUse, ...]]] = {}
+        self._parts: dict[object, PartUse] = {}
         self._planned = 0
 
     def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
@@ -293,12 +301,12 @@ class TermPlanner:
         shape = shape or self.bound.shape
         self._planned = 0
         always = tuple(x for x in shape.equalities if not x.positive)
+        equal = [x for x in shape.equalities if x.positive]
         found = []
         for members in _sets([x for x in shape.literals if x.predicate == predicate]):
             counts = _signs(members, contained=False)
             if counts is not None:
                 rest = [x for x in shape.literals if x not in members]
-                equal = [x for x in shape.equalities if x.positive]
                 found.append(self._term(members, always, rest, equal, counts))
         return [term for term in found if term is not None]
 
@@ -320,10 +328,10 @@ class TermPlanner:
         counts: tuple[tuple[int, int], tuple[int, int]],
     ) -> FlipTerm | None:
         """Return the term in which some literals are one atom, and some slots equal; `equal` are those that must not be. None if it is 0."""
-        merged = self._with(members, always, ())
+        merged = self._with(tuple(sorted({self._place[_unsigned(x)] for x in members})), always, ())
         factor, sums = 1, list[tuple[Summand, ...]]()
-        for group in merged.groups(rest, equal):
-            found = self._sum(members, always, group)
+        for group in merged.groups([(self._place[_unsigned(x)], x.positive) for x in rest], equal):
+            found = self._sum(merged, group)
             if not found:
                 return None
             if len(found) == 1 and not found[0].parts and not found[0].equal:
@@ -334,52 +342,54 @@ class TermPlanner:
             return None
         return FlipTerm(merged.places, tuple(sums), factor, merged.conditions, *counts)
 
-    def _sum(
-        self, members: tuple[ShapeLiteral, ...], always: tuple[ShapeEquality, ...], group: _Group
-    ) -> tuple[Summand, ...]:
+    def _sum(self, merged: _Merged, group: _Group) -> tuple[Summand, ...]:
         """Return in how many ways the negative literals of a group are true and its positive ones, and equalities, false; empty for none."""
-        chosen: list[ShapeLiteral | ShapeEquality] = [x for x in group.literals if x.positive]
-        chosen += group.equalities
+        chosen: list[int | ShapeEquality] = [*group.false, *group.equalities]
         self._planned += 2 ** len(chosen)
         if self._planned > MOST_TERMS:
             raise GroundingLimitError(
-                f"what an atom of {members[0].predicate} changes in clauses of the shape {self.bound.shape} is a sum of more than {MOST_TERMS:,} terms, two for "
+                f"what an atom of {merged.predicate} changes in clauses of the shape {self.bound.shape} is a sum of more than {MOST_TERMS:,} terms, two for "
                 "each literal that is not negated: write it with fewer of these"
             )
+        slots = merged.slots(group.slots)
         total: dict[tuple[tuple[PartUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
         for some in _subsets(chosen):
-            true = tuple(sorted(_unsigned(x) for x in group.literals if not x.positive or x in some))
-            equal = tuple(x for x in some if isinstance(x, ShapeEquality))
-            merged = self._with(members, always, equal)
-            size, uses = self._product((merged.key, true, group.slots, group.ranged), merged, true, group)
-            key = uses, merged.pairs
+            true = group.true
+            for x in some:
+                true |= 1 << x if isinstance(x, int) else 0
+            equal = tuple(x for x in some if isinstance(x, ShapeEquality)) if group.equalities else ()
+            inner = self._with(merged.members, merged.always, equal) if equal else merged
+            size, uses = self._product(inner, inner.distinct(true), slots, group.ranged)
+            key = uses, inner.pairs
             total[key] = total.get(key, 0) + (-size if len(some) % 2 else size)
         return tuple(Summand(factor, *key) for key, factor in total.items() if factor)
 
     def _product(
-        self, key: object, merged: _Merged, true: Sequence[ShapeLiteral], group: _Group
+        self, merged: _Merged, true: int, slots: tuple[Slot, ...], ranged: tuple[Slot, ...]
     ) -> tuple[int, tuple[PartUse, ...]]:
         """Return in how many ways literals of a group are true: a number, and parts whose counts it is multiplied by."""
+        key = merged.key, true, slots, ranged
         if key not in self._products:
             size, uses = 1, list[PartUse]()
-            for inner in merged.groups(true, (), group):
-                if inner.literals or inner.ranged or any(merged.owners[slot] for slot in inner.slots):
-                    uses.append(self._part(merged, inner))
+            for inner in merged.true_groups(true, slots, ranged):
+                own = merged.slots(inner.slots)
+                if inner.true or inner.ranged or any(merged.owners[slot] for slot in own):
+                    part = merged.key, inner
+                    if part not in self._parts:
+                        self._parts[part] = self._part(merged, inner, own)
+                    uses.append(self._parts[part])
                 else:
-                    for slot in inner.slots:
+                    for slot in own:
                         size *= self._size(slot)
             self._products[key] = size, tuple(uses)
         return self._products[key]
 
     def _with(
-        self,
-        members: tuple[ShapeLiteral, ...],
-        always: tuple[ShapeEquality, ...],
-        some: tuple[ShapeEquality, ...],
+        self, members: tuple[int, ...], always: tuple[ShapeEquality, ...], some: tuple[ShapeEquality, ...]
     ) -> _Merged:
-        key = tuple(map(_unsigned, members)), always, some
+        key = members, always, some
         if key not in self._merged:
-            self._merged[key] = _Merged(self.bound, *key, len(self._merged))
+            self._merged[key] = _Merged(self.bound, self._literals, *key, len(self._merged))
         return self._merged[key]
 
     def _size(self, slot: Slot) -> int:
@@ -387,31 +397,56 @@ class TermPlanner:
             return self.examples
         return domain_size(self.bound, slot)
 
-    def _part(self, merged: _Merged, group: _Group) -> PartUse:
+    def _part(self, merged: _Merged, group: _Group, summed: tuple[Slot, ...]) -> PartUse:
         """Return a part with its variables numbered, alike for all parts that differ in names alone."""
+        literals = sorted(merged.literal(i) for i in _bits(group.true))
         # Variables that are summed range over their domains; others are there as the atom is, or are told apart.
-        ranging = {slot: merged.owners[slot] for slot in (*sorted(group.slots), *group.ranged)}
-        key = group, tuple(ranging.items())
-        if key in self._parts:
-            return self._parts[key]
-        bound, hidden = self.bound, self.bound.hidden
+        ranging = {slot: merged.owners[slot] for slot in (*summed, *group.ranged)}
+        hidden = self.bound.hidden
         state = "none"
         if hidden is not None:
-            columns = {slot for x in group.literals for _, slot in bound.columns(x)}
-            if hidden in group.slots:
+            if hidden in summed:
                 state = "summed"
-            elif hidden in columns or any(hidden in found for found in ranging.values()):
+            elif any(self.bound.info(x).example_column for x in literals) or any(
+                hidden in found for found in ranging.values()
+            ):
                 state = "kept"
-        mentioned = [slot for x in group.literals for slot in x.terms]
-        kinds = {
-            slot: bound.kind(slot) for slot in (*mentioned, *ranging, *(o for found in ranging.values() for o in found))
-        }
-        self._parts[key] = _numbered(group, kinds, ranging, hidden, state)
-        return self._parts[key]
+        # Slots by first occurrence: what is alike up to their names is numbered once.
+        local: dict[Slot, int] = {}
+        for x in literals:
+            for slot in x.terms:
+                local.setdefault(slot, len(local))
+        for slot, owners in ranging.items():
+            local.setdefault(slot, len(local))
+            for owner in owners:
+                local.setdefault(owner, len(local))
+        key = (
+            tuple((x.predicate, tuple(local[slot] for slot in x.terms)) for x in literals),
+            tuple((self.bound.kind(slot), slot in summed) for slot in local),
+            tuple((local[slot], tuple(local[owner] for owner in owners)) for slot, owners in ranging.items()),
+            len(group.ranged),
+            None if hidden is None else local.get(hidden, -1),
+            state,
+        )
+        if key not in self._known:
+            kinds = {slot: self.bound.kind(slot) for slot in local}
+            use = _numbered(literals, summed, group.ranged, kinds, ranging, hidden, state)
+            self._known[key] = use.part, tuple(-1 if slot == hidden else local[slot] for slot in use.slots)
+        part, numbers = self._known[key]
+        named = tuple(local)
+        return PartUse(part, tuple(hidden if i < 0 and hidden is not None else named[i] for i in numbers))
 
 
 def _unsigned(literal: ShapeLiteral) -> ShapeLiteral:
     return ShapeLiteral(literal.predicate, False, literal.terms) if literal.positive else literal
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Yield the places of the ones of a number."""
+    while mask:
+        last = mask & -mask
+        yield last.bit_length() - 1
+        mask ^= last
 
 
 def _sets(own: Sequence[ShapeLiteral]) -> Iterator[tuple[ShapeLiteral, ...]]:
@@ -419,9 +454,7 @@ def _sets(own: Sequence[ShapeLiteral]) -> Iterator[tuple[ShapeLiteral, ...]]:
     return chain.from_iterable(combinations(own, size) for size in range(1, len(own) + 1))
 
 
-def _subsets(
-    parts: Sequence[ShapeLiteral | ShapeEquality],
-) -> Iterator[tuple[ShapeLiteral | ShapeEquality, ...]]:
+def _subsets(parts: Sequence[int | ShapeEquality]) -> Iterator[tuple[int | ShapeEquality, ...]]:
     return chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
 
 
@@ -440,23 +473,33 @@ def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> tuple[tuple[i
     return (only_negative, with_positive), (with_negative, only_positive)
 
 
-@dataclass(frozen=True)
-class _Group:
-    # What shares no variable with the rest but kept ones: summed variables, literals, and what must be inside its domain: constants that
-    # a variable is equal to, and arguments of the atom in examples that are not its own; and equalities that must not hold.
-    slots: frozenset[Slot]
-    literals: tuple[ShapeLiteral, ...] = ()
+class _Group(NamedTuple):
+    # What shares no variable with the rest but kept ones, as numbers whose ones are places: summed variables, and literals that are true; and those
+    # that are not; what must be inside its domain: constants that a variable is equal to, and arguments of the atom in examples that are not
+    # its own; and equalities that must not hold.
+    slots: int
+    true: int = 0
+    false: tuple[int, ...] = ()
     ranged: tuple[Slot, ...] = ()
     equalities: tuple[ShapeEquality, ...] = ()
 
-    @staticmethod
-    def joined(groups: Sequence[_Group]) -> _Group:
-        return _Group(
-            frozenset().union(*(x.slots for x in groups)),
-            tuple(x for group in groups for x in group.literals),
-            tuple(x for group in groups for x in group.ranged),
-            tuple(x for group in groups for x in group.equalities),
-        )
+
+def _joined(edges: Iterable[_Group]) -> list[_Group]:
+    """Join what shares variables."""
+    groups: list[_Group] = []
+    for edge in edges:
+        if edge.slots and any(group.slots & edge.slots for group in groups):
+            touched = [group for group in groups if group.slots & edge.slots]
+            groups = [group for group in groups if not group.slots & edge.slots]
+            slots, true, false, ranged, equalities = edge
+            for group in reversed(touched):
+                slots, true = slots | group.slots, true | group.true
+                false, ranged = group.false + false, group.ranged + ranged
+                equalities = group.equalities + equalities
+            groups.append(_Group(slots, true, false, ranged, equalities))
+        else:
+            groups.append(edge)
+    return groups
 
 
 class _Merged:
@@ -467,16 +510,17 @@ class _Merged:
     def __init__(
         self,
         bound: BoundShape,
-        members: Sequence[ShapeLiteral],
-        always: Sequence[ShapeEquality],
+        literals: Sequence[ShapeLiteral],
+        members: tuple[int, ...],
+        always: tuple[ShapeEquality, ...],
         some: Sequence[ShapeEquality],
         key: int,
     ) -> None:
-        first = members[0]
-        self.key = key
+        first = literals[members[0]]
+        self.key, self.members, self.always, self.predicate = key, members, always, first.predicate
         same = Union(frozenset(slot for _, slot in bound.columns(first)))
         conditions: dict[tuple[int, int], None] = {}
-        pairs = [(x, y) for other in members[1:] for x, y in zip(first.terms, other.terms, strict=True)]
+        pairs = [(x, y) for i in members[1:] for x, y in zip(first.terms, literals[i].terms, strict=True)]
         pairs += [(x.left, x.right) for x in always]
         for left, right in pairs:
             a, b = same.find(left), same.find(right)
@@ -484,7 +528,7 @@ class _Merged:
                 conditions[min(a.index, b.index), max(a.index, b.index)] = None
             same.join(left, right)
         self.conditions = tuple(conditions)
-        self._bound, self._same = bound, same
+        self._same = same
         info = bound.info(first)
         places = [same.find(slot) for slot in first.terms]
         self._own = next(
@@ -509,58 +553,81 @@ class _Merged:
             slot = same.find(member)
             known = self.owners.get(slot, ())
             self.owners[slot] = tuple(dict.fromkeys((*known, *map(same.find, owners))))
-        self._free = frozenset(slot for slot in self._variables if slot not in self._kept and not slot.parameter)
+        free = sorted(slot for slot in self._variables if slot not in self._kept and not slot.parameter)
+        self._free, self._bit = tuple(free), {slot: 1 << i for i, slot in enumerate(free)}
+        find = same.find
+        self._renamed = [
+            ShapeLiteral(x.predicate, False, tuple(map(find, x.terms))) if same.joined else x for x in literals
+        ]
+        self._masks = [
+            self._mask(x.terms)
+            | (self._bit.get(bound.hidden, 0) if bound.hidden and bound.info(x).example_column else 0)
+            for x in self._renamed
+        ]
+        # Where two literals became one, the first of them stands for both.
+        place: dict[ShapeLiteral, int] = {}
+        self._first = [place.setdefault(x, i) for i, x in enumerate(self._renamed)]
+        self._doubled = len(place) < len(literals)
+        self._alone: dict[Slot, _Group | None] = {}
 
-    def _alone(self, slot: Slot) -> _Group | None:
+    def _mask(self, slots: Iterable[Slot]) -> int:
+        found = 0
+        for slot in slots:
+            found |= self._bit.get(slot, 0)
+        return found
+
+    def slots(self, mask: int) -> tuple[Slot, ...]:
+        """Return variables by their places, ascending."""
+        return tuple(self._free[i] for i in _bits(mask))
+
+    def literal(self, place: int) -> ShapeLiteral:
+        """Return a literal with the slots that stand for its own."""
+        return self._renamed[place]
+
+    def distinct(self, true: int) -> int:
+        """Return literals without those that are another one of them."""
+        if not self._doubled:
+            return true
+        found = 0
+        for i in _bits(true):
+            found |= 1 << self._first[i]
+        return found
+
+    def _ranging(self, slot: Slot) -> _Group | None:
         """Return a variable with the examples over whose domains it ranges; None if it is an argument in its own example."""
-        inside = self._free.intersection(self.owners.get(slot, ()))
-        if slot in self._free:
-            return _Group(inside | {slot})
-        if slot.parameter or any(owner != self._own for owner in self.owners.get(slot, ())):
-            return _Group(inside, (), (slot,))
-        return None
+        if slot not in self._alone:
+            inside = self._mask(self.owners.get(slot, ()))
+            found = None
+            if slot in self._bit:
+                found = _Group(inside | self._bit[slot])
+            elif slot.parameter or any(owner != self._own for owner in self.owners.get(slot, ())):
+                found = _Group(inside, ranged=(slot,))
+            self._alone[slot] = found
+        return self._alone[slot]
 
-    def groups(
-        self,
-        literals: Sequence[ShapeLiteral],
-        equalities: Sequence[ShapeEquality],
-        within: _Group | None = None,
-    ) -> list[_Group]:
-        """Split literals, equalities and variables, all or those of a group, into what shares no variable but kept ones.
-
-        Literals of a group within one are true: what stands twice stands once.
-        """
+    def groups(self, literals: Sequence[tuple[int, bool]], equalities: Sequence[ShapeEquality]) -> list[_Group]:
+        """Split literals, each with whether it is positive, equalities and all variables into what shares no variable but kept ones."""
         find = self._same.find
-        edges = []
-        if within is None:
-            variables = list(self._variables)
-            edges += [_Group(self._slots(x), (x,)) for x in literals]
-        else:
-            # Those that are summed, and what is ranged with them: an argument or a constant with which one of them became equal.
-            variables = list(dict.fromkeys(map(find, (*sorted(within.slots), *within.ranged))))
-            true = dict.fromkeys(ShapeLiteral(x.predicate, False, tuple(map(find, x.terms))) for x in literals)
-            edges += [_Group(self._slots(x), (x,)) for x in true]
-        for each in equalities:
-            ends = frozenset((find(each.left), find(each.right)))
-            edges.append(_Group(self._free & ends, (), (), (each,)))
-        edges += [found for slot in variables if (found := self._alone(slot)) is not None]
-        groups: list[_Group] = []
-        for edge in edges:
-            touched = [group for group in groups if not group.slots.isdisjoint(edge.slots)]
-            if touched:
-                groups = [group for group in groups if group.slots.isdisjoint(edge.slots)]
-                groups.append(_Group.joined([*touched, edge]))
-            else:
-                groups.append(edge)
-        return groups
+        edges = [
+            _Group(self._masks[i], 0 if positive else 1 << i, (i,) if positive else ()) for i, positive in literals
+        ]
+        edges += [_Group(self._mask((find(x.left), find(x.right))), equalities=(x,)) for x in equalities]
+        edges += [found for slot in self._variables if (found := self._ranging(slot)) is not None]
+        return _joined(edges)
 
-    def _slots(self, literal: ShapeLiteral) -> frozenset[Slot]:
-        find = self._same.find
-        return self._free.intersection(find(slot) for _, slot in self._bound.columns(literal))
+    def true_groups(self, true: int, slots: Sequence[Slot], ranged: Sequence[Slot]) -> list[_Group]:
+        """Split literals that are true, and variables of a group, in the same way."""
+        # Those that are summed, and what is ranged with them: an argument or a constant with which one of them became equal.
+        variables = dict.fromkeys(map(self._same.find, (*slots, *ranged)))
+        edges = [_Group(self._masks[i], 1 << i) for i in _bits(true)]
+        edges += [found for slot in variables if (found := self._ranging(slot)) is not None]
+        return _joined(edges)
 
 
 def _numbered(
-    group: _Group,
+    literals: Sequence[ShapeLiteral],
+    summed: Sequence[Slot],
+    ranged: Sequence[Slot],
     kinds: Mapping[Slot, str | None],
     owners: Mapping[Slot, tuple[Slot, ...]],
     hidden: Slot | None,
@@ -571,24 +638,23 @@ def _numbered(
     Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains.
     """
     found = []
-    for order in _orders(group.literals):
-        mentioned = [*(slot for x in order for slot in x.terms), *group.ranged, *sorted(group.slots)]
+    for order in _orders(literals):
+        mentioned = [*(slot for x in order for slot in x.terms), *ranged, *summed]
         everything = dict.fromkeys(
             (*mentioned, *(o for slot in dict.fromkeys(mentioned) for o in owners.get(slot, ())))
         )
-        outside = [slot for slot in everything if slot not in group.slots and slot != hidden]
-        inside = [slot for slot in everything if slot in group.slots and slot != hidden]
+        outside = [slot for slot in everything if slot not in summed and slot != hidden]
+        inside = [slot for slot in everything if slot in summed and slot != hidden]
         numbers = {slot: i for i, slot in enumerate((*outside, *inside, *([] if hidden is None else [hidden])))}
         types = tuple(str(kinds[slot]) for slot in (*outside, *inside))
-        literals = tuple(
+        numbered = tuple(
             ShapeLiteral(x.predicate, False, tuple(Slot(False, numbers[slot]) for slot in x.terms)) for x in order
         )
         ranges = tuple(tuple(numbers[o] for o in owners.get(slot, ())) for slot in (*outside, *inside))
-        ranged = tuple(sorted(numbers[slot] for slot in group.ranged))
-        part = Part(literals, types, len(outside), state, ranges, (), ranged)
+        part = Part(numbered, types, len(outside), state, ranges, (), tuple(sorted(numbers[slot] for slot in ranged)))
         slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
         found.append(PartUse(part, slots))
-    return min(found, key=lambda use: (use.part.literals, use.part.types))
+    return found[0] if len(found) == 1 else min(found, key=lambda use: (use.part.literals, use.part.types))
 
 
 def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
@@ -639,13 +705,11 @@ def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
     literals = [
         ShapeLiteral(relation, False, (predicate, *x.terms)) if i == place else x for i, x in enumerate(part.literals)
     ]
-    summed = frozenset(slots[part.kept :]) | (
-        frozenset([hidden]) if hidden and part.hidden == "summed" else frozenset()
-    )
-    group = _Group(summed, tuple(literals), tuple(Slot(False, i) for i in part.ranged))
+    summed = [*slots[part.kept :], *([hidden] if hidden and part.hidden == "summed" else [])]
+    ranged = tuple(Slot(False, i) for i in part.ranged)
     owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(part.owners) if own}
     kinds: dict[Slot, str | None] = {predicate: kind, **dict(zip(slots, part.types, strict=True))}
-    use = _numbered(group, kinds, owners, hidden, part.hidden)
+    use = _numbered(literals, summed, ranged, kinds, owners, hidden, part.hidden)
     at = {slot: i for i, slot in enumerate(use.slots)}
     values = tuple((at[Slot(False, i)], ids) for i, ids in part.values)
     return AnyPart(replace(use.part, values=values), at[predicate], tuple(at[slot] for slot in part.key_slots()))

@@ -595,6 +595,11 @@ class Union:
         self._parent: dict[Slot, Slot] = {}
         self._kept = kept
 
+    @property
+    def joined(self) -> bool:
+        """Whether any two slots are one."""
+        return bool(self._parent)
+
     def find(self, slot: Slot) -> Slot:
         """Return the slot that stands for the class of `slot`."""
         while slot in self._parent:
