@@ -139,9 +139,13 @@ class ClauseTerms:
 
 
 @dataclass(frozen=True, eq=False)
-class _Count:
-    # Counts that depend on some columns of an atom, ascending: for each of its `codes`, ascending, a row of `values`, which has a
-    # last row of zeros for all others. With `rows` the columns of `values` are those of the clauses.
+class Count:
+    """Counts that depend on some columns of an atom, ascending.
+
+    For each of its `codes`, ascending, there is a row of `values`, which has a last row of zeros for all others. With `rows` the columns of `values`
+    are those of the clauses. `peak` is the greatest value.
+    """
+
     columns: tuple[int, ...]
     codes: IntArray
     values: Matrix
@@ -160,11 +164,11 @@ class _Count:
         return _levels(self.values)
 
 
-Counts: TypeAlias = dict[object, _Count]
+Counts: TypeAlias = dict[object, Count]
 """Counts of parts by the columns of an atom that they depend on."""
 
 
-def _encode(values: IntArray, radices: Sequence[int]) -> IntArray:
+def encode(values: IntArray, radices: Sequence[int]) -> IntArray:
     """Return one integer for each row."""
     assert prod(radices) < 2**63, "the partition of a domain that is larger is refused"
     code = np.zeros(len(values), dtype=np.int64)
@@ -173,7 +177,7 @@ def _encode(values: IntArray, radices: Sequence[int]) -> IntArray:
     return code
 
 
-def _places(codes: IntArray, wanted: IntArray) -> IntArray:
+def places(codes: IntArray, wanted: IntArray) -> IntArray:
     """Return where each wanted code stands among ascending ones; their number for those that are not there."""
     if not len(codes):
         return np.zeros(len(wanted), dtype=np.int64)
@@ -207,20 +211,21 @@ def _levels(values: Matrix) -> IntArray:
 
 class _Summand(NamedTuple):
     factor: int
-    counts: tuple[_Count, ...]
+    counts: tuple[Count, ...]
 
 
-class _TermCounts(NamedTuple):
-    # A product: of a number, of counts that restrict the atoms, and of sums. `mask` says for which clauses it is not 0.
+class TermCounts(NamedTuple):
+    """A product: of a number, of counts that restrict the atoms, and of sums. `mask` says for which clauses it is not 0."""
+
     factor: int
-    restricting: tuple[_Count, ...]
+    restricting: tuple[Count, ...]
     sums: tuple[tuple[_Summand, ...], ...]
     mask: BoolArray | None
     true: tuple[int, int]
     false: tuple[int, int]
 
     @property
-    def counts(self) -> Iterator[_Count]:
+    def counts(self) -> Iterator[Count]:
         """All counts."""
         yield from self.restricting
         for each in self.sums:
@@ -228,21 +233,21 @@ class _TermCounts(NamedTuple):
                 yield from summand.counts
 
 
-def _terms(domain: AtomDomain, given: ClauseTerms) -> list[_TermCounts]:
+def term_counts(domain: AtomDomain, given: ClauseTerms) -> list[TermCounts]:
     """Return the terms of some clauses that are not 0 for all of them, with their counts by the columns of an atom; equal ones are one object."""
     known: Counts = {} if given.known is None else given.known
-    found = [_term_counts(domain, given, term, parts, known) for term, parts in given.terms]
+    found = [_counts_of(domain, given, term, parts, known) for term, parts in given.terms]
     return [term for term in found if term is not None]
 
 
-def _term_counts(
+def _counts_of(
     domain: AtomDomain,
     given: ClauseTerms,
     term: FlipTerm,
     parts: Sequence[PartCounts],
     known: Counts,
-) -> _TermCounts | None:
-    found: list[_Count] = []
+) -> TermCounts | None:
+    found: list[Count] = []
     places = term.places[: len(domain.sizes)]
     first: dict[Slot, int] = {}
     for i, slot in enumerate(places):
@@ -273,7 +278,7 @@ def _term_counts(
     for each in term.sums:
         summands = []
         for summand in each:
-            counts: list[_Count] | None = []
+            counts: list[Count] | None = []
             for use in summand.parts:
                 part = next(left)
                 if not len(part.n):
@@ -291,12 +296,12 @@ def _term_counts(
         if not summands:
             return None
         sums.append(tuple(summands))
-    return _TermCounts(term.factor, tuple(found), tuple(sums), mask, term.true, term.false)
+    return TermCounts(term.factor, tuple(found), tuple(sums), mask, term.true, term.false)
 
 
 def _equal(
-    domain: AtomDomain, given: ClauseTerms, left: int | Slot, right: int | Slot, known: dict[object, _Count]
-) -> _Count:
+    domain: AtomDomain, given: ClauseTerms, left: int | Slot, right: int | Slot, known: dict[object, Count]
+) -> Count:
     """Return 1 where two arguments, or constants of the clause, are equal; arguments are columns of the atom."""
     key = ("=", left, right)
     if key not in known:
@@ -306,7 +311,7 @@ def _equal(
             same = given.parameters[:, left.index] == given.parameters[:, right.index]
             values = np.vstack([same, np.zeros_like(same)]).astype(np.int64)
             none = np.zeros((1, 0), dtype=np.int64)
-            known[key] = _Count((), np.zeros(1, np.int64), values, np.arange(len(same)), none, 1)
+            known[key] = Count((), np.zeros(1, np.int64), values, np.arange(len(same)), none, 1)
         else:
             column, slot = (left, right) if isinstance(left, int) else (right, left)
             assert isinstance(column, int)
@@ -324,12 +329,12 @@ def _columned(
     rows: IntArray | None,
     group: IntArray,
     width: int,
-) -> _Count:
+) -> Count:
     """Return a count with its columns ascending; `group` is the column of `values` of each key."""
     order = sorted(range(len(columns)), key=columns.__getitem__)
     columns = tuple(columns[i] for i in order)
     keys = keys[:, order]
-    code = _encode(keys, [domain.radices[c] for c in columns])
+    code = encode(keys, [domain.radices[c] for c in columns])
     codes, first, at = np.unique(code, return_index=True, return_inverse=True)
     at = at.reshape(-1)
     if width <= DENSE:
@@ -337,12 +342,12 @@ def _columned(
         np.add.at(values, (at, group), n)
     else:
         values = sparse.csr_array(sparse.coo_array((n, (at, group)), shape=(len(codes), width)))
-    return _Count(
+    return Count(
         columns, codes, _with_zeros(values), rows, keys[first], int(abs(values).max()) if values.shape[0] else 0
     )
 
 
-def _constant(domain: AtomDomain, given: ClauseTerms, column: int, parameter: int) -> _Count:
+def _constant(domain: AtomDomain, given: ClauseTerms, column: int, parameter: int) -> Count:
     """Return 1 where an argument is the constant of the clause."""
     ids, rows = np.unique(given.parameters[:, parameter], return_inverse=True)
     here = np.flatnonzero((ids >= 0) & (ids < domain.radices[column]))
@@ -351,7 +356,7 @@ def _constant(domain: AtomDomain, given: ClauseTerms, column: int, parameter: in
     return _columned(domain, (column,), keys, ones, rows=rows.reshape(-1), group=here, width=len(ids))
 
 
-def _diagonal(domain: AtomDomain, first: int, second: int) -> _Count:
+def _diagonal(domain: AtomDomain, first: int, second: int) -> Count:
     """Return 1 where two arguments are equal."""
     if 0 in (first, second):
         ids = domain.examples
@@ -365,7 +370,7 @@ def _diagonal(domain: AtomDomain, first: int, second: int) -> _Count:
     return _columned(domain, (first, second), np.column_stack([ids, ids]), none + 1, rows=None, group=none, width=1)
 
 
-def _part_count(domain: AtomDomain, given: ClauseTerms, slots: Sequence[int | Slot], counts: PartCounts) -> _Count:
+def _part_count(domain: AtomDomain, given: ClauseTerms, slots: Sequence[int | Slot], counts: PartCounts) -> Count:
     """Return the counts of a part: `slots` are the columns of the atom that its keys are, or the parameters."""
     at = [i for i, slot in enumerate(slots) if isinstance(slot, int)]
     constants = [i for i, slot in enumerate(slots) if isinstance(slot, Slot)]
@@ -450,10 +455,10 @@ class Partition:
                 _Profiles(None, cells, zeros, 1) if cells.ndim == 1 else _Profiles(cells[:, 0], cells[:, 1], zeros, 1)
             )
         atoms = domain.true if domain.listed is None else domain.listed
-        codes = _encode(atoms, domain.radices)
+        codes = encode(atoms, domain.radices)
         order = np.argsort(codes, kind="stable")
         atoms, codes = atoms[order], codes[order]
-        true = np.isin(codes, _encode(domain.true, domain.radices))
+        true = np.isin(codes, encode(domain.true, domain.radices))
         count = np.array([domain.count - int(true.sum()), int(true.sum())], dtype=np.int64)
         empty = np.zeros((2, 0), dtype=np.int64)
         combinations = np.full([1] * len(columns), 0 if domain.listed is None else -1, dtype=np.int64)
@@ -473,7 +478,7 @@ class Partition:
 
     def refined(self, clauses: Sequence[ClauseTerms], width: int) -> Partition:
         """Return the partition by what it is a partition of, and by the counts of further clauses, `width` in all."""
-        terms = [_terms(self.domain, given) for given in clauses]
+        terms = [term_counts(self.domain, given) for given in clauses]
         counts = list({id(count): count for own in terms for term in own for count in term.counts}.values())
         profiles, before = self._profiles(counts)
         atoms, codes, row = self._listed([count for count in counts if count.joint])
@@ -508,7 +513,7 @@ class Partition:
 
     # ---- profiles ----------------------------------------------------------------------------------------------
 
-    def _profiles(self, counts: Sequence[_Count]) -> tuple[tuple[_Profiles, ...], list[IntArray]]:
+    def _profiles(self, counts: Sequence[Count]) -> tuple[tuple[_Profiles, ...], list[IntArray]]:
         """Return the profiles of each column, and for each of them what it was before."""
         found, before = [], []
         for place, column in enumerate((0, *self.domain.columns)):
@@ -532,8 +537,8 @@ class Partition:
                 if len(count.columns) > 1:
                     assert old.example is not None
                     cells = np.column_stack([old.example, old.value])
-                code = _encode(cells, [self.domain.radices[c] for c in count.columns])
-                keys.append(count.levels[_places(count.codes, code)])
+                code = encode(cells, [self.domain.radices[c] for c in count.columns])
+                keys.append(count.levels[places(count.codes, code)])
             profile = _classes(keys, len(old.value))
             first, _ = _first(profile)
             found.append(_Profiles(old.example, old.value, profile, len(first)))
@@ -547,17 +552,17 @@ class Partition:
         if own.example is None:
             return np.searchsorted(own.value, atoms[:, column])
         radices = [self.domain.radices[0], self.domain.radices[column]]
-        known = _encode(np.column_stack([own.example, own.value]), radices)
-        return np.searchsorted(known, _encode(atoms[:, [0, column]], radices))
+        known = encode(np.column_stack([own.example, own.value]), radices)
+        return np.searchsorted(known, encode(atoms[:, [0, column]], radices))
 
-    def _listed(self, joint: Sequence[_Count]) -> tuple[IntArray, IntArray, IntArray]:
+    def _listed(self, joint: Sequence[Count]) -> tuple[IntArray, IntArray, IntArray]:
         """Return the listed atoms with those for which a count of several arguments may not be 0, their codes, and the row of each."""
         if not joint or self.domain.listed is not None:
             return self.atoms, self.codes, self.row
         domain = self.domain
-        extra = [_support(domain, count) for count in joint]
+        extra = [support(domain, count) for count in joint]
         atoms = np.concatenate(extra)
-        codes, first = np.unique(_encode(atoms, domain.radices), return_index=True)
+        codes, first = np.unique(encode(atoms, domain.radices), return_index=True)
         new = ~np.isin(codes, self.codes)
         atoms, codes = atoms[first[new]], codes[new]
         cells = [own.profile[self._cell(self.profiles, c, atoms)] for c, own in enumerate(self.profiles)]
@@ -574,10 +579,7 @@ class Partition:
         if self.domain.listed is not None:
             return np.zeros(0, np.int64), np.zeros(shape, np.int64)
         if prod(shape) > MOST_COMBINATIONS:
-            raise GroundingLimitError(
-                f"the atoms of {self.domain.predicate} differ in {counted(prod(shape), 'combination')} of what the rules say of their arguments, more than "
-                f"the limit of {MOST_COMBINATIONS:,}: give it a scope, or leave out rules that name single constants of it"
-            )
+            raise too_many_combinations(self.domain, prod(shape))
         number = _products(self.domain, profiles)
         np.subtract.at(number, tuple(at), 1)
         return np.flatnonzero(number), number
@@ -609,7 +611,7 @@ def _products(domain: AtomDomain, profiles: Sequence[_Profiles]) -> IntArray:
     return found
 
 
-def _support(domain: AtomDomain, count: _Count) -> IntArray:
+def support(domain: AtomDomain, count: Count) -> IntArray:
     """Return the atoms of which a count of several arguments may not be 0."""
     columns, rows = list(count.columns), count.keys
     if 0 not in columns:
@@ -640,6 +642,14 @@ def _support(domain: AtomDomain, count: _Count) -> IntArray:
     return atoms[_inside(domain, atoms)]
 
 
+def too_many_combinations(domain: AtomDomain, number: int) -> GroundingLimitError:
+    """Return the error that atoms differ in more ways than can be told apart."""
+    return GroundingLimitError(
+        f"the atoms of {domain.predicate} differ in {counted(number, 'combination')} of what the rules say of their arguments, more than "
+        f"the limit of {MOST_COMBINATIONS:,}: give it a scope, or leave out rules that name single constants of it"
+    )
+
+
 def _too_many(domain: AtomDomain, number: int) -> GroundingLimitError:
     return GroundingLimitError(
         f"rules look at {counted(number, 'atom')} of {domain.predicate} one by one, more than the limit of {MOST_COMBINATIONS:,}: give it a scope"
@@ -655,7 +665,7 @@ def _inside(domain: AtomDomain, atoms: IntArray) -> BoolArray:
             inside &= np.isin(atoms[:, column], cells)
         else:
             radices = [domain.radices[0], domain.radices[column]]
-            inside &= np.isin(_encode(atoms[:, [0, column]], radices), _encode(cells, radices))
+            inside &= np.isin(encode(atoms[:, [0, column]], radices), encode(cells, radices))
     return inside
 
 
@@ -668,15 +678,15 @@ class _Classes(NamedTuple):
     values: Sequence[IntArray]
     examples: Sequence[IntArray | None]
 
-    def find(self, domain: AtomDomain, count: _Count) -> IntArray:
+    def find(self, domain: AtomDomain, count: Count) -> IntArray:
         """Return the row of a count's values for each class."""
         radices = [domain.radices[c] for c in count.columns]
-        listed = _places(count.codes, _encode(self.atoms[:, list(count.columns)], radices))
+        listed = places(count.codes, encode(self.atoms[:, list(count.columns)], radices))
         if count.joint:
             # Else the combination would be listed.
             combined = np.full(len(self.values[0]), len(count.codes), dtype=np.int64)
         elif not count.columns:
-            combined = _places(count.codes, np.zeros(len(self.values[0]), dtype=np.int64))
+            combined = places(count.codes, np.zeros(len(self.values[0]), dtype=np.int64))
         else:
             place = (0, *domain.columns).index(count.columns[-1])
             cells = self.values[place][:, None]
@@ -684,14 +694,14 @@ class _Classes(NamedTuple):
                 example = self.examples[place]
                 assert example is not None
                 cells = np.column_stack([example, cells])
-            combined = _places(count.codes, _encode(cells, radices))
+            combined = places(count.codes, encode(cells, radices))
         return np.concatenate([listed, combined])
 
 
 def _evaluated(
     domain: AtomDomain,
     clauses: Sequence[ClauseTerms],
-    terms: Sequence[Sequence[_TermCounts]],
+    terms: Sequence[Sequence[TermCounts]],
     classes: _Classes,
     truth: BoolArray,
     width: int,
@@ -724,10 +734,8 @@ def _evaluated(
     return totals[0], totals[1]
 
 
-def _product(
-    domain: AtomDomain, term: _TermCounts, index: Mapping[int, IntArray], size: int, clauses: int, *, dense: bool
-) -> Matrix:
-    """Return a term for each class and clause of a shape."""
+def check_product(domain: AtomDomain, term: TermCounts) -> None:
+    """Raise a CountOverflowError if a term could be too large for 64 bits."""
     bound = abs(term.factor) * prod(max(count.peak, 1) for count in term.restricting)
     for each in term.sums:
         bound *= sum(abs(x.factor) * prod(max(count.peak, 1) for count in x.counts) for x in each)
@@ -736,7 +744,14 @@ def _product(
             f"in how many groundings an atom of {domain.predicate} decides does not fit into 64 bits"
         )
 
-    def value_of(count: _Count) -> Matrix:
+
+def _product(
+    domain: AtomDomain, term: TermCounts, index: Mapping[int, IntArray], size: int, clauses: int, *, dense: bool
+) -> Matrix:
+    """Return a term for each class and clause of a shape."""
+    check_product(domain, term)
+
+    def value_of(count: Count) -> Matrix:
         found = count.values[index[id(count)]]
         if count.rows is None:
             return found

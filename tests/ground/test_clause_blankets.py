@@ -12,6 +12,7 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clause_blankets import ClauseBlankets
+from sqlrl.ground.clause_rows import DomainCells, PartitionRows
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model, Rule
@@ -57,10 +58,13 @@ def check(program: Program, case: Case, data: Data, added: dict[Instance, str | 
         together.learn(added.items())
         for instance in added:
             plain.learn([(instance, None)])
+        cells = {name: DomainCells(together.domains[name]) for name in names}
         for clause, feature in enumerate(program.feature_of):
             bound = program.features[feature]
             if len(bound.instances) != 1 or bound.instances[0] not in added:
                 continue
+            for other in added:
+                check_rows(together, cells, bound.instances[0], other)
             found = said(together, bound.instances[0])
             assert found == said(plain, bound.instances[0]), str(bound.rule)
             for name in names:
@@ -73,6 +77,27 @@ def check(program: Program, case: Case, data: Data, added: dict[Instance, str | 
         assert together.statements <= plain.statements
         together.close()
         plain.close()
+
+
+def check_rows(source: ClauseBlankets, cells: dict[str, DomainCells], instance: Instance, other: Instance) -> None:
+    """Compare what is said of the atoms of a partition by another clause with that partition refined."""
+    before = source.terms(other)
+    for name, terms in source.terms(instance).items():
+        partition = source.partition(name).refined([before[name]] if name in before else [], 1)
+        refined = partition.refined([terms], 1)
+        expected: Counter[tuple[int, int]] = Counter()
+        for parent, says, count in zip(
+            refined.parent.tolist(),
+            (dense(refined.positive) - dense(refined.negative))[:, 0].tolist(),
+            refined.count.tolist(),
+            strict=True,
+        ):
+            expected[parent, says] += count
+        found = PartitionRows(partition, cells[name]).of(cells[name].program(terms))
+        pairs = list(zip(found.parent.tolist(), found.says.tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs)
+        rows = dict(zip(pairs, found.atoms.tolist(), strict=True))
+        assert {key: n for key, n in rows.items() if n} == +expected, (name, str(instance.shape))
 
 
 @FEW

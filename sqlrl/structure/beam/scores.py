@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, special
 
+from sqlrl.ground.clause_rows import ClauseProgram, DomainCells, PartitionRows
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
 from sqlrl.logic.shapes import Instance
@@ -49,7 +50,8 @@ class Scored:
         Of the k members that are not hard.
     value : float
         The weighted pseudo-log-likelihood less the Gaussian prior.
-    partitions : mapping of str to Partition
+    atoms : mapping of str to PartitionRows
+        The atoms of each predicate by what the members say.
     rows : mapping of str to Rows
         What the k members say of the atoms of each predicate.
     """
@@ -57,7 +59,7 @@ class Scored:
     members: tuple[Member, ...]
     weights: FloatArray
     value: float
-    partitions: Mapping[str, Partition]
+    atoms: Mapping[str, PartitionRows]
     rows: Mapping[str, Rows]
 
 
@@ -82,6 +84,8 @@ class Objective:
 
     def __init__(self, source: ClauseSource, strength: float) -> None:
         self.source, self.strength = source, strength
+        self._cells: dict[str, DomainCells] = {}
+        self._programs: dict[Instance, dict[str, ClauseProgram]] = {}
 
     def model(self, members: Sequence[Member], start: FloatArray | None = None) -> Scored:
         """Score a model; weights begin at `start`, those of members that are not hard."""
@@ -101,26 +105,38 @@ class Objective:
         begun = np.zeros(len(soft)) if start is None else start
         stacked = _stacked([rows[name] for name in self.source.names], len(soft))
         weights, value = self._optimum(stacked, begun, TIGHT)
-        return Scored(tuple(members), weights, value, partitions, rows)
+        atoms = {name: PartitionRows(found, self._cells_of(name)) for name, found in partitions.items()}
+        return Scored(tuple(members), weights, value, atoms, rows)
 
     def gain(self, model: Scored, candidate: Instance, *, tolerance: float = LOOSE) -> Gain:
         """Return by how much a clause raises the score of a model; its counts are known."""
-        terms = self.source.terms(candidate)
+        programs = self._programs_of(candidate)
         k = len(model.weights)
         parts = []
         for name in self.source.names:
             rows = model.rows[name]
-            own = terms.get(name)
+            own = programs.get(name)
             if own is None:
                 parts.append(Rows(np.hstack([rows.says, np.zeros((len(rows.truth), 1))]), rows.truth, rows.share))
                 continue
-            found = model.partitions[name].refined([own], 1)
-            says = (found.positive - found.negative).astype(np.float64)
+            found = model.atoms[name].of(own)
             # What a clause says of atoms is shared out among those that were alike.
-            share = rows.share[found.parent] * found.count / np.maximum(model.partitions[name].count[found.parent], 1)
-            parts.append(Rows(np.hstack([rows.says[found.parent], says]), rows.truth[found.parent], share))
+            share = rows.share[found.parent] * found.atoms / model.atoms[name].partition.count[found.parent]
+            says = np.column_stack([rows.says[found.parent], found.says])
+            parts.append(Rows(says, rows.truth[found.parent], share))
         weights, value = self._optimum(_stacked(parts, k + 1), np.append(model.weights, 0.0), tolerance)
         return Gain(value - model.value, float(weights[k]), weights)
+
+    def _cells_of(self, name: str) -> DomainCells:
+        if name not in self._cells:
+            self._cells[name] = DomainCells(self.source.partition(name).domain)
+        return self._cells[name]
+
+    def _programs_of(self, candidate: Instance) -> dict[str, ClauseProgram]:
+        if candidate not in self._programs:
+            terms = self.source.terms(candidate)
+            self._programs[candidate] = {name: self._cells_of(name).program(own) for name, own in terms.items()}
+        return self._programs[candidate]
 
     def _optimum(self, rows: Rows, start: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
         """Maximise the score by damped Newton steps."""
