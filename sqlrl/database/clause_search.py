@@ -200,10 +200,13 @@ def declarations(session: Session) -> dict[str, Predicate]:
 
 
 def _declared(session: Session, model: Model | None) -> Model:
-    """Return the model with the declarations of all predicates that have data, if it has none of its own."""
+    """Return the model with the declarations of all predicates that have data, if it has none of its own; those that the data leave open are of its query."""
     known = declarations(session)
+    store = session.catalog.store
+    opened = {name for name, role in store.sources() if role != "fact"}
+    opened |= {name for name, record in store.predicates().items() if record.scope is not None}
     if model is None:
-        return Model(known)
+        return Model(known, query=frozenset(opened & known.keys()))
     if model.semantics != "exact":
         raise UnsupportedError("clauses are found for exact semantics alone: read the model without semantics=")
     if any(rule.expansions is not None for rule in model.rules):
@@ -215,7 +218,8 @@ def _declared(session: Session, model: Model | None) -> Model:
             raise InputError(
                 f"{name} has no data{did_you_mean(nearest_names(name, known))}: load it, or leave its rules out"
             )
-    return replace(model, predicates={name: p for name, p in model.predicates.items() if name in known})
+    left = {name: p for name, p in model.predicates.items() if name in known}
+    return replace(model, predicates=left, query=model.query | (opened & left.keys()))
 
 
 # ---- predicates that are equality ----------------------------------------------------------------------------------

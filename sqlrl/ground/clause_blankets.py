@@ -12,8 +12,8 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, union_all
-from sqlrl.ground.blankets import PartTable, read_domain, with_values
-from sqlrl.ground.network import IntArray
+from sqlrl.ground.blankets import PartTable, prior_terms, read_domain, read_priors, with_values
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts, Partition
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
@@ -54,7 +54,7 @@ class ClauseBlankets:
     ...     blankets = ClauseBlankets(program.engine, program.layout, np.array([0]), one, ["Friends", "Smokes"])
     ...     blankets.learn([(instance, "Smokes")])
     ...     terms = blankets.terms(instance)
-    ...     found = blankets.partition("Smokes").refined([terms["Smokes"]], 1)
+    ...     found = blankets.partition("Smokes")[0].refined([terms["Smokes"]], 1)
     ...     blankets.close()
     >>> blankets.statements, list(zip(found.truth.tolist(), (found.positive - found.negative)[:, 0].tolist()))
     (1, [(False, 1), (True, 0), (True, 0)])
@@ -66,6 +66,12 @@ class ClauseBlankets:
         self.engine, self.examples, self.names = engine, examples, tuple(names)
         self.domains: Mapping[str, AtomDomain] = {
             name: read_domain(engine, layout, layout.predicates[name], examples, chosen) for name in names
+        }
+        self._partitions: Mapping[str, tuple[Partition, FloatArray]] = {
+            name: _by_evidence(
+                domain, layout.predicates[name], *read_priors(engine, layout, layout.predicates[name], chosen)
+            )
+            for name, domain in self.domains.items()
         }
         self._parts = PartTable(engine, layout, chosen)
         self._constants = ConstantIds(engine, layout, "blanket")
@@ -92,9 +98,9 @@ class ClauseBlankets:
         """Drop the scratch tables."""
         self._constants.close()
 
-    def partition(self, predicate: str) -> Partition:
-        """Return the true and the false atoms of a predicate."""
-        return Partition.of(self.domains[predicate])
+    def partition(self, predicate: str) -> tuple[Partition, FloatArray]:
+        """Return the true and the false atoms of a predicate, by their soft evidence, and for each row its log-odds: 0 without any."""
+        return self._partitions[predicate]
 
     # ---- clauses ----------------------------------------------------------------------------------------------
 
@@ -244,6 +250,18 @@ class ClauseBlankets:
         if own is None:
             return PartCounts(np.zeros((0, len(found.keys)), np.int64), np.zeros(0, np.int64))
         return PartCounts(own.keys[:, list(found.keys)], own.n)
+
+
+def _by_evidence(
+    domain: AtomDomain, info: PredicateInfo, atoms: IntArray, odds: FloatArray
+) -> tuple[Partition, FloatArray]:
+    """Return the atoms of a predicate by truth and soft evidence, `odds` being the log-odds of some, and the log-odds of each row."""
+    whole = Partition.of(domain)
+    if not len(odds):
+        return whole, np.zeros(2)
+    values, numbers = np.unique(odds, return_inverse=True)
+    found = whole.refined([prior_terms(info, atoms, numbers.reshape(-1) + 1, 0)], 1)
+    return found, np.concatenate([[0.0], values])[np.asarray(found.positive)[:, 0]]
 
 
 def _last(part: Part, predicate: str) -> int | None:

@@ -247,7 +247,7 @@ class PartitionRows:
     >>> with program.only(np.array([0])) as one:
     ...     blankets = ClauseBlankets(program.engine, program.layout, np.array([0]), one, ["Friends", "Smokes"])
     ...     blankets.learn([(instance, None)])
-    ...     terms, partition = blankets.terms(instance)["Friends"], blankets.partition("Friends")
+    ...     terms, partition = blankets.terms(instance)["Friends"], blankets.partition("Friends")[0]
     ...     cells = DomainCells(partition.domain)
     ...     found = PartitionRows(partition, cells).of(cells.program(terms))
     ...     blankets.close()

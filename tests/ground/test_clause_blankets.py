@@ -34,7 +34,7 @@ def said(source: ClauseBlankets, instance: Instance) -> Table:
     """How many atoms of each predicate are true or false, and what a clause says of them."""
     terms, found = source.terms(instance), {}
     for name in source.names:
-        partition = source.partition(name).refined([terms[name]] if name in terms else [], 1)
+        partition = source.partition(name)[0].refined([terms[name]] if name in terms else [], 1)
         found[name] = tally(partition, dense(partition.positive) - dense(partition.negative))
     return found
 
@@ -83,7 +83,7 @@ def check_rows(source: ClauseBlankets, cells: dict[str, DomainCells], instance: 
     """Compare what is said of the atoms of a partition by another clause with that partition refined."""
     before = source.terms(other)
     for name, terms in source.terms(instance).items():
-        partition = source.partition(name).refined([before[name]] if name in before else [], 1)
+        partition = source.partition(name)[0].refined([before[name]] if name in before else [], 1)
         refined = partition.refined([terms], 1)
         expected: Counter[tuple[int, int]] = Counter()
         for parent, says, count in zip(

@@ -171,7 +171,9 @@ class Searching(Fitted):
         clock = time.perf_counter()
         with db.learning.found_blankets(model, examples=examples, limit=limit) as training:
             number = training.begin(name, recorded, 0)
-            atoms = atom_rows(training.partitions, training.sign, training.hard, training.fixed, averaged=True)
+            atoms = atom_rows(
+                training.partitions, training.sign, training.hard, training.fixed, training.priors, averaged=True
+            )
             with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
                 fit = fit_weights(
                     make_design(atoms),
@@ -360,7 +362,7 @@ def member_of(rule: GivenRule, language: Language) -> Member:
     """Return a rule as a member of a model."""
     shaper = language.shaper()
     instances: list[Instance] = [shaper(Clause(c.variables, c.literals)) for c in rule.clauses]
-    return Member(tuple(instances), rule.sign, rule.hard)
+    return Member(tuple(instances), rule.sign, rule.hard, rule.rule.weight if rule.rule.fixed else None)
 
 
 def _added_table(added: Sequence[Added]) -> pa.Table:

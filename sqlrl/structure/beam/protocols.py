@@ -58,8 +58,8 @@ class ClauseSource(Protocol):
         """Count what clauses need; with each comes the predicate of the literal that it adds to one that is known, if it does."""
         ...
 
-    def partition(self, predicate: str) -> Partition:
-        """Return the true and the false atoms of a predicate."""
+    def partition(self, predicate: str) -> tuple[Partition, FloatArray]:
+        """Return the true and the false atoms of a predicate, by their soft evidence, and for each row its log-odds: 0 without any."""
         ...
 
     def terms(self, instance: Instance) -> Mapping[str, ClauseTerms]:

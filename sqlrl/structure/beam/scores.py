@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg, special
 
 from sqlrl.ground.clause_rows import ClauseProgram, DomainCells, PartitionRows
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.protocols import ClauseSource
@@ -24,19 +24,29 @@ HALVINGS = 30
 
 
 class Member(NamedTuple):
-    """A clause of a model, or what a formula comes to: instances that count together, 1 or -1 for what n counts, and whether it must hold."""
+    """A clause of a model, or what a formula comes to: instances that count together, 1 or -1 for what n counts, whether it must hold, or its fixed weight."""
 
     instances: tuple[Instance, ...]
     sign: int = 1
     hard: bool = False
+    fixed: float | None = None
+
+    @property
+    def learned(self) -> bool:
+        """Whether it has a weight that is learned."""
+        return not self.hard and self.fixed is None
 
 
 class Rows(NamedTuple):
-    """Atoms of a predicate that are alike: what their clauses say, shape (r, m), their truth as 1 or -1, and their share of all atoms."""
+    """Atoms of a predicate that are alike.
+
+    What their clauses say, shape (r, m), their truth as 1 or -1, their share of all atoms, and their log-odds by what is not learned: soft evidence and fixed weights.
+    """
 
     says: FloatArray
     truth: FloatArray
     share: FloatArray
+    offset: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +57,7 @@ class Scored:
     ----------
     members : tuple of Member
     weights : float array, shape (k,)
-        Of the k members that are not hard.
+        Of the k members that are learned.
     value : float
         The weighted pseudo-log-likelihood less the Gaussian prior.
     atoms : mapping of str to PartitionRows
@@ -74,7 +84,8 @@ class Gain(NamedTuple):
 class Objective:
     """Scores models and candidates by WPLL = sum_r (1 / g_r) sum_k log P(x_rk | others) less `strength / 2 * sum(w^2)`.
 
-    Here r are predicates, g_r the number of atoms of one, and k its atoms. An atom without which, or with which, a hard clause would be violated adds 0.
+    Here r are predicates, g_r the number of atoms of one, and k its atoms. An atom without which, or with which, a hard clause would be violated adds 0. Soft
+    evidence and clauses whose weights are fixed have their say, and no part in the prior.
 
     Notes
     -----
@@ -88,22 +99,21 @@ class Objective:
         self._programs: dict[Instance, dict[str, ClauseProgram]] = {}
 
     def model(self, members: Sequence[Member], start: FloatArray | None = None) -> Scored:
-        """Score a model; weights begin at `start`, those of members that are not hard."""
-        soft = [i for i, member in enumerate(members) if not member.hard]
+        """Score a model; weights begin at `start`, those of members that are learned."""
+        learned = [i for i, member in enumerate(members) if member.learned]
         self.source.learn((instance, None) for member in members for instance in member.instances)
         given: dict[str, list[ClauseTerms]] = {name: [] for name in self.source.names}
         for i, member in enumerate(members):
             for instance in member.instances:
                 for name, terms in self.source.terms(instance).items():
                     given[name].append(replace(terms, clauses=terms.clauses + i))
-        sign = np.array([member.sign for member in members], dtype=np.int64)
-        hard = np.array([member.hard for member in members], dtype=bool)
         partitions, rows = {}, {}
         for name in self.source.names:
-            partitions[name] = self.source.partition(name).refined(given[name], len(members))
-            rows[name] = _rows(partitions[name], sign, hard, soft)
-        begun = np.zeros(len(soft)) if start is None else start
-        stacked = _stacked([rows[name] for name in self.source.names], len(soft))
+            whole, odds = self.source.partition(name)
+            partitions[name] = whole.refined(given[name], len(members))
+            rows[name] = _rows(partitions[name], odds[partitions[name].parent], members)
+        begun = np.zeros(len(learned)) if start is None else start
+        stacked = _stacked([rows[name] for name in self.source.names], len(learned))
         weights, value = self._optimum(stacked, begun, TIGHT)
         atoms = {name: PartitionRows(found, self._cells_of(name)) for name, found in partitions.items()}
         return Scored(tuple(members), weights, value, atoms, rows)
@@ -117,19 +127,19 @@ class Objective:
             rows = model.rows[name]
             own = programs.get(name)
             if own is None:
-                parts.append(Rows(np.hstack([rows.says, np.zeros((len(rows.truth), 1))]), rows.truth, rows.share))
+                parts.append(rows._replace(says=np.hstack([rows.says, np.zeros((len(rows.truth), 1))])))
                 continue
             found = model.atoms[name].of(own)
             # What a clause says of atoms is shared out among those that were alike.
             share = rows.share[found.parent] * found.atoms / model.atoms[name].partition.count[found.parent]
             says = np.column_stack([rows.says[found.parent], found.says])
-            parts.append(Rows(says, rows.truth[found.parent], share))
+            parts.append(Rows(says, rows.truth[found.parent], share, rows.offset[found.parent]))
         weights, value = self._optimum(_stacked(parts, k + 1), np.append(model.weights, 0.0), tolerance)
         return Gain(value - model.value, float(weights[k]), weights)
 
     def _cells_of(self, name: str) -> DomainCells:
         if name not in self._cells:
-            self._cells[name] = DomainCells(self.source.partition(name).domain)
+            self._cells[name] = DomainCells(self.source.partition(name)[0].domain)
         return self._cells[name]
 
     def _programs_of(self, candidate: Instance) -> dict[str, ClauseProgram]:
@@ -142,7 +152,7 @@ class Objective:
         """Maximise the score by damped Newton steps."""
         point, value = start, self._value(rows, start)
         for _ in range(STEPS):
-            margin = rows.truth * (rows.says @ point)
+            margin = rows.truth * (rows.says @ point + rows.offset)
             wrong = special.expit(-margin)
             gradient = rows.says.T @ (rows.truth * rows.share * wrong) - self.strength * point
             curvature = rows.share * wrong * (1.0 - wrong)
@@ -165,18 +175,22 @@ class Objective:
         return point, value
 
     def _value(self, rows: Rows, weights: FloatArray) -> float:
-        margin = rows.truth * (rows.says @ weights)
+        margin = rows.truth * (rows.says @ weights + rows.offset)
         return float(rows.share @ special.log_expit(margin)) - self.strength / 2 * float(weights @ weights)
 
 
-def _rows(partition: Partition, sign: IntArray, hard: BoolArray, soft: Sequence[int]) -> Rows:
-    """Return what the clauses of a model that are not hard say of the atoms of a predicate."""
+def _rows(partition: Partition, odds: FloatArray, members: Sequence[Member]) -> Rows:
+    """Return what the members say of the atoms of a predicate, of whose rows `odds` are the log-odds by soft evidence."""
+    sign = np.array([member.sign for member in members], dtype=np.int64)
+    hard = np.array([member.hard for member in members], dtype=np.int64)
+    fixed = np.array([member.fixed or 0.0 for member in members])
     negative, positive = (_dense(x) for x in (partition.negative, partition.positive))
     # A true atom holds up what would be violated without it, a false one what would be violated with it.
-    held = np.where(partition.truth, (positive @ hard.astype(np.int64)) > 0, (negative @ hard.astype(np.int64)) > 0)
-    says = ((positive - negative) * sign)[:, soft].astype(np.float64)
+    held = np.where(partition.truth, (positive @ hard) > 0, (negative @ hard) > 0)
+    says = ((positive - negative) * sign).astype(np.float64)
     share = np.where(held, 0.0, partition.count / max(partition.domain.count, 1))
-    return Rows(says, np.where(partition.truth, 1.0, -1.0), share)
+    learned = [i for i, member in enumerate(members) if member.learned]
+    return Rows(says[:, learned], np.where(partition.truth, 1.0, -1.0), share, odds + says @ fixed)
 
 
 def _dense(matrix: Matrix) -> IntArray:
@@ -186,5 +200,5 @@ def _dense(matrix: Matrix) -> IntArray:
 
 def _stacked(parts: Sequence[Rows], width: int) -> Rows:
     if not parts:
-        return Rows(np.zeros((0, width)), np.zeros(0), np.zeros(0))
+        return Rows(np.zeros((0, width)), *[np.zeros(0)] * 3)
     return Rows(*(np.concatenate(each) for each in zip(*parts, strict=True)))

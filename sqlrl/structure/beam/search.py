@@ -247,8 +247,8 @@ class ClauseSearcher:
         for place, is_added in self._by_weight(model, given, removable):
             position = kept.index(place) if not is_added else len(kept) + left.index(added[place])
             members = [member for i, member in enumerate(model.members) if i != position]
-            soft = [i for i, member in enumerate(model.members) if not member.hard]
-            start = [w for i, w in zip(soft, model.weights, strict=True) if i != position]
+            learned = [i for i, member in enumerate(model.members) if member.learned]
+            start = [w for i, w in zip(learned, model.weights, strict=True) if i != position]
             without = self.objective.model(members, _array(start))
             saved = self.parameters.penalty * added[place].clause.distance if is_added else 0.0
             if without.value + saved < model.value:
@@ -263,7 +263,7 @@ class ClauseSearcher:
     def _by_weight(self, model: Scored, given: int, removable: Sequence[bool]) -> Iterator[tuple[int, bool]]:
         """Return which clauses may go: their place among those that were given or added, and whether they were added."""
         weights = iter(model.weights.tolist())
-        of = [None if member.hard else next(weights) for member in model.members]
+        of = [next(weights) if member.learned else None for member in model.members]
         places = [(abs(w), i) for i, w in enumerate(of) if w is not None and (i >= given or removable[i])]
         for _, i in sorted(places):
             yield (i - given, True) if i >= given else (i, False)

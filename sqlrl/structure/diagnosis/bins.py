@@ -144,13 +144,13 @@ def _literals(rule: Member, target: str) -> int:
 
 def _exact(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
     """Return in how many groundings an atom decides for its truth, and against it."""
-    good, bad = _split(rule, _each(rule, target, source.partition(target), source.terms))
+    good, bad = _split(rule, _each(rule, target, source.partition(target)[0], source.terms))
     return good, bad
 
 
 def _containing(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
     """Return in how many groundings an atom is as it is in the data, and the other way round."""
-    return _split(rule, _each(rule, target, source.partition(target), source.containing))
+    return _split(rule, _each(rule, target, source.partition(target)[0], source.containing))
 
 
 class _Asked(Protocol):

@@ -275,3 +275,28 @@ def test_a_model_without_clauses_is_one_to_begin_with() -> None:
         )
         assert set(fit.model_.predicates) == {"Professor", "AdvisedBy"}
         assert len(fit.model_.rules) == 1
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("kinds", [("person", "person"), ("person", "place")])
+def test_a_predicate_that_is_to_be_predicted_counts_as_others_do(soft: bool, kinds: tuple[str, str]) -> None:
+    people = [f"p{i}" for i in range(6)]
+    places = people if kinds[1] == "person" else ["here", "there"]
+    pairs = [(p, places[(i + 1) % len(places)]) for i, p in enumerate(people)]
+    with sqlrl.connect() as db:
+        db.load("Tall", [(p,) for p in people[:5]], types=["person"])
+        db.load("Near", pairs, types=list(kinds), target=True)
+        if soft:
+            chances = [(p, q, 0.9 if i % 2 else 0.2) for i, p in enumerate(people) for q in places]
+            db.load("Near", chances, types=list(kinds), probability=2)
+        fit = sqlrl.MSL(max_literals=2, strength=0.01).fit(db)
+        assert {x for x in fit.model_.predicates if any(x in row["clause"] for row in fit.clauses())} == {
+            "Tall",
+            "Near",
+        }
+        # What weights come to is what the learner of weights alone makes of the same clauses.
+        again = sqlrl.PseudoLikelihood(strength=0.01, tolerance=1e-9).fit(db, fit.model_)
+        assert fit.weights_ == pytest.approx(again.weights_, abs=1e-3)
+        assert fit.score_ == pytest.approx(
+            again.log_likelihood_ - 0.005 * float(again.weights_ @ again.weights_), abs=1e-6
+        )

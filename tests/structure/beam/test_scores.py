@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -47,21 +47,27 @@ def random_clause(generator: np.random.Generator, language: Language) -> SearchC
 
 
 def optimum(
-    found: World, soft: Sequence[tuple[Sequence[SearchClause], int]], hard: Sequence[SearchClause]
+    found: World,
+    soft: Sequence[tuple[Sequence[SearchClause], int]],
+    hard: Sequence[SearchClause],
+    fixed: Sequence[tuple[SearchClause, float]] = (),
+    odds: Mapping[tuple[str, tuple[str, ...]], float] | None = None,
 ) -> tuple[float, np.ndarray]:
     """The greatest weighted pseudo-log-likelihood less the prior, and the weights there, atom by atom."""
-    says, truth, share = [], [], []
+    says, truth, share, offset = [], [], [], []
     for name in PREDICATES:
         atoms = found.atoms(name)
         for atom in atoms:
             says.append([sign * sum(found.changes(c.clause, atom)[0] for c in some) for some, sign in soft])
+            known = sum(weight * found.changes(c.clause, atom)[0] for c, weight in fixed)
+            offset.append(known + (odds or {}).get(atom, 0.0))
             truth.append(1.0 if atom in found.facts else -1.0)
             held = any(found.changes(c.clause, atom)[1] for c in hard)
             share.append(0.0 if held else 1 / len(atoms))
     x, t, s = np.array(says, dtype=float).reshape(len(truth), -1), np.array(truth), np.array(share)
 
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = t * (x @ w)
+        margin = t * (x @ w + np.array(offset))
         value = s @ special.log_expit(margin) - STRENGTH / 2 * w @ w
         return -value, -(x.T @ (t * s * special.expit(-margin)) - STRENGTH * w)
 
@@ -114,6 +120,36 @@ def test_scores_and_gains_are_the_optimum_over_all_atoms(seed: int) -> None:
             # Added to the model, it scores what the gain said.
             added = objective.model([*members, Member((instance,))], gain.weights)
             assert added.value == pytest.approx(more, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fixed_weights_and_soft_evidence_have_their_say(seed: int) -> None:
+    generator, found = np.random.default_rng(100 + seed), world(seed)
+    language = Language(PREDICATES, 4, 3)
+    form = Canonical(language)
+    fixed = [(random_clause(generator, language), float(generator.normal())) for _ in range(2)]
+    atoms = [atom for atom in found.atoms("R") if generator.random() < 0.5]
+    odds = {atom: float(generator.choice([-1.5, 0.25, 2.0])) for atom in atoms}
+    soft = [([random_clause(generator, language)], 1)]
+    members = [Member((form(clause),), fixed=weight) for clause, weight in fixed]
+    members.insert(1, Member((form(soft[0][0][0]),)))
+    with load(found) as db:
+        db.load("R", sorted(row for name, row in found.facts if name == "R"), types=["a", "a"], target=True)
+        chances = [(*row, float(special.expit(value))) for (_, row), value in odds.items()]
+        db.load("R", chances, types=["a", "a"], probability=2)
+        with db.learning.clause_search(None, examples=None, limit=None) as search:
+            objective = Objective(search.source, STRENGTH)
+            model = objective.model(members)
+            value, weights = optimum(found, soft, [], fixed, odds)
+            assert model.value == pytest.approx(value, abs=1e-7)
+            assert model.weights == pytest.approx(weights, abs=1e-3)
+            for _ in range(6):
+                candidate = random_clause(generator, language)
+                search.source.learn([(form(candidate), candidate.added)])
+                more, weights = optimum(found, [*soft, ([candidate], 1)], [], fixed, odds)
+                gain = objective.gain(model, form(candidate), tolerance=TIGHT)
+                assert gain.gain == pytest.approx(more - value, abs=1e-6), str(candidate)
+                assert gain.weights == pytest.approx(weights, abs=1e-2)
 
 
 def test_the_empty_model_gives_each_predicate_one_half() -> None:
