@@ -138,7 +138,7 @@ class Session:
             done = False
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
-                    self._warn_of_joins(program, training=training)
+                    self._warn_of_joins(program, training=training, closed=closed)
                     yield program
                 done = True
             finally:
@@ -185,11 +185,15 @@ class Session:
         finally:
             self.said.discard(FROM_DATA)
 
-    def _warn_of_joins(self, program: Program, *, training: bool) -> None:
+    def _warn_of_joins(self, program: Program, *, training: bool, closed: bool) -> None:
         """Warn of predicates that rules join and that share no constant; a pair is looked at once."""
         if FROM_DATA in self.said:
             return
-        joins = joined_arguments(program.features, program.layout, training=training)
+        features = program.features
+        if training and closed:
+            # Where atoms of all predicates count, a rule that two exclude each other says most where they never meet.
+            features = [x for x in features if any(y.positive for i in x.instances for y in i.shape.literals)]
+        joins = joined_arguments(features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]
         bare = unmet(self.engine, program.layout, new)

@@ -316,3 +316,15 @@ def test_a_predicate_of_no_example_is_not_sampled() -> None:
     ):
         db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) ^ Smokes(x) => Friends(y, x)"))
     assert len(db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) => Smokes(x)")).found) == 2
+
+
+def test_predicates_that_exclude_each_other_are_no_slip() -> None:
+    # Warnings are errors in tests.
+    db = sqlrl.connect()
+    db.load("Cat", [("a",), ("b",)], types=["beast"])
+    db.load("Dog", [("c",), ("d",)], types=["beast"])
+    db.load("Barks", [("c",), ("d",)], types=["beast"])
+    found = db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) => !Dog(x)"))
+    assert not found.general
+    with pytest.warns(sqlrl.errors.GroundingWarning, match="Cat and Dog .*share no constant"):
+        db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) ^ Dog(x) => Barks(x)"))
