@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from sqlrl.logic.candidates import clause_formula
-from sqlrl.logic.shapes import Instance, Shaper
+from sqlrl.logic.shapes import Shaper
 from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Term, Variable, terms_in
 
 Part: TypeAlias = Literal | EqualityLiteral
@@ -138,7 +138,16 @@ class Language:
         return len(clause.variables) == len(unit.variables) and all(isinstance(term, Variable) for term in first.terms)
 
     def shaper(self) -> Shaper:
-        """Return what names the shapes of its clauses."""
+        """Return what names its clauses: two have the same instance exactly if they are the same up to names of variables and the order of literals.
+
+        Examples
+        --------
+        >>> language = Language({"Friends": ("person", "person")}, 3, 3)
+        >>> shaper = language.shaper()
+        >>> found = [shaper(each.clause) for each in language.neighbours(language.unit("Friends"))]
+        >>> len(found), len(set(found))
+        (17, 16)
+        """
         return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)
 
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
@@ -300,23 +309,3 @@ def _trivial(literals: Sequence[Part]) -> bool:
     plain = [(x.predicate, x.terms) for x in literals if isinstance(x, Literal)]
     equal = [x for x in literals if isinstance(x, EqualityLiteral)]
     return len(set(plain)) < len(plain) or any(x.left == x.right for x in equal)
-
-
-class Canonical:
-    """Names clauses: two have the same instance exactly if they are the same up to names of variables and the order of literals.
-
-    Examples
-    --------
-    >>> language = Language({"Friends": ("person", "person")}, 3, 3)
-    >>> canonical = Canonical(language)
-    >>> unit = language.unit("Friends")
-    >>> found = [canonical(each) for each in language.neighbours(unit)]
-    >>> len(found), len(set(found))
-    (17, 16)
-    """
-
-    def __init__(self, language: Language) -> None:
-        self._shaper = language.shaper()
-
-    def __call__(self, clause: SearchClause) -> Instance:
-        return self._shaper(clause.clause)

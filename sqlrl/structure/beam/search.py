@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.shapes import Instance
-from sqlrl.structure.beam.clauses import Canonical, Language, SearchClause
+from sqlrl.structure.beam.clauses import Language, SearchClause
 from sqlrl.structure.beam.protocols import ClauseSource
 from sqlrl.structure.beam.scores import TIGHT, Gain, Member, Objective, Scored
 
@@ -141,7 +141,7 @@ class ClauseSearcher:
     ) -> None:
         self.source, self.language, self.parameters = source, language, parameters
         self.objective = Objective(source, strength)
-        self._canonical = Canonical(language)
+        self._shaper = language.shaper()
         self._report = report
         self._candidates = 0
         self._costs = 0.0
@@ -213,7 +213,7 @@ class ClauseSearcher:
         fresh: dict[Instance, SearchClause] = {}
         for clause in clauses:
             for candidate in self.language.neighbours(clause):
-                instance = self._canonical(candidate)
+                instance = self._shaper(candidate.clause)
                 before = fresh.get(instance)
                 if instance in seen or (before is not None and before.distance <= candidate.distance):
                     continue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 
+from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Clause, EqualityLiteral, Literal, Variable
-from sqlrl.structure.beam.clauses import Part
+from sqlrl.structure.beam.clauses import Language, Part, SearchClause
 
 Ground = tuple[str, tuple[str, ...]]
 Plain = tuple[str, bool, tuple[str, ...]]
@@ -131,3 +132,9 @@ def differ_by_one(a: frozenset[Plain], b: frozenset[Plain]) -> bool:
 def terms(*names: str) -> tuple[Variable, ...]:
     """Variables by name."""
     return tuple(map(Variable, names))
+
+
+def namer(language: Language) -> Callable[[SearchClause], Instance]:
+    """What names clauses, alike for those that are the same."""
+    shaper = language.shaper()
+    return lambda clause: shaper(clause.clause)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Variable
-from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, NEW, Canonical, Language, SearchClause
-from tests.structure.beam.brute import Plain, canonical, connected, differ_by_one, plain, terms, universe
+from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, NEW, Language, SearchClause
+from tests.structure.beam.brute import Plain, canonical, connected, differ_by_one, namer, plain, terms, universe
 
 LANGUAGES = {
     "one type": ({"P": ("a",), "Q": ("a", "a")}, 3, 3),
@@ -39,7 +39,7 @@ def test_neighbours_are_all_clauses_at_distance_one(name: str) -> None:
 def test_canonical_forms_are_equal_where_renaming_makes_clauses_equal(name: str) -> None:
     predicates, literals, variables = LANGUAGES[name]
     language = Language(predicates, literals, variables, equalities=False)
-    form = Canonical(language)
+    form = namer(language)
     by_form: dict[object, set[object]] = {}
     by_renaming: dict[object, set[object]] = {}
     for each in [*universe(predicates, literals, variables).values()][::3]:

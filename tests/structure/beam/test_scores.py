@@ -10,9 +10,9 @@ from scipy import optimize, special
 
 import sqlrl
 from sqlrl.logic.terms import EqualityLiteral, Literal
-from sqlrl.structure.beam.clauses import NEW, Canonical, Language, SearchClause
+from sqlrl.structure.beam.clauses import NEW, Language, SearchClause
 from sqlrl.structure.beam.scores import TIGHT, Member, Objective
-from tests.structure.beam.brute import World, terms
+from tests.structure.beam.brute import World, namer, terms
 
 PREDICATES = {"P": ("a",), "Q": ("a",), "R": ("a", "a"), "S": ("a", "b"), "T": ("b",)}
 CONSTANTS = {"a": ("a0", "a1", "a2", "a3"), "b": ("b0", "b1")}
@@ -92,7 +92,7 @@ NEVER = SearchClause(
 def test_scores_and_gains_are_the_optimum_over_all_atoms(seed: int) -> None:
     generator, found = np.random.default_rng(seed), world(seed)
     language = Language(PREDICATES, 4, 3)
-    form = Canonical(language)
+    form = namer(language)
     # A member may be several clauses, and count where one is violated; hard ones may be violated by the data.
     soft = [([random_clause(generator, language)], 1), ([random_clause(generator, language)], -1)]
     soft.append(([random_clause(generator, language) for _ in range(2)], 1 if seed % 2 else -1))
@@ -126,7 +126,7 @@ def test_scores_and_gains_are_the_optimum_over_all_atoms(seed: int) -> None:
 def test_fixed_weights_and_soft_evidence_have_their_say(seed: int) -> None:
     generator, found = np.random.default_rng(100 + seed), world(seed)
     language = Language(PREDICATES, 4, 3)
-    form = Canonical(language)
+    form = namer(language)
     fixed = [(random_clause(generator, language), float(generator.normal())) for _ in range(2)]
     atoms = [atom for atom in found.atoms("R") if generator.random() < 0.5]
     odds = {atom: float(generator.choice([-1.5, 0.25, 2.0])) for atom in atoms}
@@ -162,7 +162,7 @@ def test_a_predicate_without_a_true_atom_counts_its_false_ones() -> None:
     found = world(1)
     found = World(frozenset(x for x in found.facts if x[0] not in ("T", "P")), CONSTANTS, PREDICATES)
     language = Language(PREDICATES, 3, 3)
-    form = Canonical(language)
+    form = namer(language)
     units = [language.unit(name) for name in PREDICATES]
     with load(found) as db, db.learning.clause_search(None, examples=None, limit=None) as search:
         model = Objective(search.source, STRENGTH).model([Member((form(each),)) for each in units])
