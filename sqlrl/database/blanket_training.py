@@ -33,7 +33,7 @@ from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
+from sqlrl.logic.shapes import in_given_order
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, table
@@ -213,27 +213,25 @@ def refuse_quantifiers(program: Program) -> None:
             )
 
 
+def refuse_exact(program: Program) -> None:
+    """Refuse blocks of which exactly one atom is true, by name."""
+    for block in program.blocks:
+        if block.exact:
+            raise UnsupportedError(
+                f"{block.predicate} is declared with exactly one true atom in a block (!), of which none can change alone, so that pseudo-likelihood says "
+                "nothing of it: leave the ! out, and write as a hard rule that there is at most one, or learn with sqlrl.Likelihood"
+            )
+
+
 def _blocks(program: Program) -> list[ShapeClauses]:
     """Return the hard clauses that blocks state: of two atoms of a block one is false."""
-    found = []
-    for number, rule in enumerate(program.blocks):
-        if rule.exact:
-            raise UnsupportedError(
-                f"{rule.predicate} is declared with exactly one true atom in a block (!), of which none can change alone, so that pseudo-likelihood says "
-                "nothing of it: leave the ! out, and write that there is at most one as a rule, or learn with sqlrl.Likelihood"
-            )
-        kinds = program.layout.predicates[rule.predicate].types
-        first = tuple(Slot(False, i) for i in range(len(kinds)))
-        others = {place: Slot(False, len(kinds) + j) for j, place in enumerate(rule.positions)}
-        second = tuple(others.get(i, slot) for i, slot in enumerate(first))
-        equal = tuple(ShapeEquality(True, first[i], other) for i, other in others.items())
-        literals = (ShapeLiteral(rule.predicate, False, first), ShapeLiteral(rule.predicate, False, second))
-        types = (*kinds, *(kinds[place] for place in rule.positions))
-        # That several arguments are not all equal is a sum: a shape for each first one in which they differ would be as right.
-        assert len(equal) == 1, "at most one constant of one argument"
-        shape = Shape(types, (), literals, equal)
+    refuse_exact(program)
+    found, layout = [], program.layout
+    for number, block in enumerate(program.blocks):
+        clause = block.clause(layout.predicates[block.predicate].types)
+        shape = in_given_order(clause, layout.type_of, layout.example_type).shape
         clauses = np.array([program.clause_count + number])
-        found.append(ShapeClauses(bind(shape, program.layout), clauses, np.zeros((1, 0), np.int64)))
+        found.append(ShapeClauses(bind(shape, layout), clauses, np.zeros((1, 0), np.int64)))
     return found
 
 

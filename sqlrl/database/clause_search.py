@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.database.blanket_training import check_labelled, refuse_quantifiers
+from sqlrl.database.blanket_training import check_labelled, refuse_exact, refuse_quantifiers
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import InputError, UnsupportedError
@@ -22,21 +22,17 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.opened import opened_program
 from sqlrl.ground.program import Extent, Program
-from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.subformulas import atoms_of, with_parts
 from sqlrl.logic.terms import (
     Argument,
     Atom,
-    Clause,
     Constant,
     Equal,
-    EqualityLiteral,
     Formula,
-    Literal,
     Predicate,
-    Variable,
 )
 from sqlrl.plan.slots import bind
 from sqlrl.plan.some_groundings import some_groundings, ways
@@ -268,31 +264,11 @@ def _given(program: Program) -> list[GivenRule]:
             raise UnsupportedError("a search for clauses cannot begin with templates (+): write their clauses out")
         featured.add(id(bound.rule))
         found.append(GivenRule(bound.rule, bound.feature.clauses, -1 if bound.feature.negated else 1))
+    refuse_exact(program)
     for block in program.blocks:
-        if block.exact:
-            raise UnsupportedError(
-                f"{block.predicate} is declared with exactly one true atom in a block (!), of which none can change alone: leave the ! out, and write as a "
-                "hard rule that there is at most one"
-            )
         rule = next(rule for rule in program.model.rules if rule.hard and id(rule) not in featured)
-        found.append(_block(rule, block.predicate, block.positions, program))
+        found.append(GivenRule(rule, (block.clause(program.layout.predicates[block.predicate].types),), 1))
     return found
-
-
-def _block(rule: Rule, predicate: str, positions: tuple[int, ...], program: Program) -> GivenRule:
-    """Return the hard clause that of two atoms of a block one is false."""
-    kinds = program.layout.predicates[predicate].types
-    first = tuple(Variable(f"v{i}") for i in range(len(kinds)))
-    (place,) = positions
-    other = Variable(f"v{len(kinds)}")
-    second = tuple(other if i == place else term for i, term in enumerate(first))
-    literals = (
-        Literal(predicate, first, False),
-        Literal(predicate, second, False),
-        EqualityLiteral(first[place], other),
-    )
-    variables = (*((term.name, kind) for term, kind in zip(first, kinds, strict=True)), (other.name, kinds[place]))
-    return GivenRule(rule, (Clause(variables, literals),), 1)
 
 
 def _constants(program: Program) -> dict[str, tuple[str, ...]]:

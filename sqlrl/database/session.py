@@ -192,7 +192,7 @@ class Session:
         features = program.features
         if training and closed:
             # Where atoms of all predicates count, a rule that two exclude each other says most where they never meet.
-            features = [x for x in features if any(y.positive for i in x.instances for y in i.shape.literals)]
+            features = tuple(x for x in features if any(y.positive for i in x.instances for y in i.shape.literals))
         joins = joined_arguments(features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]

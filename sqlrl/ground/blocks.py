@@ -28,6 +28,27 @@ class BlockRule:
     positions: tuple[int, ...]
     exact: bool
 
+    def clause(self, types: Sequence[str]) -> Clause:
+        """Return that of two atoms of a block one is false, for a block of one position and the types of the arguments.
+
+        Examples
+        --------
+        >>> print(*BlockRule("InField", (2,), exact=False).clause(("bib", "position", "field")).literals, sep=" v ")
+        !InField(v0, v1, v2) v !InField(v0, v1, v3) v v2 = v3
+        """
+        # That several arguments are not all equal would be several clauses.
+        (place,) = self.positions
+        first = tuple(Variable(f"v{i}") for i in range(len(types)))
+        other = Variable(f"v{len(types)}")
+        second = tuple(other if i == place else term for i, term in enumerate(first))
+        literals = (
+            Literal(self.predicate, first, False),
+            Literal(self.predicate, second, False),
+            EqualityLiteral(first[place], other),
+        )
+        variables = (*((term.name, kind) for term, kind in zip(first, types, strict=True)), (other.name, types[place]))
+        return Clause(variables, literals)
+
 
 def at_most_one(clause: Clause) -> tuple[str, int] | None:
     """Recognise `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`: at most one constant at that position.
