@@ -34,7 +34,7 @@ class SearchClause:
         With their types.
     literals : tuple of Literal or EqualityLiteral
     marks : tuple of int
-        For each literal which one of the origin it was, `NEW` for one that was added; one whose sign was changed is `-2 - i`.
+        For each literal which one of the origin it was, `NEW` for one that was added; below that for one that was changed (`_change`).
     origin : int or None
         The clause of the model that the search began with, None for one that was no part of it.
     size : int
@@ -100,6 +100,8 @@ class Language:
         Whether clauses may say that two variables are equal.
     constants : mapping of str to tuple of str
         For each type the constants that may take the place of others.
+    fresh : bool
+        Whether literals that are added may have variables that the clause lacks.
     """
 
     predicates: Mapping[str, tuple[str, ...]]
@@ -108,6 +110,7 @@ class Language:
     example_type: str | None = None
     equalities: bool = True
     constants: Mapping[str, tuple[str, ...]] | None = None
+    fresh: bool = True
 
     def unit(self, predicate: str, operations: Operations = ALL) -> SearchClause:
         """Return the clause of one atom of a predicate, all of whose arguments differ; those that are the example are one."""
@@ -153,7 +156,7 @@ class Language:
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
         """Yield the clauses that differ from one in a literal, as far as its operations say.
 
-        What is left of a clause without a literal shares variables as well: one that falls apart is none. A literal that is added shares a variable with the clause; its other arguments are variables of the clause or new ones, each of which it has
+        What is left of a clause without a literal shares variables as well: one that falls apart is none. A literal that is added shares a variable with the clause; its other arguments are variables of the clause or, if the language has `fresh` ones, new, each of which it has
         once. That two variables differ where it matters (`x = y v ...`) is a literal, too; that they are the same (`x != y v ...`)
         makes one of them.
         """
@@ -187,10 +190,7 @@ class Language:
         for i, literal in enumerate(clause.literals):
             if isinstance(literal, Literal):
                 other = Literal(literal.predicate, literal.terms, not literal.positive)
-                mark = clause.marks[i]
-                marks = list(clause.marks)
-                # One that is changed back is as it was.
-                marks[i] = mark if mark == NEW else -2 - mark
+                marks = _change(clause.marks, i, _SIGN)
                 yield _changed(clause, [*clause.literals[:i], other, *clause.literals[i + 1 :]], marks)
 
     def _additions(self, clause: SearchClause) -> Iterator[SearchClause]:
@@ -217,8 +217,8 @@ class Language:
         choices = []
         for i, kind in enumerate(kinds):
             old = [name for name, other in clause.variables if other == kind]
-            one = kind == self.example_type and examples
-            choices.append(old if one else [*old, names[i]])
+            own = not self.fresh or (kind == self.example_type and examples)
+            choices.append(old if own else [*old, names[i]])
         for chosen in product(*choices):
             if not any(name in known for name in chosen) and clause.variables:
                 continue
@@ -267,9 +267,28 @@ class Language:
                         continue
                     terms = (*literal.terms[:place], type(term)(name), *literal.terms[place + 1 :])
                     changed = Literal(literal.predicate, terms, literal.positive)
-                    marks = list(clause.marks)
-                    marks[i] = marks[i] if marks[i] <= NEW else -2 - marks[i]
+                    marks = _change(clause.marks, i, _TERM)
                     yield _changed(clause, [*clause.literals[:i], changed, *clause.literals[i + 1 :]], marks)
+
+
+_SIGN, _TERM = 1, 2
+"""What may be changed of a literal, added up."""
+
+
+def _change(marks: Sequence[int], i: int, what: int) -> tuple[int, ...]:
+    """Return marks after a change of literal i: that of literal k of the origin is `-2 - 4 k` less what was changed; a sign that is changed back is as it was.
+
+    Examples
+    --------
+    >>> _change((0, 1), 1, _SIGN), _change((0, -7), 1, _TERM), _change((0, -7), 1, _SIGN), _change((NEW,), 0, _SIGN)
+    ((0, -7), (0, -9), (0, 1), (-1,))
+    """
+    mark = marks[i]
+    if mark == NEW:
+        return tuple(marks)
+    place, changed = (mark, 0) if mark > NEW else divmod(-2 - mark, 4)
+    changed = changed ^ what if what == _SIGN else changed | what
+    return (*marks[:i], -2 - 4 * place - changed if changed else place, *marks[i + 1 :])
 
 
 def _connected(literals: Sequence[Part]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, Unpack
@@ -59,7 +60,10 @@ class Transfer(Searching):
         looks for the mapping, rule by rule: of all that keep types and numbers of arguments the one under which the rule raises the score most
         (`sqlrl.structure.diagnosis.found_mapping`), which is beyond the paper.
     further : bool
-        Also try to change a sign, or a constant, of a clause that is marked: for models that are to be mended, where that may be the fault.
+        Also try to change a sign, or a constant, of a clause that is marked: for models that are to be mended, where that may be the fault. Literals that are
+        added then have the variables of the clause alone, and clauses of one atom that say how frequent it is stay: a count of what is related, or
+        a statement of frequency with a condition, would say together with a faulty rule what the right one says. `strategy="shortest-first"` looks for
+        revisions by one literal first.
     samples, burn_in, chains : int
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
@@ -221,7 +225,9 @@ class Transfer(Searching):
                 for i in range(len(given)):
                     operations = self._operations(known, i)
                     clause = starting_clause(i, search.rules[i], operations) if operations else None
-                    if clause is not None and not (self.unit_clauses and language.is_unit(clause)):
+                    # What says how frequent atoms are has no fault but its weight. With a literal it would say together with a faulty rule what the
+                    # right one says, and hide it.
+                    if clause is not None and not ((self.unit_clauses or self.further) and language.is_unit(clause)):
                         found.append(clause)
                 return found
 
@@ -312,6 +318,10 @@ class Transfer(Searching):
         effort = Effort(samples=self.samples, burn_in=self.burn_in, chains=self.chains, seed=self.random_state or 0)
         with Stage("diagnosing"):
             return diagnosis(search.rules, members, search.source, effort, self.threshold)
+
+    def _language(self, search: ClauseSearch) -> Language:
+        """Of a clause that is to be mended, literals speak of what it speaks of: counts of what is related to that would stand in for the literal that is missing."""
+        return replace(super()._language(search), fresh=not self.further)
 
     def _operations(self, known: Diagnosis, rule: int) -> Operations:
         """Return what may be done to a rule: a too general one gets literals, a too specific one loses some."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Variable
@@ -170,3 +172,67 @@ def test_constants_take_the_place_of_others_of_their_type() -> None:
     assert [each.distance for each in found] == [1, 1]
     (back,) = [each for each in language.neighbours(found[0]) if str(each) == str(clause)]
     assert back.distance <= 1
+
+
+@pytest.mark.parametrize("order", [(CONSTANT, FLIP), (FLIP, CONSTANT)])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_literal_with_another_constant_and_another_sign_is_not_what_it_was(order: tuple[str, str], size: int) -> None:
+    """One literal differs, in whatever order it was changed; that its sign is changed back does not make its constant the old one."""
+    language = Language({"Color": ("thing", "color"), "P": ("thing",)}, 4, 2, constants={"color": ("red", "green")})
+    literals = [Literal("P", (Variable("x"),)), Literal("P", (Variable("y"),)), Literal("Color", (Variable("x"), Constant("red")))]  # fmt: skip
+    given = SearchClause(
+        (("x", "thing"), ("y", "thing")), tuple(literals[-size:]), tuple(range(size)), origin=0, size=size
+    )
+    signs = {CONSTANT: "Color(x, green)", FLIP: "!Color(x, red)"}
+
+    def after(clause: SearchClause, operation: str) -> SearchClause:
+        """Change the literal with a constant."""
+        (found,) = [
+            each
+            for each in language.neighbours(replace(clause, operations=frozenset({operation})))
+            if each.literals[:-1] == clause.literals[:-1]
+        ]
+        return found
+
+    once = after(given, order[0])
+    assert (once.literals[-1], once.distance) == (literal_of(signs[order[0]]), 1)
+    twice = after(once, order[1])
+    assert (twice.literals[-1], twice.distance) == (literal_of("!Color(x, green)"), 1)
+    back = after(twice, FLIP)
+    assert (back.literals[-1], back.distance) == (literal_of("Color(x, green)"), 1)
+
+
+def literal_of(text: str) -> Literal:
+    """The literal of `Color` that is written like this."""
+    constant = text.rstrip(")").rpartition(", ")[2]
+    return Literal("Color", (Variable("x"), Constant(constant)), not text.startswith("!"))
+
+
+@pytest.mark.parametrize(
+    ("types", "literal", "count"),
+    [
+        # Of P: of y; of Q: (y, x), (x, x), (y, y); of R nothing, which would need a variable of another type.
+        ({"P": ("a",), "Q": ("a", "a"), "R": ("a", "b")}, "Q(x, y)", 2 + 3),
+        ({"P": ("a",), "Q": ("a", "a"), "R": ("a", "b")}, "P(x)", 1),
+        ({"R": ("a", "b"), "S": ("b", "a")}, "R(x, y)", 1),
+    ],
+)
+def test_a_language_without_fresh_variables_adds_literals_over_those_of_the_clause(
+    types: dict[str, tuple[str, ...]], literal: str, count: int
+) -> None:
+    name, _, arguments = literal.rstrip(")").partition("(")
+    names = arguments.split(", ")
+    clause = SearchClause(
+        tuple(zip(names, types[name], strict=True)),
+        (Literal(name, terms(*names)),),
+        (NEW,),
+        operations=frozenset({ADD}),
+    )
+    own = Language(types, 4, 4, equalities=False, fresh=False)
+    found = {str(each) for each in own.neighbours(clause)}
+    assert len(found) == 2 * count
+    assert found == {
+        str(each)
+        for each in Language(types, 4, 4, equalities=False).neighbours(clause)
+        if each.variables == clause.variables
+    }

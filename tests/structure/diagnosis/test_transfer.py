@@ -151,6 +151,44 @@ def test_further_operators_are_of_marked_clauses(db: sqlrl.Database, candidates:
     assert all({"Leads", "Employee"} <= each or each == {"Employee", "Intern"} for each in names)
 
 
+@pytest.mark.parametrize("unit", ["Student(p)", "!Student(p)", "!Advises(p, s)", "Advises(p, p)"])
+def test_of_a_model_that_is_mended_statements_of_frequency_stay(
+    db: sqlrl.Database, candidates: list, unit: str
+) -> None:
+    """More than a tenth of all atoms of each predicate are true, and more than a tenth are false; `Advises(p, p)` is no such statement."""
+    fits = [fit(db, source(f"1 {unit}"), further=further, threshold=0.05) for further in (False, True)]
+    assert all(found.diagnosis_.general == {0} for found in fits)
+    assert fits[0].candidates_ > 0
+    assert (fits[1].candidates_ > 0) == (unit == "Advises(p, p)")
+
+
+def test_of_a_model_that_is_mended_clauses_keep_to_their_variables(db: sqlrl.Database, candidates: list) -> None:
+    model = source("1 Prof(p) => Advises(p, s)", "1 Publishes(t, p) => Student(p)")
+    sizes_of = []
+    for further in (False, True):
+        candidates.clear()
+        found = fit(db, model, further=further, threshold=0.05)
+        assert found.diagnosis_.general == {0, 1}
+        sizes_of.append(max(len(instance.shape.variables) for instance, _ in candidates))
+    assert sizes_of[0] > sizes_of[1] == 2
+
+
+def test_of_a_model_that_is_mended_statements_of_frequency_within_an_example_stay() -> None:
+    db = sqlrl.connect()
+    db.load(
+        "Person", [(f"p{i}", f"f{f}") for f in range(3) for i in range(4)], types=["person", "firm"], example="column1"
+    )
+    db.load("Leads", [(f"p{i}", f"p{i + k}", f"f{f}") for f in range(3) for i in range(3) for k in (0, 1)], types=["person", "person", "firm"], example="column2")  # fmt: skip
+    declared = "Person(person, firm)\nLeads(person, person, firm)\n"
+    for rule, searched in (("1 Leads(x, y, u)", False), ("1 !Leads(x, y, u)", False), ("1 Leads(x, x, u)", True)):
+        model = sqlrl.parse_mln(declared + rule)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingFoundWarning)
+            found = Transfer(further=True).fit(db, model)
+        assert found.diagnosis_.general == {0}
+        assert (found.candidates_ > 0) == searched, rule
+
+
 def test_transfer_scores_fewer_candidates_than_msl_from_the_same_source(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(SOURCE)
     found = fit(db, model)
