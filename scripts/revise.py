@@ -49,9 +49,6 @@ STRATEGIES: tuple[Strategy, ...] = ("shortest-first", "beam")
 SEEDS = 20
 MAX_LITERALS, MAX_VARIABLES = 4, 3
 """One more than the longest rule and the one with the most variables have."""
-PENALTY = 0.05
-"""What a literal costs by which a clause is changed. What chance does for the best of a thousand candidates on the 128 atoms of a predicate of one argument is about as much."""
-
 REQUIRED: Mapping[str, float] = {"recall": 1.0, "mended": 0.9}
 
 
@@ -128,9 +125,7 @@ class Outcome:
 
 def learner(strategy: Strategy) -> Transfer:
     """Return what revises."""
-    return Transfer(
-        further=True, strategy=strategy, max_literals=MAX_LITERALS, max_variables=MAX_VARIABLES, penalty=PENALTY
-    )
+    return Transfer(further=True, strategy=strategy, max_literals=MAX_LITERALS, max_variables=MAX_VARIABLES)
 
 
 def run(job: Job) -> Outcome:

@@ -13,8 +13,8 @@ from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Term, V
 
 Part: TypeAlias = Literal | EqualityLiteral
 
-ADD, DELETE, FLIP, CONSTANT = "add", "delete", "flip", "constant"
-"""What a search may do to a clause: add a literal, delete one, change the sign of one, or put another constant in the place of one."""
+ADD, DELETE, FLIP, CONSTANT, KEEP = "add", "delete", "flip", "constant", "keep"
+"""What a search may do to a clause: add a literal, delete one, change the sign of one, put another constant in the place of one, or take it as it is."""
 
 Operations = frozenset[str]
 
@@ -154,12 +154,14 @@ class Language:
         return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)
 
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
-        """Yield the clauses that differ from one in a literal, as far as its operations say.
+        """Yield the clauses that differ from one in a literal, as far as its operations say, and the clause itself if they say so.
 
         What is left of a clause without a literal shares variables as well: one that falls apart is none. A literal that is added shares a variable with the clause; its other arguments are variables of the clause or, if the language has `fresh` ones, new, each of which it has
         once. That two variables differ where it matters (`x = y v ...`) is a literal, too; that they are the same (`x != y v ...`)
         makes one of them.
         """
+        if KEEP in clause.operations:
+            yield clause
         if DELETE in clause.operations:
             yield from self._deletions(clause)
         if FLIP in clause.operations:

@@ -110,6 +110,10 @@ class Searching(Fitted):
             search.constants,
         )
 
+    def _searcher(self) -> type[ClauseSearcher]:
+        """Return what searches."""
+        return ClauseSearcher
+
     def _search_parameters(self) -> SearchParameters:
         return SearchParameters(
             strategy=self.strategy,
@@ -149,7 +153,7 @@ class Searching(Fitted):
                     members.append(Member((instance,)))
                     rules.append(Rule(unit.formula))
         may_go = [removable and not rule.hard and not rule.fixed for rule in rules]
-        searcher = ClauseSearcher(search.source, language, self._search_parameters(), self.strength, report)
+        searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
         found = searcher.run(members, begun, may_go)
         kept = [rules[i] for i in found.kept]
         return found, [*kept, *(Rule(each.clause.formula) for each in found.added)]

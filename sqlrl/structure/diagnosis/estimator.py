@@ -18,20 +18,21 @@ from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_d
 from sqlrl.learn.settings import Seed
 from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import read_mapping
-from sqlrl.logic.model import Model
+from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.transfer import transferred
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
-from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, Language, Operations, SearchClause
+from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
 from sqlrl.structure.beam.estimator import SearchCommon, Searching, member_of, starting_clause
 from sqlrl.structure.beam.protocols import ClauseSearch, SearchDatabase
-from sqlrl.structure.beam.search import Step
+from sqlrl.structure.beam.search import ClauseSearcher, Step
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
+from sqlrl.structure.diagnosis.repair import RepairSearch, in_place
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
 
@@ -60,10 +61,9 @@ class Transfer(Searching):
         looks for the mapping, rule by rule: of all that keep types and numbers of arguments the one under which the rule raises the score most
         (`sqlrl.structure.diagnosis.found_mapping`), which is beyond the paper.
     further : bool
-        Also try to change a sign, or a constant, of a clause that is marked: for models that are to be mended, where that may be the fault. Literals that are
-        added then have the variables of the clause alone, and clauses of one atom that say how frequent it is stay: a count of what is related, or
-        a statement of frequency with a condition, would say together with a faulty rule what the right one says. `strategy="shortest-first"` looks for
-        revisions by one literal first.
+        For models that are to be mended. Signs and constants of clauses that are marked may be changed, too, since that may be the fault. The clauses that are marked are in question: each
+        comes back as it is, or as the clause that is made of it and raises the score most, with a positive weight, or not at all. Literals that are added have the variables
+        of the clause alone, and unit clauses, which say how frequent atoms are, stay. `strategy="shortest-first"` looks for changes of one literal first.
     samples, burn_in, chains : int
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
@@ -78,7 +78,7 @@ class Transfer(Searching):
     diagnosis_ : Diagnosis
         The bins of each clause, and how it is marked; `sqlrl.diagnosis` has them too.
     dropped_ : Table
-        Rules of the source that the target's predicates cannot say: `rule`, `why`, `reason`.
+        Rules of the source that the target's predicates cannot say, and those that were in question and did not come back: `rule`, `why`, `reason`.
     mapping_ : Table
         `source` and `target` predicates; of a mapping that was found with the `rule`, what it `becomes`, and the `gain` in the score.
     added_, candidates_, n_statements_, equalities_, score_, weights_, iterations_, run_
@@ -93,7 +93,8 @@ class Transfer(Searching):
     of a clause as well. The search and its score are those of `MSL`; clauses that were revised stay if the score is lower without them. What the diagnosis leaves
     open is in `sqlrl.structure.diagnosis.bins`. Hard rules stay as they are. So do clauses of a single atom, which say how frequent a predicate is, as long as `unit_clauses`
     gives one to each predicate: to revise them would be a search from scratch, and nothing of the source is in it. The paper says nothing of them, nor of negative
-    weights: a clause that has one is diagnosed as its negation, since that is what it speaks for.
+    weights: a clause that has one is diagnosed as its negation, since that is what it speaks for. What `further` does is beyond the paper
+    (`sqlrl.structure.diagnosis.repair`).
 
     Examples
     --------
@@ -132,7 +133,9 @@ class Transfer(Searching):
                 default="the same names",
             ),
         ] = None,
-        further: Annotated[bool, Option("also change signs and constants of clauses that are marked")] = False,
+        further: Annotated[
+            bool, Option("mend clauses that are marked: one for each, by changed signs and constants, too")
+        ] = False,
         samples: Annotated[int, Whole(1), Option("worlds that each chain draws")] = 100,
         burn_in: Annotated[int, Whole(0), Option("worlds that each chain forgets first")] = 20,
         chains: Annotated[int, Whole(1), Option("independent ones")] = 4,
@@ -154,6 +157,11 @@ class Transfer(Searching):
     def _check(self) -> None:
         check_parameters(self)
         check_threshold(self.threshold)
+        if self.further and self.max_clauses is not None:
+            raise InputError(
+                f"max_clauses={self.max_clauses} would leave out marked clauses that come back as they are: with further=True there is one clause for "
+                "each that is marked at the most, so leave it None"
+            )
 
     def fit(
         self,
@@ -220,19 +228,15 @@ class Transfer(Searching):
             seconds["diagnosis"] = time.perf_counter() - clock
             clock = time.perf_counter()
 
-            def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
-                found = []
-                for i in range(len(given)):
-                    operations = self._operations(known, i)
-                    clause = starting_clause(i, search.rules[i], operations) if operations else None
-                    # What says how frequent atoms are has no fault but its weight. With a literal it would say together with a faulty rule what the
-                    # right one says, and hide it.
-                    if clause is not None and not ((self.unit_clauses or self.further) and language.is_unit(clause)):
-                        found.append(clause)
-                return found
-
+            asked = self._asked(known, search)
+            # With a negative weight a faulty rule could have a part in what hides it.
+            held = [i for i in range(len(search.rules)) if not (self.further and i in asked)]
+            begun = replace(search, rules=[search.rules[i] for i in held])
             with searching:
-                found, rules = self._searched(search, starts, report, removable=True)
+                found, rules = self._searched(begun, lambda *_: list(asked.values()), report, removable=True)
+            if self.further:
+                found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
+                dropped = _with_marked(dropped, without)
             declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
         if not known.general and not known.specific:
@@ -323,6 +327,21 @@ class Transfer(Searching):
         """Of a clause that is to be mended, literals speak of what it speaks of: counts of what is related to that would stand in for the literal that is missing."""
         return replace(super()._language(search), fresh=not self.further)
 
+    def _searcher(self) -> type[ClauseSearcher]:
+        """Return what searches."""
+        return RepairSearch if self.further else super()._searcher()
+
+    def _asked(self, known: Diagnosis, search: ClauseSearch) -> dict[int, SearchClause]:
+        """Return the clauses that are to be revised, by the places of their rules."""
+        language, found = self._language(search), dict[int, SearchClause]()
+        for i, rule in enumerate(search.rules):
+            operations = self._operations(known, i)
+            clause = starting_clause(i, rule, operations) if operations else None
+            # With a literal what says how frequent atoms are would say together with a faulty rule what the right one says.
+            if clause is not None and not ((self.unit_clauses or self.further) and language.is_unit(clause)):
+                found[i] = clause
+        return found
+
     def _operations(self, known: Diagnosis, rule: int) -> Operations:
         """Return what may be done to a rule: a too general one gets literals, a too specific one loses some."""
         found = set[str]()
@@ -331,8 +350,15 @@ class Transfer(Searching):
         if rule in known.specific:
             found.add(DELETE)
         if found and self.further:
-            found.update((FLIP, CONSTANT))
+            found.update((FLIP, CONSTANT, KEEP))
         return frozenset(found)
+
+
+def _with_marked(dropped: Table, rules: Sequence[Rule]) -> Table:
+    """Add rules that are marked and did not come back to those that were dropped."""
+    reason = "it is marked, and neither it nor a clause that is made of it raises the score with a positive weight"
+    rows = [{"rule": format_formula(rule.formula), "why": "marked", "reason": reason} for rule in rules]
+    return Table(pa.concat_tables([dropped.to_arrow(), pa.Table.from_pylist(rows, _DROPPED)]))
 
 
 def _as_mapping(given: Mapped | None) -> PredicateMapping | None:

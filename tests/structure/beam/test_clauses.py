@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Variable
-from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, NEW, Language, SearchClause
+from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, NEW, Language, SearchClause
 from tests.structure.beam.brute import Plain, canonical, connected, differ_by_one, namer, plain, terms, universe
 
 LANGUAGES = {
@@ -64,7 +64,7 @@ def test_a_clause_does_not_fall_apart() -> None:
 
 @pytest.mark.parametrize(
     ("operations", "count"),
-    [({DELETE}, 2), ({FLIP}, 2), ({ADD}, 10), (set(), 0), ({DELETE, FLIP}, 4)],
+    [({DELETE}, 2), ({FLIP}, 2), ({ADD}, 10), (set(), 0), ({DELETE, FLIP}, 4), ({KEEP}, 1), ({KEEP, FLIP}, 3)],
 )
 def test_operations_say_what_may_be_done(operations: set[str], count: int) -> None:
     # P(x) v Q(x, y): P of y, and Q of (y, x), (x, x), (y, y), twice for the sign.
@@ -80,6 +80,7 @@ def test_operations_say_what_may_be_done(operations: set[str], count: int) -> No
     found = list(language.neighbours(clause))
     assert len(found) == count
     assert all(each.operations == clause.operations for each in found)
+    assert (clause in found) == (KEEP in operations)
 
 
 def test_equalities_are_added_and_variables_merged() -> None:
