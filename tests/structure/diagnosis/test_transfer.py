@@ -156,7 +156,8 @@ def test_of_a_model_that_is_mended_statements_of_frequency_stay(
     db: sqlrl.Database, candidates: list, unit: str
 ) -> None:
     """More than a tenth of all atoms of each predicate are true, and more than a tenth are false; `Advises(p, p)` is no such statement."""
-    fits = [fit(db, source(f"1 {unit}"), further=further, threshold=0.05) for further in (False, True)]
+    given = {"threshold": 0.05, "unit_clauses": False}
+    fits = [fit(db, source(f"1 {unit}"), further=further, **given) for further in (False, True)]
     assert all(found.diagnosis_.general == {0} for found in fits)
     assert fits[0].candidates_ > 0
     assert (fits[1].candidates_ > 0) == (unit == "Advises(p, p)")
