@@ -25,13 +25,14 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.blankets import TermPlanner, count_parts
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
-from sqlrl.plan.expansion import expand
+from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.slots import bind
+from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, World
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, unsatisfied
 from tests.spark import fetch, sorted_rows, unknown_functions
@@ -64,6 +65,8 @@ CASES = {
     "expand_counted": ("expand", CITATIONS, "Token(+w, p, c) ^ Token(v, q, d) => InField(c, +f, p)"),
     "expand_chain": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "expand_projected": ("expand", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +f, q)"),
+    "expand_bodies": ("expand bodies", CITATIONS, "Token(+w, p, c) ^ Next(p, q) => InField(c, +f, q)"),
+    "expand_no_body": ("expand bodies", PEOPLE, "1 Smokes(+x)"),
     "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
@@ -100,6 +103,8 @@ CASES = {
     "blankets_chain": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) => Smokes(z)"),
     "blankets_alike": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)"),
     "blankets_local": ("blankets", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
+    "groundings_bad": ("applies_bad", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)"),
+    "groundings_idle": ("idle_bad", CITATIONS, "InField(c, f, p) ^ Next(p, q) => InField(c, f, q) v p = q"),
     "difference_transitive": ("difference", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
 }
 
@@ -144,6 +149,12 @@ def planned(kind: str, program: Program) -> exp.Expression:
         case "expand":
             template = program.features[0]
             return expand(template.instances[0], layout, plus=template.feature.plus)
+        case "expand bodies":
+            template = program.features[0]
+            return expand_observed(template.instances[0], layout, plus=template.feature.plus)
+        case "applies_bad" | "idle_bad":
+            way, *_ = ways(use.shape, use.shape.literals[-1].predicate, kind, 1)
+            return some_groundings(bound, way, examples=None, parameters=None, most=5)
         case "count":
             return count_violated(bound, OBSERVED)
         case "joint":
