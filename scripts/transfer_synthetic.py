@@ -173,6 +173,20 @@ def summarise(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list
     return [*rows, *_ratios(rows)]
 
 
+def single_runs(jobs: Sequence[Job], results: Sequence[Measured[Outcome]]) -> list[Row]:
+    """Return a row for each training."""
+    return [
+        {
+            "system": job.system,
+            "examples": job.examples,
+            "repetition": job.run,
+            **asdict(result.value),
+            "memory_mb": result.memory_mb,
+        }
+        for job, result in zip(jobs, results, strict=True)
+    ]
+
+
 def _ratios(rows: Sequence[Row]) -> list[Row]:
     """Return what share of TransferMSL's candidates and seconds TransferNew has, by the number of examples and on average."""
     new, old = ({int(str(row["examples"])): row for row in rows if row["system"] == x} for x in (NEW, MSL))
@@ -255,16 +269,6 @@ def main() -> None:
         run, [(job,) for job in jobs], options.console(), "trainings", options.processes, journal=options.journal
     )
     rows = summarise(jobs, results)
-    details: list[Row] = [
-        {
-            "system": job.system,
-            "examples": job.examples,
-            "run": job.run,
-            **asdict(result.value),
-            "memory_mb": result.memory_mb,
-        }
-        for job, result in zip(jobs, results, strict=True)
-    ]
     if options.plot is not None and not options.quick:
         draw(rows, options.plot)
     title = f"Transfer from universities to companies, source {kind} (Mihalkova and Mooney 2006, figures 2 to 5)"
@@ -273,7 +277,7 @@ def main() -> None:
         "source": kind, "source_model": source, "source_seconds": seconds, "max_literals": MAX_LITERALS, "clip": CLIP,
         "transfer": repr(Transfer(max_literals=MAX_LITERALS)), "msl": repr(sqlrl.MSL(max_literals=MAX_LITERALS)),
     }  # fmt: skip
-    publish("transfer_synthetic", rows, options, title=title, parameters=parameters, details=details)
+    publish("transfer_synthetic", rows, options, title=title, parameters=parameters, details=single_runs(jobs, results))
 
 
 if __name__ == "__main__":

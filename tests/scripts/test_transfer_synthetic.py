@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
-from harness import Measured
+from harness import Measured, keep, to_table
 from organisations import INDUSTRIAL, TESTED, generate
 from relations import Relations
-from transfer_synthetic import CLIP, MSL, NEW, PAPER, SCRATCH, Job, Outcome, companies, score, summarise
+from transfer_synthetic import CLIP, MSL, NEW, PAPER, SCRATCH, Job, Outcome, companies, score, single_runs, summarise
 
 import sqlrl
 
@@ -40,7 +42,7 @@ def test_scores_are_those_of_the_probabilities_of_a_rule() -> None:
     assert auc == pytest.approx((1 / 3 + 2 / 4) / 2)
 
 
-def test_the_table_has_means_errors_and_shares() -> None:
+def test_the_table_has_means_errors_and_shares(tmp_path: Path) -> None:
     jobs, results = [], []
     for system, candidates in ((NEW, 100), (MSL, 400), (SCRATCH, 900)):
         for n in (1, 2):
@@ -63,3 +65,9 @@ def test_the_table_has_means_errors_and_shares() -> None:
     assert rows[f"{NEW} / {MSL}, on average", None]["paper_candidates"] == pytest.approx(
         np.mean([PAPER[NEW][n][0] / PAPER[MSL][n][0] for n in (1, 2)]), abs=1e-4
     )
+    # The table and the single trainings can be kept.
+    tables = {"table": to_table(list(rows.values())), "trainings": to_table(single_runs(jobs, results))}
+    keep(tmp_path / "kept.duckdb", "transfer_synthetic", {"seed": 0}, tables)
+    with duckdb.connect(str(tmp_path / "kept.duckdb")) as kept:
+        query = "select count(distinct repetition), count(*) from experiment.trainings"
+        assert kept.execute(query).fetchone() == (2, len(jobs))
