@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from sqlrl.garbage import seldom_sought
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.clauses import Language, SearchClause
@@ -148,6 +149,10 @@ class ClauseSearcher:
 
     def run(self, members: Sequence[Member], starts: Sequence[SearchClause], removable: Sequence[bool]) -> Learned:
         """Search from some clauses; `members` are the model that there is, of which those that are `removable` may go in the end."""
+        with seldom_sought():
+            return self._run(members, starts, removable)
+
+    def _run(self, members: Sequence[Member], starts: Sequence[SearchClause], removable: Sequence[bool]) -> Learned:
         model = self.objective.model(members)
         known = {instance for member in members for instance in member.instances}
         added: list[Added] = []
