@@ -11,7 +11,7 @@ import pytest
 import sqlrl
 
 PACKAGE = Path(sqlrl.__file__).parent
-BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels", "slips", "arguments")
+BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels", "garbage", "slips", "arguments")
 ROOMS = (
     "logic",
     "engine",
