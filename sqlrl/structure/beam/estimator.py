@@ -21,6 +21,7 @@ from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import atom_rows
 from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
 from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Clause, EqualityLiteral, Literal, terms_in
 from sqlrl.progress import Stage
@@ -163,6 +164,7 @@ class Searching(Fitted):
         db: SearchDatabase,
         model: Model,
         found: Learned,
+        given: Sequence[GivenRule],
         examples: object,
         limit: int | None,
         recorded: Mapping[str, object],
@@ -203,7 +205,7 @@ class Searching(Fitted):
             number,
             seconds,
         )
-        self.added_ = Table(_added_table(found.added))
+        self.added_ = Table(_added_table(found.added, given))
         self.candidates_, self.score_ = found.candidates, fit.objective
 
 
@@ -237,7 +239,7 @@ class MSL(Searching):
     model_ : Model
         The rules of the model that was given and are left, unit clauses, and the clauses that were found, with weights.
     added_ : Table
-        The clauses that were found in order: `clause`, `gain` (what each added to the score, less what its literals cost), `literals` and `candidates`, how many had been scored.
+        The clauses that were found in order: `clause`, `revises` (the rule that it was made of, if it was of one), `gain` (what each added to the score, less what its literals cost), `literals` and `candidates`, how many had been scored.
     candidates_ : int
         How many candidates were scored.
     n_statements_ : int
@@ -333,7 +335,8 @@ class MSL(Searching):
             searching,
         ):
             found, rules = self._searched(search, starts, report, removable=True)
-            declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
+            declared, given = search.model, search.rules
+            self.equalities_, self.n_statements_ = search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
         if not found.added:
             warn(
@@ -342,7 +345,7 @@ class MSL(Searching):
                 NothingFoundWarning,
             )
         self._finish(
-            db, declared.with_rules(tuple(rules)), found, examples, limit, self.recorded(), started, seconds, {}
+            db, declared.with_rules(tuple(rules)), found, given, examples, limit, self.recorded(), started, seconds, {}
         )
         return self
 
@@ -369,15 +372,24 @@ def member_of(rule: GivenRule, language: Language) -> Member:
     return Member(tuple(instances), rule.sign, rule.hard, rule.rule.weight if rule.rule.fixed else None)
 
 
-def _added_table(added: Sequence[Added]) -> pa.Table:
+def _added_table(added: Sequence[Added], given: Sequence[GivenRule]) -> pa.Table:
     rows: list[dict[str, Any]] = [
         {
             "clause": str(each.clause),
+            "revises": None if each.clause.origin is None else format_formula(given[each.clause.origin].rule.formula),
             "gain": each.gain,
             "literals": len(each.clause.literals),
             "candidates": each.candidates,
         }
         for each in added
     ]
-    schema = pa.schema({"clause": pa.string(), "gain": pa.float64(), "literals": pa.int64(), "candidates": pa.int64()})
+    schema = pa.schema(
+        {
+            "clause": pa.string(),
+            "revises": pa.string(),
+            "gain": pa.float64(),
+            "literals": pa.int64(),
+            "candidates": pa.int64(),
+        }
+    )
     return pa.Table.from_pylist(rows, schema)

@@ -108,8 +108,8 @@ class Transfer(Searching):
     >>> print(fit.diagnosis_)
     !Smokes(x) v Coughs(x): of Coughs too general (25 % against the truth)
     !Smokes(x) v Coughs(x): of Smokes too general (25 % against the truth)
-    >>> fit.added_.to_arrow().column("clause").to_pylist()
-    ['!Smokes(x) v Coughs(x) v !Old(x)']
+    >>> [(row["revises"], row["clause"]) for row in fit.added_]
+    [('!Smokes(x) v Coughs(x)', '!Smokes(x) v Coughs(x) v !Old(x)')]
     """
 
     diagnosis_: Diagnosis
@@ -237,7 +237,8 @@ class Transfer(Searching):
             if self.further:
                 found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
                 dropped = _with_marked(dropped, without)
-            declared, self.equalities_, self.n_statements_ = search.model, search.equalities, search.source.statements
+            declared, given = search.model, search.rules
+            self.equalities_, self.n_statements_ = search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
         if not known.general and not known.specific:
             warn(
@@ -246,7 +247,16 @@ class Transfer(Searching):
             )
         rows = {"diagnosis": known.found.to_arrow(), "diagnosis_grounding": known.groundings.to_arrow()}
         self._finish(
-            db, declared.with_rules(tuple(rules)), found, examples, limit, self.recorded(), started, seconds, rows
+            db,
+            declared.with_rules(tuple(rules)),
+            found,
+            given,
+            examples,
+            limit,
+            self.recorded(),
+            started,
+            seconds,
+            rows,
         )
         self.diagnosis_ = Diagnosis(known.found, known.groundings, known.general, known.specific, self.run_)
         self.dropped_, self.mapping_ = dropped, mapping

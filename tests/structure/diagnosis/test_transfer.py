@@ -115,6 +115,7 @@ def test_too_specific_clauses_only_lose_literals(db: sqlrl.Database, candidates:
     added = [set(row["clause"].split(" v ")) for row in found.added_]
     assert added
     assert all(each < parts for each in added)
+    assert {row["revises"] for row in found.added_} == {"!Leads(p, s) v !Employee(s) v Intern(s)"}
 
 
 def test_clauses_that_are_not_marked_are_not_revised(db: sqlrl.Database, candidates: list) -> None:
