@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from accuracy import CLIP, accuracy
 from harness import Measured, Options, Row, publish, read_options, run_jobs
 from organisations import ACADEMIC, ACADEMIC_TO_INDUSTRIAL, INDUSTRIAL, TESTED, generate
 from relations import Relations
@@ -34,7 +35,6 @@ SYSTEMS = (NEW, MSL, SCRATCH)
 SOURCES = ("learned", "written")
 
 EXAMPLES, RUNS, SOURCE_EXAMPLES = (1, 2, 3, 4), 5, 4
-CLIP = 1e-6
 
 MAX_LITERALS = 5
 """Of all systems: the longest clause of either model that was written by hand has as many."""
@@ -109,10 +109,10 @@ def run(job: Job) -> Outcome:
     else:
         fit = sqlrl.MSL(max_literals=MAX_LITERALS).fit(db)
     seconds = time.perf_counter() - start
-    scores = {name: score(fit.model_, test, name) for name in TESTED}
+    scores = {name: accuracy(fit.model_, test, name) for name in TESTED}
     return Outcome(
-        {name: found[0] for name, found in scores.items()},
-        {name: found[1] for name, found in scores.items()},
+        {name: found.cll for name, found in scores.items()},
+        {name: found.auc for name, found in scores.items()},
         fit.candidates_,
         fit.n_statements_,
         seconds,
@@ -120,23 +120,6 @@ def run(job: Job) -> Outcome:
         marked,
         len(source.rules),
     )
-
-
-def score(model: sqlrl.Model, test: Relations, target: str) -> tuple[float, float]:
-    """Return CLL and AUC of the atoms of a predicate, all others being evidence."""
-    db = replace(test, target=target).load()
-    found = db.marginals(model, seed=0)
-    arguments = [f"a{k}" for k in range(len(test.types[target]))]
-    (area,) = test.areas
-    true = {tuple(row) for row in test.areas[area][target]}
-    rows = found.table().to_arrow().to_pylist()
-    values = [
-        [row[name] for name in row if name not in ("predicate", "example", "probability", "atom")] for row in rows
-    ]
-    labels = np.array([tuple(value[: len(arguments)]) in true for value in values])
-    chance = np.clip(np.array([row["probability"] for row in rows]), CLIP, 1 - CLIP)
-    cll = float(np.log(np.where(labels, chance, 1 - chance)).mean())
-    return cll, float(sqlrl.average_precision(labels, chance)) if labels.any() else math.nan
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------

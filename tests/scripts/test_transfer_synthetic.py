@@ -1,4 +1,4 @@
-"""The experiment on transfer: which companies are whose, what its scores and its table say, by hand."""
+"""The experiment on transfer: which companies are whose, and what its table says, by hand."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from harness import Measured, keep, to_table
 from organisations import INDUSTRIAL, TESTED, generate
-from relations import Relations
-from transfer_synthetic import CLIP, MSL, NEW, PAPER, SCRATCH, Job, Outcome, companies, score, single_runs, summarise
-
-import sqlrl
+from transfer_synthetic import MSL, NEW, PAPER, SCRATCH, Job, Outcome, companies, single_runs, summarise
 
 
 def job(system: str, examples: int, run: int) -> Job:
@@ -27,19 +24,6 @@ def test_fewer_companies_are_the_first_ones_and_the_test_is_another() -> None:
     assert test.areas == same.areas
     assert not set(test.areas) & set(generate(INDUSTRIAL, seed=2, count=4).areas)
     assert companies(job(NEW, 1, 1))[1].areas != test.areas
-
-
-def test_scores_are_those_of_the_probabilities_of_a_rule() -> None:
-    """`0 P(x)` makes each atom as probable as not, a rule of great weight clips what it gets wrong."""
-    facts = {"P": [("a",), ("b",)], "Q": [("b",), ("c",), ("d",)]}
-    data = Relations(None, {"P": ["thing"], "Q": ["thing"]}, {"one": facts})
-    declared = "P(thing)\nQ(thing)\n"
-    cll, auc = score(sqlrl.parse_mln(f"{declared}0 P(x)"), data, "P")
-    assert (cll, auc) == (pytest.approx(math.log(0.5)), pytest.approx(0.5))
-    cll, auc = score(sqlrl.parse_mln(f"{declared}100 P(x) <=> Q(x)"), data, "P")
-    # Of a, b, c and d only b is as the rule says.
-    assert cll == pytest.approx((3 * math.log(CLIP) + math.log(1 - CLIP)) / 4)
-    assert auc == pytest.approx((1 / 3 + 2 / 4) / 2)
 
 
 def test_the_table_has_means_errors_and_shares(tmp_path: Path) -> None:
