@@ -57,7 +57,8 @@ MAX_LITERALS, QUICK_LITERALS = 6, 3
 
 COLUMNS = (
     "target", "source", "system", "predicate", "folds", "auc", "auc_se", "auc_gain", "auc_gain_se", "cll", "cll_se", "cll_gain", "cll_gain_se",
-    "prior", "sampled", "candidates", "statements", "clauses", "mapped", "marked", "seconds", "seconds_most", "seconds_infer",
+    "prior", "sampled", "candidates", "statements", "clauses", "mapped", "marked", "seconds", "seconds_most", "seconds_diagnosis",
+    "seconds_search", "seconds_infer",
 )  # fmt: skip
 
 
@@ -103,6 +104,8 @@ class Outcome:
         Rules of the source that the target's predicates can say, and clauses that the diagnosis marked; None for systems without these.
     seconds : float
         Of learning.
+    parts : mapping of str to float
+        Seconds of its parts: `mapping`, `diagnosis`, `search`, `learning`, ...; those that a system has.
     model : str
     mapping : str
         The one that was found, rule by rule.
@@ -115,6 +118,7 @@ class Outcome:
     mapped: int | None
     marked: int | None
     seconds: float
+    parts: Mapping[str, float]
     model: str
     mapping: str = ""
 
@@ -128,7 +132,8 @@ class Learned:
     statements: int | None = None
     mapped: int | None = None
     marked: int | None = None
-    mapping: Sequence[str] = field(default_factory=list)
+    parts: Mapping[str, float] = field(default_factory=dict)
+    mapping: Sequence[str] = ()
 
 
 # ---- learning and testing --------------------------------------------------------------------------------------------
@@ -169,6 +174,7 @@ def run(job: Job) -> Outcome:
         found.mapped,
         found.marked,
         seconds,
+        found.parts,
         str(found.model),
         "\n".join(found.mapping),
     )
@@ -183,13 +189,13 @@ def _generative(db: sqlrl.Database, job: Job) -> Learned:
     """Learn with one of the systems that are compared."""
     if job.system == SCRATCH:
         fit = sqlrl.MSL(max_literals=job.max_literals).fit(db)
-        return Learned(fit.model_, fit.candidates_, fit.n_statements_)
+        return Learned(fit.model_, fit.candidates_, fit.n_statements_, parts=fit.seconds_)
     source = sqlrl.parse_mln(job.model)
     mapping = sqlrl.PredicateMapping(dict(MAPPINGS[job.source, job.target]))
     if job.system == MSL:
         mapped = transferred(source, mapping, db.learning.declarations()).model
         fit = sqlrl.MSL(max_literals=job.max_literals).fit(db, mapped)
-        return Learned(fit.model_, fit.candidates_, fit.n_statements_, len(mapped.rules))
+        return Learned(fit.model_, fit.candidates_, fit.n_statements_, len(mapped.rules), parts=fit.seconds_)
     new = sqlrl.Transfer(
         mapping=mapping if job.system == GIVEN else "found", max_literals=job.max_literals, random_state=job.seed
     ).fit(db, source)
@@ -203,6 +209,7 @@ def _generative(db: sqlrl.Database, job: Job) -> Learned:
         new.n_statements_,
         len(source.rules) - len(dropped),
         len(known.general | known.specific),
+        new.seconds_,
         list(became),
     )
 
@@ -211,7 +218,8 @@ def _discriminative(db: sqlrl.Database, target: str) -> Learned:
     """Find clauses for a target and learn their weights, from all examples of a database."""
     found = sqlrl.ILP(command="rank").fit(db, target)
     fit = sqlrl.Likelihood("l1").fit(db, found.model_)
-    return Learned(fit.model_, found.n_nodes_)
+    parts = {"search": sum(found.seconds_.values()), "learning": sum(fit.seconds_.values())}
+    return Learned(fit.model_, found.n_nodes_, parts=parts)
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
@@ -286,6 +294,7 @@ def _costs(runs: Sequence[Run]) -> dict[str, object]:
         "candidates": mean(lambda x: x.candidates), "statements": mean(lambda x: x.statements), "clauses": mean(lambda x: x.clauses),
         "mapped": mean(lambda x: x.mapped), "marked": mean(lambda x: x.marked), "seconds": mean(lambda x: x.seconds, 2),
         "seconds_most": round(max(found.seconds for _, found in runs), 2),
+        "seconds_diagnosis": mean(lambda x: x.parts.get("diagnosis"), 2), "seconds_search": mean(lambda x: x.parts.get("search"), 2),
     }  # fmt: skip
 
 
@@ -313,8 +322,8 @@ def make_jobs(options: Options, sources: Mapping[str, Source]) -> list[Job]:
         Job(
             options.data, system, target, fold, source, sources[source].model if source else "", _literals(options), options.seed,
         )
-        for system, source, target in _asked_for(options)
         for fold in folds
+        for system, source, target in _asked_for(options)
     ]  # fmt: skip
 
 
@@ -339,6 +348,7 @@ def details_of(job: Job, result: Measured[Outcome]) -> list[Row]:
     """Return a row for each predicate of one run."""
     found = asdict(result.value)
     scores = found.pop("accuracy")
+    found |= {f"seconds_{name}": seconds for name, seconds in found.pop("parts").items()}
     head = {"target": job.target, "source": job.source or None, "system": job.system, "fold": job.fold}
     rows: list[Row] = []
     for name, score in scores.items():

@@ -121,13 +121,13 @@ def test_only_what_is_asked_for_is_run(options: Options, learned: list[str], cou
 # ---- the table -------------------------------------------------------------------------------------------------------
 
 
-def outcome(p: tuple[float, float], q: tuple[float, float], **more: float) -> Outcome:
+def outcome(p: tuple[float, float], q: tuple[float, float], **more: object) -> Outcome:
     """Return an outcome with AUC and CLL of two predicates."""
     scores = {
         name: Accuracy(cll, auc, 10, 0 if math.isnan(auc) else 2, 1, 0.5)
         for name, (auc, cll) in {"p": p, "q": q}.items()
     }
-    found = Outcome(scores, 100, 10, 5, 4, 2, 3.0, "model")
+    found = Outcome(scores, 100, 10, 5, 4, 2, 3.0, {"search": 2.0}, "model")
     return replace(found, **more)  # type: ignore[arg-type]
 
 
@@ -135,12 +135,12 @@ def test_the_table_has_means_errors_and_gains() -> None:
     data, nan = Path(), math.nan
     runs = [
         (GIVEN, "fold1", outcome((0.8, -0.1), (0.4, -0.3), candidates=120)),
-        (GIVEN, "fold2", outcome((0.6, -0.2), (nan, -0.5), seconds=5.0)),
+        (GIVEN, "fold2", outcome((0.6, -0.2), (nan, -0.5), seconds=5.0, parts={"search": 2.5, "diagnosis": 1.0})),
         (SCRATCH, "fold1", outcome((0.5, -0.4), (0.3, -0.4))),
         (SCRATCH, "fold2", outcome((0.7, -0.4), (nan, -0.4))),
     ]
     jobs = [job(data, system, fold) for system, fold, _ in runs]
-    only = Outcome({"q": Accuracy(-0.2, 0.9, 10, 2, 0, 0.5)}, 70, None, 3, None, None, 1.5, "model")
+    only = Outcome({"q": Accuracy(-0.2, 0.9, 10, 2, 0, 0.5)}, 70, None, 3, None, None, 1.5, {}, "model")
     jobs.append(job(data, DISCRIMINATIVE, "fold1"))
     results = [Measured(found, 1.0, 10.0) for _, _, found in runs] + [Measured(only, 1.0, 10.0)]
     table = summarise(jobs, results, {"webkb-relational": Source("m", 254, 3, 7, 1.94)})
@@ -155,6 +155,7 @@ def test_the_table_has_means_errors_and_gains() -> None:
     assert (mean["cll"], mean["cll_se"], mean["cll_gain"]) == (-0.275, 0.075, 0.125)
     assert (mean["candidates"], mean["seconds"], mean["seconds_most"]) == (110.0, 4.0, 5.0)
     assert (mean["mapped"], mean["marked"], mean["sampled"], mean["seconds_infer"]) == (4.0, 2.0, 4, 1.0)
+    assert (mean["seconds_search"], mean["seconds_diagnosis"]) == (2.25, 1.0)
     q = rows[GIVEN, "q"]
     assert (q["auc"], q["auc_se"], q["auc_gain"], q["folds"], q["prior"]) == (0.4, None, 0.1, 1, 0.1)
     assert (q["cll"], q["candidates"]) == (-0.4, None)
@@ -169,6 +170,7 @@ def test_the_table_has_means_errors_and_gains() -> None:
     single = {row["predicate"]: row for row in details_of(jobs[1], results[1])}
     assert (single["q"]["auc"], single["q"]["cll"], single["q"]["fold"]) == (None, -0.5, "fold2")
     assert (single["p"]["seconds"], single["p"]["seconds_infer"]) == (5.0, 0.5)
+    assert (single["p"]["seconds_search"], "parts" in single["p"]) == (2.5, False)
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
