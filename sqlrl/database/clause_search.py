@@ -169,7 +169,9 @@ class SearchBlankets(ClauseBlankets):
         parameters = self._program.constants.single_row(instance)
         found: dict[tuple[str, ...], dict[str, str]] = {}
         for way in ways(instance.shape, target, name, sign):
-            query = some_groundings(bound, way, examples=self._chosen, parameters=parameters, most=most)
+            query = some_groundings(
+                bound, way, examples=self._chosen, parameters=parameters, most=most, repeats=max(1, len(self.examples))
+            )
             # A grounding may be in the bin in several ways.
             for row in self.engine.fetch(query, step="look for groundings").to_pylist():
                 named = {instance.variables[int(key[1:])]: str(v) for key, v in row.items() if key.startswith("v")}

@@ -87,9 +87,11 @@ def _way(
 
 
 def some_groundings(
-    bound: BoundShape, way: Way, *, examples: TableName | None, parameters: TableName | None, most: int
+    bound: BoundShape, way: Way, *, examples: TableName | None, parameters: TableName | None, most: int, repeats: int
 ) -> exp.Select:
     """Plan groundings of a clause that are in a bin in some way: columns `v0, v1, ...`, the names of the constants of its variables; the first ones in the order of ids.
+
+    `repeats` is how many examples there are, of which each may have the same constants.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def some_groundings(
     >>> from sqlrl.plan.slots import bind
     >>> bound = bind(friends_smoke(), people())
     >>> (way,) = ways(bound.shape, "Smokes", "applies_bad", 1)
-    >>> query = some_groundings(bound, way, examples=None, parameters=None, most=3)
+    >>> query = some_groundings(bound, way, examples=None, parameters=None, most=3, repeats=1)
     >>> query.named_selects, query.sql("duckdb").count("NOT EXISTS")
     (['v0', 'v1'], 1)
     """
@@ -125,8 +127,13 @@ def some_groundings(
     # A clause of a formula may have variables that only others of its clauses mention.
     slots = [slot for slot in (Slot(False, i) for i in shape.universal()) if slot in used]
     ids = [named(body.known[slot].copy(), f"i{slot.index}") for slot in slots]
-    # Those of several examples may have the same constants.
-    rows = body.select(ids or [named(integer(1), "one")]).distinct()
+    order = [exp.Ordered(this=column(f"i{slot.index}"), nulls_first=False) for slot in slots]
+    groundings = body.select(ids or [named(integer(1), "one")])
+    if any(slot not in used and slot not in bound.restricted for slot in bound.variables):
+        groundings = groundings.distinct()
+    # What is distinct may be hundreds of millions of rows. Of each there is one for an example, so that the first ones are among as many.
+    first = groundings.order_by(*order).limit(most * repeats)
+    rows = exp.select("*").distinct().from_(subquery(first, "f"))
     names = []
     query = exp.select().from_(exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("g", quoted=True))))
     for slot in slots:
@@ -137,8 +144,8 @@ def some_groundings(
         query = query.join(table(bound.layout.types[kind].dictionary, alias), on=on)
         names.append(named(column("name", alias), f"v{slot.index}"))
     query = query.select(*(names or [named(integer(1), "one")]))
-    order = [exp.Ordered(this=column(f"i{slot.index}", "g"), nulls_first=False) for slot in slots]
-    return query.order_by(*order).limit(most) if order else query.limit(most)
+    by = [exp.Ordered(this=column(f"i{slot.index}", "g"), nulls_first=False) for slot in slots]
+    return query.order_by(*by).limit(most)
 
 
 def _keep_to_atoms(bound: BoundShape, body: Body, literal: ShapeLiteral) -> None:

@@ -12,6 +12,8 @@ import sqlrl
 from sqlrl.database.clause_search import clause_search
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.terms import Literal
+from sqlrl.structure.beam.clauses import Language
+from sqlrl.structure.beam.estimator import member_of
 from sqlrl.structure.diagnosis.bins import NAMES
 
 PEOPLE = [f"p{i}" for i in range(4)]
@@ -303,6 +305,40 @@ def test_a_rule_with_a_negative_weight_is_diagnosed_as_its_negation(
         )
 
     assert facts(one.groundings) == facts(two.groundings)
+
+
+@pytest.mark.parametrize("examples", [1, 4])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Smokes(x) v !Friends(x, y)",
+        "Friends(x, y) ^ Friends(y, z) => Smokes(x) v x = z",
+        "Smokes(x) ^ Friends(x, y)",
+        # The variables of one clause are not those of the other.
+        "(Smokes(x) v !Friends(x, y)) ^ (Person(z) v Smokes(x) v Smokes(z))",
+    ],
+)
+def test_a_few_groundings_are_the_first_ones_of_all(rule: str, examples: int) -> None:
+    """Examples have the same constants and most of their facts in common, so that all of them have a grounding."""
+    db = sqlrl.connect()
+    names = [f"e{k}" for k in range(examples)]
+    db.load("Person", [(p, e) for e in names for p in PEOPLE], types=["person"], example="column1")
+    db.load("Friends", [(*f, e) for e in names for f in FRIENDS], types=["person", "person"], example="column2")
+    db.load("Smokes", [(p, e) for e in names for p in SMOKE], types=["person"], example="column1")
+    compared = 0
+    with clause_search(db.session, sqlrl.parse_mln(f"{DECLARED}1 {rule}"), examples=None, limit=None) as search:
+        (given,) = search.rules
+        member = member_of(given, Language(search.predicates, 9, 9, search.example_type))
+        for instance, target, name in product(
+            member.instances, ("Smokes", "Friends", "Person"), ("applies_bad", "idle_bad")
+        ):
+            if any(x.predicate == target for x in instance.shape.literals):
+                every = search.source.groundings(instance, target, name, given.sign, 10_000)
+                for most in range(1, 6):
+                    few = search.source.groundings(instance, target, name, given.sign, most)
+                    assert few == every[:most], (target, name, most)
+                    compared += len(few) == most
+    assert compared > 5
 
 
 def test_a_predicate_of_no_example_is_not_sampled() -> None:
