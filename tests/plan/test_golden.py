@@ -154,7 +154,7 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return expand_observed(template.instances[0], layout, plus=template.feature.plus)
         case "applies_bad" | "idle_bad":
             way, *_ = ways(use.shape, use.shape.literals[-1].predicate, kind, 1)
-            return some_groundings(bound, way, examples=None, parameters=None, most=5)
+            return some_groundings(bound, way, examples=None, parameters=None, most=5, repeats=2)
         case "count":
             return count_violated(bound, OBSERVED)
         case "joint":

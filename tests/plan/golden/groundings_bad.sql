@@ -7,20 +7,29 @@ SELECT
   "d2"."name" AS "v2"
 FROM (
   SELECT DISTINCT
-    "et1"."a0" AS "i0",
-    "et0"."a0" AS "i1",
-    "et0"."a1" AS "i2"
-  FROM "memory"."sqlrl"."fact_Friends" AS "et0"
-  INNER JOIN "memory"."sqlrl"."fact_Friends" AS "et1"
-    ON "et1"."a1" = "et0"."a0"
-  WHERE
-    NOT EXISTS(
-      SELECT
-        1
-      FROM "memory"."sqlrl"."fact_Friends" AS "et2"
-      WHERE
-        "et2"."a0" = "et1"."a0" AND "et2"."a1" = "et0"."a1"
-    )
+    *
+  FROM (
+    SELECT
+      "et1"."a0" AS "i0",
+      "et0"."a0" AS "i1",
+      "et0"."a1" AS "i2"
+    FROM "memory"."sqlrl"."fact_Friends" AS "et0"
+    INNER JOIN "memory"."sqlrl"."fact_Friends" AS "et1"
+      ON "et1"."a1" = "et0"."a0"
+    WHERE
+      NOT EXISTS(
+        SELECT
+          1
+        FROM "memory"."sqlrl"."fact_Friends" AS "et2"
+        WHERE
+          "et2"."a0" = "et1"."a0" AND "et2"."a1" = "et0"."a1"
+      )
+    ORDER BY
+      "i0",
+      "i1",
+      "i2"
+    LIMIT 10
+  ) AS "f"
 ) AS "g"
 JOIN "memory"."sqlrl"."dictionary_person" AS "d0"
   ON "d0"."id" = "g"."i0"
@@ -41,20 +50,29 @@ SELECT
   `d2`.`name` AS `v2`
 FROM (
   SELECT DISTINCT
-    `et1`.`a0` AS `i0`,
-    `et0`.`a0` AS `i1`,
-    `et0`.`a1` AS `i2`
-  FROM `memory`.`sqlrl`.`fact_Friends` AS `et0`
-  INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `et1`
-    ON `et1`.`a1` = `et0`.`a0`
-  WHERE
-    NOT EXISTS(
-      SELECT
-        1
-      FROM `memory`.`sqlrl`.`fact_Friends` AS `et2`
-      WHERE
-        `et2`.`a0` = `et1`.`a0` AND `et2`.`a1` = `et0`.`a1`
-    )
+    *
+  FROM (
+    SELECT
+      `et1`.`a0` AS `i0`,
+      `et0`.`a0` AS `i1`,
+      `et0`.`a1` AS `i2`
+    FROM `memory`.`sqlrl`.`fact_Friends` AS `et0`
+    INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `et1`
+      ON `et1`.`a1` = `et0`.`a0`
+    WHERE
+      NOT EXISTS(
+        SELECT
+          1
+        FROM `memory`.`sqlrl`.`fact_Friends` AS `et2`
+        WHERE
+          `et2`.`a0` = `et1`.`a0` AND `et2`.`a1` = `et0`.`a1`
+      )
+    ORDER BY
+      `i0` NULLS LAST,
+      `i1` NULLS LAST,
+      `i2` NULLS LAST
+    LIMIT 10
+  ) AS `f`
 ) AS `g`
 JOIN `memory`.`sqlrl`.`dictionary_person` AS `d0`
   ON `d0`.`id` = `g`.`i0`
