@@ -18,7 +18,8 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
 from sqlrl.ground.program import Program
 from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.blankets import FlipTerm, Part, PartUse, Summand, TermPlanner, count_parts
+from sqlrl.plan.blankets import FlipTerm, Summand, TermPlanner
+from sqlrl.plan.parts import Part, PartUse, count_parts
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
     OBSERVED,

@@ -18,7 +18,8 @@ from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts,
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.blankets import AnyPart, FlipTerm, KnownParts, Part, PartUse, TermPlanner, any_part
+from sqlrl.plan.blankets import FlipTerm, KnownParts, TermPlanner
+from sqlrl.plan.parts import AnyPart, Part, PartUse, any_part
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, argument_columns, true_rows
 

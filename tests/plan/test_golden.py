@@ -23,7 +23,7 @@ from sqlrl.engine.spark import SparkEngine
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.blankets import TermPlanner, count_parts
+from sqlrl.plan.blankets import TermPlanner
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
@@ -31,6 +31,7 @@ from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
+from sqlrl.plan.parts import count_parts
 from sqlrl.plan.slots import bind
 from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, World

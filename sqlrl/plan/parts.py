@@ -1,0 +1,286 @@
+"""Parts of terms: in how many ways some literals are true, for each value of some of their variables; many of them are one query.
+
+The rows of the query have the number of the part:
+
+    SELECT 0 AS part, a1 AS s0, NULL AS s1, count(*) AS n FROM friends JOIN smokes ON ... GROUP BY a1
+    UNION ALL SELECT 1, a0, a1, count(*) FROM ...
+
+Which parts a clause needs, `sqlrl.plan.blankets` says. Variables of a part are numbered, so that parts of different clauses are one where they count the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations, product
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+from sqlrl.plan.semiring import Factor, Steps, partial_sums
+from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.sources import OBSERVED, Source, table
+from sqlrl.plan.terms import Context, part_factor, term_of, true_query
+
+MOST_ORDERED = 4
+"""Up to so many literals of one predicate all orders are tried for the least; of more, equal parts may be counted twice."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is counted: the values of some variables for which literals are all true, for each value of some others.
+
+    Variables are numbered: those that are kept, those that are summed, and the hidden example last, if `hidden` says that there is one.
+
+    Parameters
+    ----------
+    literals : tuple of ShapeLiteral
+        All negative: their atoms are true.
+    types : tuple of str
+        Of all variables but the hidden example.
+    kept : int
+        How many of these are kept; they come first.
+    hidden : {"none", "kept", "summed"}
+        Whether the hidden example is a variable here.
+    owners : tuple of tuple of int
+        For each variable the examples over whose domains it ranges, by their number.
+    values : tuple of (int, tuple of int)
+        Kept variables of which some values alone are wanted, those that the data have.
+    ranged : tuple of int
+        Kept variables that no literal keeps inside the domains of their examples.
+
+    Examples
+    --------
+    How many friends of each x smoke:
+
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
+    >>> print(Part(literals, ("person", "person"), 1))
+    Friends(v0, v1) ^ Smokes(v1) by v0
+    """
+
+    literals: tuple[ShapeLiteral, ...]
+    types: tuple[str, ...]
+    kept: int
+    hidden: str = "none"
+    owners: tuple[tuple[int, ...], ...] = ()
+    values: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    ranged: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        body = " ^ ".join(str(x).removeprefix("!") for x in self.literals) or "TRUE"
+        names = [f"v{i}" for i in range(self.kept)]
+        if self.hidden == "kept":
+            names.append("example")
+        return f"{body} by {', '.join(names)}" if names else body
+
+    @property
+    def width(self) -> int:
+        """The number of columns of its keys."""
+        return self.kept + (self.hidden == "kept")
+
+    def bound(self, layout: Layout) -> BoundShape:
+        """Return it as a shape that is held against a layout."""
+        shape = Shape(self.types, (), self.literals)
+        hidden = None if self.hidden == "none" else Slot(False, len(self.types))
+        owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(self.owners)}
+        return BoundShape(shape, layout, hidden, owners)
+
+    def summed(self, bound: BoundShape) -> tuple[Slot, ...]:
+        """The variables that are summed."""
+        found = tuple(Slot(False, i) for i in range(self.kept, len(self.types)))
+        return (*found, Slot(False, len(self.types))) if self.hidden == "summed" else found
+
+    def key_slots(self) -> tuple[Slot, ...]:
+        """The variables that are kept, the hidden example last."""
+        found = tuple(Slot(False, i) for i in range(self.kept))
+        return (*found, Slot(False, len(self.types))) if self.hidden == "kept" else found
+
+
+@dataclass(frozen=True)
+class PartUse:
+    """A part in a term: its keys are these slots of the clause, in order."""
+
+    part: Part
+    slots: tuple[Slot, ...]
+
+
+def numbered_part(
+    literals: Sequence[ShapeLiteral],
+    summed: Sequence[Slot],
+    ranged: Sequence[Slot],
+    kinds: Mapping[Slot, str | None],
+    owners: Mapping[Slot, tuple[Slot, ...]],
+    hidden: Slot | None,
+    state: str,
+) -> PartUse:
+    """Return a part whose variables are numbered: those that are kept, then those that are summed, each by first occurrence.
+
+    Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains.
+
+    Examples
+    --------
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> smokers = (ShapeLiteral("Smokes", False, (y,)), ShapeLiteral("Friends", False, (y, x)))
+    >>> use = numbered_part(smokers, [y], [], {x: "person", y: "person"}, {}, None, "none")
+    >>> print(use.part, use.slots == (x,))
+    Friends(v1, v0) ^ Smokes(v1) by v0 True
+    """
+    found = []
+    for order in _orders(literals):
+        mentioned = [*(slot for x in order for slot in x.terms), *ranged, *summed]
+        everything = dict.fromkeys(
+            (*mentioned, *(o for slot in dict.fromkeys(mentioned) for o in owners.get(slot, ())))
+        )
+        outside = [slot for slot in everything if slot not in summed and slot != hidden]
+        inside = [slot for slot in everything if slot in summed and slot != hidden]
+        numbers = {slot: i for i, slot in enumerate((*outside, *inside, *([] if hidden is None else [hidden])))}
+        types = tuple(str(kinds[slot]) for slot in (*outside, *inside))
+        numbered = tuple(
+            ShapeLiteral(x.predicate, False, tuple(Slot(False, numbers[slot]) for slot in x.terms)) for x in order
+        )
+        ranges = tuple(tuple(numbers[o] for o in owners.get(slot, ())) for slot in (*outside, *inside))
+        part = Part(numbered, types, len(outside), state, ranges, (), tuple(sorted(numbers[slot] for slot in ranged)))
+        slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
+        found.append(PartUse(part, slots))
+    return found[0] if len(found) == 1 else min(found, key=lambda use: (use.part.literals, use.part.types))
+
+
+def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
+    """Yield orders of literals by predicate; all of those of one predicate that are few."""
+    of_predicate: dict[str, list[ShapeLiteral]] = {}
+    for literal in sorted(literals):
+        of_predicate.setdefault(literal.predicate, []).append(literal)
+    ways = [permutations(x) if len(x) <= MOST_ORDERED else [tuple(x)] for x in of_predicate.values()]
+    for way in product(*ways):
+        yield [literal for some in way for literal in some]
+
+
+# ---- parts that differ in one predicate --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnyPart:
+    """A part whose first literal is any predicate of some arguments: what is counted, and which of its keys are those of the part that it stands for.
+
+    The predicate is a key, the one at `predicate`; the keys of the part are at `keys`, in its order.
+    """
+
+    part: Part
+    predicate: int
+    keys: tuple[int, ...]
+
+
+def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
+    """Return a part with the predicate of one literal as one more argument, the first one: the relation `relation`, and of the type `kind`.
+
+    Parts that differ in that predicate alone are one then.
+
+    Examples
+    --------
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> one, other = (
+    ...     Part((ShapeLiteral("Friends", False, (x, y)), ShapeLiteral(p, False, (y,))), ("person", "person"), 1)
+    ...     for p in ("Smokes", "Runs")
+    ... )
+    >>> print(any_part(one, 1, "any", "predicate").part)
+    Friends(v0, v2) ^ any(v1, v2) by v0, v1
+    >>> any_part(one, 1, "any", "predicate") == any_part(other, 1, "any", "predicate")
+    True
+    """
+    predicate = Slot(True, 0)
+    slots = [Slot(False, i) for i in range(len(part.types))]
+    hidden = None if part.hidden == "none" else Slot(False, len(slots))
+    literals = [
+        ShapeLiteral(relation, False, (predicate, *x.terms)) if i == place else x for i, x in enumerate(part.literals)
+    ]
+    summed = [*slots[part.kept :], *([hidden] if hidden and part.hidden == "summed" else [])]
+    ranged = tuple(Slot(False, i) for i in part.ranged)
+    owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(part.owners) if own}
+    kinds: dict[Slot, str | None] = {predicate: kind, **dict(zip(slots, part.types, strict=True))}
+    use = numbered_part(literals, summed, ranged, kinds, owners, hidden, part.hidden)
+    at = {slot: i for i, slot in enumerate(use.slots)}
+    values = tuple((at[Slot(False, i)], ids) for i, ids in part.values)
+    return AnyPart(replace(use.part, values=values), at[predicate], tuple(at[slot] for slot in part.key_slots()))
+
+
+# ---- counts as one query --------------------------------------------------------------------------------------
+
+
+def count_parts(parts: Sequence[Part], layout: Layout, examples: TableName | None = None) -> exp.Select | None:
+    """Plan the counts of several parts as one query.
+
+    Columns `part` (its place among the parts), `s0, s1, ...` (its keys in order, NULL beyond) and `n` (BIGINT); a key without a row has 0.
+    `examples` has a column `example`: groundings are of these alone. None if there is nothing to ask.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
+    >>> query = count_parts([Part(literals, ("person", "person"), 1), Part(literals[:1], ("person",) * 2, 2)], people())
+    >>> query.named_selects
+    ['part', 's0', 's1', 'n']
+    """
+    steps = Steps([])
+    width = max((part.width for part in parts), default=0)
+    found = [_counted(i, part, layout, examples, steps, width) for i, part in enumerate(parts)]
+    queries = [query for query in found if query is not None]
+    if not queries:
+        return None
+    names = ("part", *(f"s{i}" for i in range(width)), "n")
+    return steps.before(exp.select(*map(column, names)).from_(subquery(union_all(queries), "parts")))
+
+
+def _counted(
+    number: int, part: Part, layout: Layout, examples: TableName | None, steps: Steps, width: int
+) -> exp.Select | None:
+    """Plan the counts of one part; None if a domain is empty, so that all are 0."""
+    bound = part.bound(layout)
+    context = Context(bound, None, examples, steps)
+    factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in part.literals]
+    kept, summed = part.key_slots(), part.summed(bound)
+    term = term_of(
+        context,
+        factors,
+        (),
+        1,
+        variables=(*summed, *(Slot(False, i) for i in part.ranged)),
+        kept=frozenset(kept),
+        restricted=[slot for slot in summed if bound.is_example(slot)],
+    )
+    if term is None:
+        return None
+    wanted = [_wanted(bound, Slot(False, i), ids, f"w{steps.fresh()}") for i, ids in part.values]
+    everything = [*term.factors, *wanted]
+    if not everything:
+        n: exp.Expression = integer(term.multiplier)
+        return exp.select(named(integer(number), "part"), *_keys({}, (), width), named(cast(n, "BIGINT"), "n"))
+    total = partial_sums(everything, frozenset(kept), steps)
+    assert total.weight is not None, "a sum has a weight"
+    alias = total.source.alias
+    known = {slot: column(name, alias) for name, slot in total.source.columns}
+    n = column(total.weight, alias)
+    if term.multiplier != 1:
+        n = exp.Mul(this=n, expression=integer(term.multiplier))
+    query = exp.select(named(integer(number), "part"), *_keys(known, kept, width), named(cast(n, "BIGINT"), "n"))
+    query = query.from_(total.source.relation.copy())
+    return query.where(exp.NEQ(this=column(total.weight, alias), expression=integer(0)))
+
+
+def _keys(known: Mapping[Slot, exp.Expression], kept: Sequence[Slot], width: int) -> list[exp.Expression]:
+    """Return the key columns of a part, as many as the widest one has."""
+    found = [known[slot].copy() if slot in known else exp.null() for slot in kept]
+    found += [exp.null() for _ in range(width - len(found))]
+    return [named(cast(value, "INT"), f"s{i}") for i, value in enumerate(found)]
+
+
+def _wanted(bound: BoundShape, slot: Slot, ids: Sequence[int], alias: str) -> Factor:
+    """Return the factor that keeps a slot among some ids."""
+    kind = bound.kind(slot)
+    assert kind is not None, "constants of a clause have a type"
+    chosen = exp.In(this=column("id"), expressions=[integer(i) for i in ids])
+    query = exp.select(column("id")).from_(table(bound.layout.types[kind].dictionary)).where(chosen)
+    return Factor(Source(subquery(query, alias), alias, (("id", slot),)), None, len(ids))
