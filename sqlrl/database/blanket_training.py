@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -35,10 +35,13 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import in_given_order
 from sqlrl.logic.subformulas import atoms_of
+from sqlrl.plan.blankets import BEYOND, is_countable
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, table
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
+
+REMEDY = "write the rule as clauses, or learn its weight with another learner"
 
 
 class BlanketTraining(TrainingStream):
@@ -140,7 +143,7 @@ def blanket_training(
             warn_empty(program.engine, program.public_layout, chosen)
             names = _predicates(program, opened=opened)
             check_labelled(program, names, chosen)
-            atoms = _atoms(program, names, ids, chosen)
+            atoms = _atoms(program, names, ids, chosen, opened=opened)
             training = BlanketTraining(program, session, ids, atoms, _violated_hard(extent))
             with training.run.ending(), training.drawing:
                 yield training
@@ -178,9 +181,9 @@ def check_labelled(program: Program, names: list[str], chosen: TableName) -> Non
             )
 
 
-def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName) -> Atoms:
+def _atoms(program: Program, names: list[str], ids: IntArray, chosen: TableName, *, opened: bool) -> Atoms:
     """Return the atoms of each predicate by what all clauses say, those that blocks state after the others."""
-    refuse_quantifiers(program)
+    _refuse_beyond(program, names, opened=opened)
     shapes = shape_clauses(program)
     blocks = _blocks(program)
     shapes += blocks
@@ -208,8 +211,29 @@ def refuse_quantifiers(program: Program) -> None:
     for number, feature in enumerate(program.features):
         if any(instance.shape.exists for instance in feature.instances) or feature.rule is None:
             raise UnsupportedError(
-                f"{rule_place(program, number)}: pseudo-likelihood does not count what an atom changes under EXIST: write the rule as clauses, or learn "
-                "its weight with another learner"
+                f"{rule_place(program, number)}: a search for clauses does not count what an atom changes under EXIST: write the rule as clauses, or leave it out"
+            )
+
+
+def _refuse_beyond(program: Program, names: Sequence[str], *, opened: bool) -> None:
+    """Refuse rules with quantifiers of which it is not counted what the atoms of some predicates change, by name.
+
+    `opened` says that these are the open ones.
+    """
+    layout, public = program.layout.predicates, program.public_layout.predicates
+    for number, feature in enumerate(program.features):
+        shapes = [bind(instance.shape, program.layout) for instance in feature.instances]
+        # A helper atom is a function of others: of evidence alone it is a fact, unless evidence counts, too.
+        helpers = {x.predicate for bound in shapes for x in bound.every_literal if x.predicate not in public}
+        if any(not opened or layout[name].open for name in helpers):
+            raise UnsupportedError(
+                f"{rule_place(program, number)}: pseudo-likelihood does not count what an atom changes under an EXIST of several targets, or one that is a "
+                f"part of a formula that is no clause: {REMEDY}"
+            )
+        beyond = next((name for name in names if not all(is_countable(bound, name) for bound in shapes)), None)
+        if beyond is not None:
+            raise UnsupportedError(
+                f"{rule_place(program, number)}: pseudo-likelihood does not count what an atom of {beyond} changes here: {BEYOND}; {REMEDY}"
             )
 
 

@@ -250,11 +250,11 @@ def clause_terms(
 ) -> dict[str, list[ClauseTerms]]:
     """Return what the clauses say of the atoms of each predicate, by as few statements as may be; `examples` is how many there are.
 
-    A GroundingLimitError says that a clause has too many positive literals.
+    A GroundingLimitError says that a clause has too many positive literals, an UnsupportedError that its quantifiers are not counted.
     """
     found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[PartUse]]]]]] = {}
     for shape in staged("planning what flips change", shapes):
-        mentioned = {literal.predicate for literal in shape.bound.shape.literals}
+        mentioned = {literal.predicate for literal in shape.bound.every_literal}
         planner = TermPlanner(shape.bound, examples)
         for name in (p for p in predicates if p in mentioned):
             terms = [(term, [with_values(use, shape.parameters) for use in term.parts]) for term in planner.flips(name)]

@@ -21,18 +21,21 @@ who smoke" is a number for each x, "the common friends of x and y" one for each 
 predicate has atoms: of `Friends(x, y) ^ Smokes(x) => Smokes(y)` the flips of the atoms of Friends need nothing but who smokes.
 
 `Smokes(x) => Cancer(x)` and the atoms of Smokes: negative = 1 - (x has cancer), and positive = 0.
+
+An existential group is one more positive literal, true where it has a witness. An atom of its own matters where it is in all of them, or where there is none and
+it would be in one (`_AnchoredPlanner`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import NamedTuple, TypeAlias
 
-from sqlrl.errors import GroundingLimitError
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
-from sqlrl.plan.parts import Part, PartUse, numbered_part
+from sqlrl.errors import GroundingLimitError, UnsupportedError
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.parts import Part, PartGroup, PartUse, numbered_part
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.terms import Union, domain_size
 
@@ -86,11 +89,17 @@ class FlipTerm:
 KnownParts: TypeAlias = dict[object, tuple[Part, tuple[int, ...]]]
 """Parts by how they are written, each with the slots there that its keys are: those of all planners that share them."""
 
+Counted: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+"""How a term counts in (`negative`, `positive`) of an atom that is true, and of one that is false."""
+
+Sides: TypeAlias = Sequence[tuple[int, bool]]
+"""Existential groups, each with whether it must have no witness, as a positive literal must be false."""
+
 
 class TermPlanner:
     """Plans the terms of one clause, for the atoms of one predicate after the other; what terms share is planned once.
 
-    The clause has no quantifiers; `examples` is how many there are, if not all. Planners of many clauses share `known`.
+    `examples` is how many there are, if not all. Planners of many clauses share `known`. `further` are relations beside the groups of the clause.
 
     Examples
     --------
@@ -107,33 +116,54 @@ class TermPlanner:
     Friends (1, 0) (1, 0) [[(1,), (-1, 'Smokes(v0) by v0')]]
     """
 
-    def __init__(self, bound: BoundShape, examples: int | None = None, known: KnownParts | None = None) -> None:
-        assert not bound.shape.exists, "quantifiers are the caller's"
+    def __init__(
+        self,
+        bound: BoundShape,
+        examples: int | None = None,
+        known: KnownParts | None = None,
+        further: Sequence[PartGroup] = (),
+    ) -> None:
         self.bound, self.examples = bound, examples
         self._known: KnownParts = {} if known is None else known
         self._literals = tuple(dict.fromkeys(map(_unsigned, bound.shape.literals)))
         self._place = {x: i for i, x in enumerate(self._literals)}
+        # Groups have the places after literals.
+        self._relations = (*map(PartGroup, bound.shape.exists), *further)
+        self._groups = [(len(self._literals) + i, True) for i in range(len(bound.shape.exists))]
         self._merged: dict[object, _Merged] = {}
         self._products: dict[object, tuple[int, tuple[PartUse, ...]]] = {}
         self._parts: dict[object, PartUse] = {}
         self._planned = 0
 
     def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
-        """Return the terms of in how many groundings the atoms of a predicate decide; a GroundingLimitError says that there are more than `MOST_TERMS`.
+        """Return the terms of in how many groundings the atoms of a predicate decide.
 
-        `shape` is the clause with other signs: what is counted is the same.
+        `shape` is the clause, which has no quantifiers then, with other signs: what is counted is the same. A GroundingLimitError says that there are more than `MOST_TERMS`, an
+        UnsupportedError that the predicate is in groups otherwise than `is_countable` asks for.
         """
         shape = shape or self.bound.shape
         self._planned = 0
-        always = tuple(x for x in shape.equalities if not x.positive)
-        equal = [x for x in shape.equalities if x.positive]
+        always, equal = _split(shape.equalities)
         found = []
         for members in _sets([x for x in shape.literals if x.predicate == predicate]):
             counts = _signs(members, contained=False)
             if counts is not None:
                 rest = [x for x in shape.literals if x not in members]
-                found.append(self._term(members, always, rest, equal, counts))
+                found.append(self._term(members, always, rest, equal, counts, self._groups))
+        if self._groups:
+            found += self._anchored(predicate)
         return [term for term in found if term is not None]
+
+    def _anchored(self, predicate: str) -> list[FlipTerm | None]:
+        """Return the terms of atoms inside an existential group."""
+        if not is_countable(self.bound, predicate):
+            raise UnsupportedError(
+                f"what an atom of {predicate} changes in clauses of the shape {self.bound.shape} is not counted: {BEYOND}"
+            )
+        inside = [group for group in self.bound.shape.exists if any(x.predicate == predicate for x in group.literals)]
+        if not inside:
+            return []
+        return list(_AnchoredPlanner(self.bound, predicate, inside[0], self.examples, self._known).terms())
 
     def containing(self, predicate: str) -> list[FlipTerm]:
         """Return the terms of how many groundings have an atom in a negative and in a positive literal, whatever else holds."""
@@ -141,7 +171,7 @@ class TermPlanner:
         for members in _sets([x for x in self.bound.shape.literals if x.predicate == predicate]):
             counts = _signs(members, contained=True)
             if counts is not None:
-                found.append(self._term(members, (), (), (), counts))
+                found.append(self._term(members, (), (), (), counts, ()))
         return [term for term in found if term is not None]
 
     def _term(
@@ -150,12 +180,13 @@ class TermPlanner:
         always: tuple[ShapeEquality, ...],
         rest: Sequence[ShapeLiteral],
         equal: Sequence[ShapeEquality],
-        counts: tuple[tuple[int, int], tuple[int, int]],
+        counts: Counted,
+        groups: Sides,
     ) -> FlipTerm | None:
         """Return the term in which some literals are one atom, and some slots equal; `equal` are those that must not be. None if it is 0."""
         merged = self._with(tuple(sorted({self._place[_unsigned(x)] for x in members})), always, ())
         factor, sums = 1, list[tuple[Summand, ...]]()
-        for group in merged.groups([(self._place[_unsigned(x)], x.positive) for x in rest], equal):
+        for group in merged.groups([*((self._place[_unsigned(x)], x.positive) for x in rest), *groups], equal):
             found = self._sum(merged, group)
             if not found:
                 return None
@@ -214,7 +245,7 @@ class TermPlanner:
     ) -> _Merged:
         key = members, always, some
         if key not in self._merged:
-            self._merged[key] = _Merged(self.bound, self._literals, *key, len(self._merged))
+            self._merged[key] = _Merged(self.bound, self._literals, self._relations, *key, len(self._merged))
         return self._merged[key]
 
     def _size(self, slot: Slot) -> int:
@@ -224,16 +255,24 @@ class TermPlanner:
 
     def _part(self, merged: _Merged, group: _Group, summed: tuple[Slot, ...]) -> PartUse:
         """Return a part with its variables numbered, alike for all parts that differ in names alone."""
-        literals = sorted(merged.literal(i) for i in _bits(group.true))
+        literals, relations = merged.true_ones(group.true)
         # Variables that are summed range over their domains; others are there as the atom is, or are told apart.
         ranging = {slot: merged.owners[slot] for slot in (*summed, *group.ranged)}
+        outer: dict[Slot, None] = {}
+        for relation in relations:
+            # It is made with the domains of its own.
+            outer |= dict.fromkeys(merged.columns(relation))
+            for slot in (*outer, *relation.inside):
+                ranging.setdefault(slot, merged.owners.get(slot, ()))
         hidden = self.bound.hidden
         state = "none"
         if hidden is not None:
             if hidden in summed:
                 state = "summed"
-            elif any(self.bound.info(x).example_column for x in literals) or any(
-                hidden in found for found in ranging.values()
+            elif (
+                hidden in outer
+                or any(self.bound.info(x).example_column for x in literals)
+                or any(hidden in found for found in ranging.values())
             ):
                 state = "kept"
         # Slots by first occurrence: what is alike up to their names is numbered once.
@@ -252,14 +291,125 @@ class TermPlanner:
             len(group.ranged),
             None if hidden is None else local.get(hidden, -1),
             state,
+            relations and tuple(x.renamed(lambda slot: Slot(False, local[slot])) for x in relations),
         )
         if key not in self._known:
             kinds = {slot: self.bound.kind(slot) for slot in local}
-            use = numbered_part(literals, summed, group.ranged, kinds, ranging, hidden, state)
+            use = numbered_part(literals, summed, group.ranged, kinds, ranging, hidden, state, relations, outer)
             self._known[key] = use.part, tuple(-1 if slot == hidden else local[slot] for slot in use.slots)
         part, numbers = self._known[key]
         named = tuple(local)
         return PartUse(part, tuple(hidden if i < 0 and hidden is not None else named[i] for i in numbers))
+
+
+BEYOND = "under EXIST a predicate may stand once in a clause, and not negated, and variables not range over examples that EXIST alone has beside them"
+"""Where what an atom changes is counted."""
+
+
+def is_countable(bound: BoundShape, predicate: str) -> bool:
+    """Whether what atoms of a predicate change in a clause is counted: it is in existential groups once at most, and not negated.
+
+    No variable of the clause or of the atom may range over the domain of an example that is quantified, unless the atom has the example, too.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> from sqlrl.plan.slots import bind
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> friends, smokes = ShapeLiteral("Friends", True, (x, y)), ShapeLiteral("Smokes", False, (y,))
+    >>> bound = bind(Shape(("person",) * 2, (), (), (), (ShapeExists((1,), (friends, smokes), ()),)), people())
+    >>> is_countable(bound, "Friends"), is_countable(bound, "Smokes")
+    (True, False)
+    """
+    shape = bound.shape
+    anchors = [x for group in shape.exists for x in group.literals if x.predicate == predicate]
+    atom = {slot for x in anchors for slot in x.terms}
+    outer = {*bound.variables, *(Slot(True, i) for i in range(len(shape.parameters)))}
+    within = all(outer.union(atom).issuperset(bound.owners.get(slot, ())) for slot in atom)
+    within = within and all(outer.issuperset(bound.owners.get(slot, ())) for slot in outer)
+    return within and len(anchors) <= 1 and all(x.positive for x in anchors)
+
+
+class _AnchoredPlanner(TermPlanner):
+    """Plans the terms that the atoms of a predicate have beside those of other clauses, if it is in an existential group.
+
+    Let W say that the group has a witness, R that it has one with the atom if that is true, and O that all are with it. Let T be the truth of a literal,
+    and I whether it is the atom. There is no witness without the atom where 1 - W of one that is false, and 1 - W + O of one that is true. So beside
+    the terms of sets of literals, all times 1 - W, there are
+
+        a true:   positive += O times the product of T - I of negative and 1 - T + I of positive literals
+        a false:  positive += R (1 - W) times that of T of negative and 1 - T - I of positive literals
+                  negative -= R (1 - W) times what counts in negative of sets of literals
+
+    The atom is a literal with variables of its own in place of those of the group, and R is what else the group says, with these variables: what mentions no other
+    variable of the group is said by literals and equalities, the rest by a group.
+    """
+
+    def __init__(
+        self, bound: BoundShape, predicate: str, group: ShapeExists, examples: int | None, known: KnownParts
+    ) -> None:
+        self._shape, self._group = bound.shape, bound.shape.exists.index(group)
+        (anchor,) = (x for x in group.literals if x.predicate == predicate)
+        types = bound.shape.variables
+        inside = {Slot(False, i) for i in group.variables}
+        own = [slot for slot in dict.fromkeys(anchor.terms) if slot in inside]
+        new = {slot: Slot(False, len(types) + i) for i, slot in enumerate(own)}
+        self._atom = replace(anchor, terms=tuple(new.get(slot, slot) for slot in anchor.terms))
+        left = tuple(slot.index for slot in sorted(inside.difference(own)))
+        others = tuple(x for x in group.literals if x != anchor)
+        rest = PartGroup(ShapeExists(left, others, group.equalities)).renamed(lambda slot: new.get(slot, slot)).group
+        inside.difference_update(own)
+        literals = [x for x in rest.literals if inside.isdisjoint(x.terms)]
+        equalities = [x for x in rest.equalities if inside.isdisjoint((x.left, x.right))]
+        # As those of a clause, which say what must not be.
+        self._literals_needed = [replace(x, positive=not x.positive) for x in literals]
+        self._equalities_needed = [replace(x, positive=not x.positive) for x in equalities]
+        further = [PartGroup(group, anchor, self._atom.terms)]
+        if left:
+            further.append(
+                PartGroup(
+                    ShapeExists(
+                        left,
+                        tuple(x for x in rest.literals if x not in literals),
+                        tuple(x for x in rest.equalities if x not in equalities),
+                    )
+                )
+            )
+        shape = replace(
+            bound.shape,
+            variables=(*types, *(types[slot.index] for slot in own)),
+            literals=(*bound.shape.literals, self._atom, *self._literals_needed),
+        )
+        # The new variables range as those do for which they stand; the hidden example comes last.
+        hidden = None if bound.hidden is None else Slot(False, len(shape.variables))
+        moved = {} if bound.hidden is None or hidden is None else {bound.hidden: hidden}
+        owners = {slot: tuple(moved.get(x, x) for x in found) for slot, found in bound.owners.items()}
+        owners |= {new[slot]: tuple(new.get(x, x) for x in owners.get(slot, ())) for slot in own}
+        super().__init__(replace(bound, shape=shape, hidden=hidden, owners=owners), examples, known, further)
+
+    def terms(self) -> Iterator[FlipTerm | None]:
+        """Yield the terms."""
+        always, equal = _split(self._shape.equalities)
+        alike = [x for x in self._shape.literals if x.predicate == self._atom.predicate]
+        others = [side for i, side in enumerate(self._groups) if i != self._group]
+        only, *needed = range(len(self._literals) + len(self._groups), len(self._literals) + len(self._relations))
+        groups = [*self._groups, *((place, False) for place in needed)]
+        also, apart = _split(self._equalities_needed)
+        for some in ((), *_sets(alike)):
+            positive = sum(x.positive for x in some)
+            negative = len(some) - positive
+            rest = [x for x in self._shape.literals if x not in some]
+            members = (self._atom, *some)
+            counts = (0, (-1) ** negative), (0, 0)
+            yield self._term(members, always, rest, equal, counts, [*others, (only, False)])
+            counts = (0, 0), ((-((-1) ** positive), 0) if negative else (0, (-1) ** positive))
+            rest += self._literals_needed
+            yield self._term(members, (*always, *also), rest, [*equal, *apart], counts, groups)
+
+
+def _split(equalities: Iterable[ShapeEquality]) -> tuple[tuple[ShapeEquality, ...], list[ShapeEquality]]:
+    """Return the equalities that must hold where a clause is violated, and those that must not."""
+    return tuple(x for x in equalities if not x.positive), [x for x in equalities if x.positive]
 
 
 def _unsigned(literal: ShapeLiteral) -> ShapeLiteral:
@@ -283,7 +433,7 @@ def _subsets(parts: Sequence[int | ShapeEquality]) -> Iterator[tuple[int | Shape
     return chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
 
 
-def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> Counted | None:
     """Return how a set of literals that are one atom counts where it is true, and where it is false; None if it does not."""
     positive = sum(x.positive for x in members)
     negative = len(members) - positive
@@ -336,6 +486,7 @@ class _Merged:
         self,
         bound: BoundShape,
         literals: Sequence[ShapeLiteral],
+        relations: Sequence[PartGroup],
         members: tuple[int, ...],
         always: tuple[ShapeEquality, ...],
         some: Sequence[ShapeEquality],
@@ -393,6 +544,11 @@ class _Merged:
         place: dict[ShapeLiteral, int] = {}
         self._first = [place.setdefault(x, i) for i, x in enumerate(self._renamed)]
         self._doubled = len(place) < len(literals)
+        self._relations = [x.renamed(find) for x in relations]
+        if relations:
+            self._bound = replace(bound, owners=self.owners)
+            self._masks += [self._mask(self.columns(x)) for x in self._relations]
+            self._first += range(len(literals), len(self._masks))
         self._alone: dict[Slot, _Group | None] = {}
 
     def _mask(self, slots: Iterable[Slot]) -> int:
@@ -405,9 +561,17 @@ class _Merged:
         """Return variables by their places, ascending."""
         return tuple(self._free[i] for i in _bits(mask))
 
-    def literal(self, place: int) -> ShapeLiteral:
-        """Return a literal with the slots that stand for its own."""
-        return self._renamed[place]
+    def columns(self, relation: PartGroup) -> tuple[Slot, ...]:
+        """Return the columns of the relation of a group, whose slots are those that stand for its own."""
+        return relation.slots(self._bound)
+
+    def true_ones(self, true: int) -> tuple[list[ShapeLiteral], tuple[PartGroup, ...]]:
+        """Return the literals at some places, in order, and the groups, with the slots that stand for their own."""
+        if not self._relations:
+            return sorted(self._renamed[i] for i in _bits(true)), ()
+        n = len(self._renamed)
+        groups = tuple(self._relations[i] for i in _bits(true >> n))
+        return sorted(self._renamed[i] for i in _bits(true) if i < n), groups
 
     def distinct(self, true: int) -> int:
         """Return literals without those that are another one of them."""

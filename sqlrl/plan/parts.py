@@ -10,29 +10,69 @@ Which parts a clause needs, `sqlrl.plan.blankets` says. Variables of a part are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
-from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, union_all
+from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps, partial_sums
-from sqlrl.plan.slots import BoundShape
+from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import OBSERVED, Source, table
 from sqlrl.plan.terms import Context, part_factor, term_of, true_query
+from sqlrl.plan.tuples import holding
 
 MOST_ORDERED = 4
 """Up to so many literals of one predicate all orders are tried for the least; of more, equal parts may be counted twice."""
 
 
 @dataclass(frozen=True)
+class PartGroup:
+    """A relation that an existential group is in a part: the values of its outer variables for which it has a witness.
+
+    With an `anchor`, a literal of its own, also the arguments of that, as the variables `atom`: all witnesses are with this one atom.
+    """
+
+    group: ShapeExists
+    anchor: ShapeLiteral | None = None
+    atom: tuple[Slot, ...] = ()
+
+    def __str__(self) -> str:
+        only = "" if self.anchor is None else f"only {self.anchor} as ({', '.join(map(str, self.atom))}) of "
+        return f"({only}{self.group})"
+
+    @property
+    def inside(self) -> tuple[Slot, ...]:
+        """The variables of the group."""
+        return tuple(Slot(False, i) for i in self.group.variables)
+
+    def slots(self, bound: BoundShape) -> tuple[Slot, ...]:
+        """Return its columns: outer slots, then the arguments of the anchor; one may repeat."""
+        return (*outer_slots(bound, self.group), *self.atom)
+
+    def renamed(self, name: Callable[[Slot], Slot]) -> PartGroup:
+        """Return it with other slots."""
+
+        def literal(x: ShapeLiteral) -> ShapeLiteral:
+            return ShapeLiteral(x.predicate, x.positive, tuple(map(name, x.terms)))
+
+        group = ShapeExists(
+            tuple(name(slot).index for slot in self.inside),
+            tuple(map(literal, self.group.literals)),
+            tuple(ShapeEquality(x.positive, name(x.left), name(x.right)) for x in self.group.equalities),
+        )
+        return PartGroup(group, None if self.anchor is None else literal(self.anchor), tuple(map(name, self.atom)))
+
+
+@dataclass(frozen=True)
 class Part:
     """What is counted: the values of some variables for which literals are all true, for each value of some others.
 
-    Variables are numbered: those that are kept, those that are summed, and the hidden example last, if `hidden` says that there is one.
+    Variables are numbered: those that are kept, those that are summed, those inside of groups, and the hidden example last, if `hidden` says that there
+    is one.
 
     Parameters
     ----------
@@ -50,6 +90,10 @@ class Part:
         Kept variables of which some values alone are wanted, those that the data have.
     ranged : tuple of int
         Kept variables that no literal keeps inside the domains of their examples.
+    groups : tuple of PartGroup
+        Relations that must hold, too.
+    inner : int
+        How many variables are inside of these.
 
     Examples
     --------
@@ -68,9 +112,11 @@ class Part:
     owners: tuple[tuple[int, ...], ...] = ()
     values: tuple[tuple[int, tuple[int, ...]], ...] = ()
     ranged: tuple[int, ...] = ()
+    groups: tuple[PartGroup, ...] = ()
+    inner: int = 0
 
     def __str__(self) -> str:
-        body = " ^ ".join(str(x).removeprefix("!") for x in self.literals) or "TRUE"
+        body = " ^ ".join([*(str(x).removeprefix("!") for x in self.literals), *map(str, self.groups)]) or "TRUE"
         names = [f"v{i}" for i in range(self.kept)]
         if self.hidden == "kept":
             names.append("example")
@@ -83,14 +129,14 @@ class Part:
 
     def bound(self, layout: Layout) -> BoundShape:
         """Return it as a shape that is held against a layout."""
-        shape = Shape(self.types, (), self.literals)
+        shape = Shape(self.types, (), self.literals, (), tuple(x.group for x in self.groups))
         hidden = None if self.hidden == "none" else Slot(False, len(self.types))
         owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(self.owners)}
         return BoundShape(shape, layout, hidden, owners)
 
     def summed(self, bound: BoundShape) -> tuple[Slot, ...]:
         """The variables that are summed."""
-        found = tuple(Slot(False, i) for i in range(self.kept, len(self.types)))
+        found = tuple(Slot(False, i) for i in range(self.kept, len(self.types) - self.inner))
         return (*found, Slot(False, len(self.types))) if self.hidden == "summed" else found
 
     def key_slots(self) -> tuple[Slot, ...]:
@@ -115,10 +161,13 @@ def numbered_part(
     owners: Mapping[Slot, tuple[Slot, ...]],
     hidden: Slot | None,
     state: str,
+    groups: Sequence[PartGroup] = (),
+    outer: Iterable[Slot] = (),
 ) -> PartUse:
-    """Return a part whose variables are numbered: those that are kept, then those that are summed, each by first occurrence.
+    """Return a part whose variables are numbered: those that are kept, those that are summed and those inside of groups, each by first occurrence.
 
-    Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains.
+    Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains, `outer`
+    the columns of groups.
 
     Examples
     --------
@@ -129,23 +178,30 @@ def numbered_part(
     Friends(v1, v0) ^ Smokes(v1) by v0 True
     """
     found = []
+    inner = tuple(dict.fromkeys(slot for x in groups for slot in x.inside))
     for order in _orders(literals):
-        mentioned = [*(slot for x in order for slot in x.terms), *ranged, *summed]
+        mentioned = [*(slot for x in order for slot in x.terms), *outer, *ranged, *summed]
         everything = dict.fromkeys(
-            (*mentioned, *(o for slot in dict.fromkeys(mentioned) for o in owners.get(slot, ())))
+            (*mentioned, *(o for slot in dict.fromkeys((*mentioned, *inner)) for o in owners.get(slot, ())))
         )
-        outside = [slot for slot in everything if slot not in summed and slot != hidden]
-        inside = [slot for slot in everything if slot in summed and slot != hidden]
+        outside = [slot for slot in everything if slot not in summed and slot != hidden and slot not in inner]
+        inside = [*(slot for slot in everything if slot in summed and slot != hidden), *inner]
         numbers = {slot: i for i, slot in enumerate((*outside, *inside, *([] if hidden is None else [hidden])))}
         types = tuple(str(kinds[slot]) for slot in (*outside, *inside))
         numbered = tuple(
             ShapeLiteral(x.predicate, False, tuple(Slot(False, numbers[slot]) for slot in x.terms)) for x in order
         )
         ranges = tuple(tuple(numbers[o] for o in owners.get(slot, ())) for slot in (*outside, *inside))
-        part = Part(numbered, types, len(outside), state, ranges, (), tuple(sorted(numbers[slot] for slot in ranged)))
+        within = tuple(sorted(numbers[slot] for slot in ranged))
+        relations = tuple(x.renamed({slot: Slot(False, i) for slot, i in numbers.items()}.__getitem__) for x in groups)
+        part = Part(numbered, types, len(outside), state, ranges, (), within, relations, len(inner))
         slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
         found.append(PartUse(part, slots))
-    return found[0] if len(found) == 1 else min(found, key=lambda use: (use.part.literals, use.part.types))
+    return found[0] if len(found) == 1 else min(found, key=_least)
+
+
+def _least(use: PartUse) -> tuple[object, ...]:
+    return use.part.literals, use.part.types, tuple(map(str, use.part.groups))
 
 
 def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
@@ -190,6 +246,7 @@ def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
     >>> any_part(one, 1, "any", "predicate") == any_part(other, 1, "any", "predicate")
     True
     """
+    assert not part.groups, "searches have no quantifiers"
     predicate = Slot(True, 0)
     slots = [Slot(False, i) for i in range(len(part.types))]
     hidden = None if part.hidden == "none" else Slot(False, len(slots))
@@ -241,6 +298,7 @@ def _counted(
     bound = part.bound(layout)
     context = Context(bound, None, examples, steps)
     factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in part.literals]
+    factors += [_group_factor(context, x) for x in part.groups]
     kept, summed = part.key_slots(), part.summed(bound)
     term = term_of(
         context,
@@ -268,6 +326,28 @@ def _counted(
     query = exp.select(named(integer(number), "part"), *_keys(known, kept, width), named(cast(n, "BIGINT"), "n"))
     query = query.from_(total.source.relation.copy())
     return query.where(exp.NEQ(this=column(total.weight, alias), expression=integer(0)))
+
+
+def _group_factor(context: Context, found: PartGroup) -> Factor:
+    """Return the relation of an existential group as a factor."""
+    group, bound, anchor = found.group, context.bound, found.anchor
+    if anchor is None:
+        return part_factor(context, group, true_query(context, group, OBSERVED))
+    outer, own = outer_slots(bound, group), tuple(dict.fromkeys(anchor.terms))
+    inside = [slot for slot in found.inside if slot not in own]
+    shown = tuple(dict.fromkeys((*outer, *own)))
+    witnesses = holding(
+        bound, shown, group.literals, group.equalities, OBSERVED, inside=inside, examples=context.examples
+    )
+    alias = f"o{context.steps.fresh()}"
+    keys = [column(f"x{i}", f"{alias}w") for i in range(len(outer))]
+    least = [exp.Min(this=column(f"x{shown.index(slot)}", f"{alias}w")) for slot in anchor.terms]
+    names = [f"y{i}" for i in range(len(keys) + len(least))]
+    query = exp.select(*(named(x, name) for x, name in zip((*keys, *least), names, strict=True)))
+    query = query.from_(subquery(witnesses, f"{alias}w")).group_by(*(key.copy() for key in keys))
+    query = query.having(exp.EQ(this=star_count(), expression=integer(1)))
+    columns = tuple(zip(names, found.slots(bound), strict=True))
+    return Factor(Source(subquery(query, alias), alias, columns), None, bound.info(anchor).rows + 1)
 
 
 def _keys(known: Mapping[Slot, exp.Expression], kept: Sequence[Slot], width: int) -> list[exp.Expression]:

@@ -279,6 +279,33 @@ def counted(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
 
 
 @st.composite
+def witnessed(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
+    """A clause of up to three literals and an EXIST or two, each over one open atom at most, closed literals and an equality."""
+    assert quantifiers
+    plus = draw(st.sampled_from([frozenset[str]()] * 3 + [frozenset({"f"}), frozenset({"p"})]))
+    second = draw(st.integers(0, 4)) == 0
+    language = Language(case, plus, second=second)
+    parts: list[Formula] = draw(st.lists(language.literal(), max_size=3))
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
+        names = draw(st.sampled_from([("u",), ("w",), ("u", "w"), ("u", "w")]))
+        inner = Language(case, plus, names, second=second)
+        inner.variables = [v for v in inner.variables if v in names or draw(st.booleans())]
+        body = draw(st.lists(inner.atom(case.opened), max_size=1))
+        closed = inner.atom([*CLOSED])
+        body += draw(st.lists(st.one_of(closed, closed, closed.map(Not)), min_size=not body, max_size=2, unique=True))
+        for equal in draw(st.lists(inner.equality(), max_size=1)):
+            body.append(draw(st.sampled_from([Not, lambda x: x]))(equal))
+        used = {t.name for part in body for a in atoms_of(part) for t in a.terms if isinstance(t, Variable)}
+        conjunction: Formula = And(tuple(body)) if len(body) > 1 else body[0]
+        bound = tuple(v for v in names if v in used)
+        parts.append(Exist(bound, conjunction) if bound else conjunction)
+    formula = Or(tuple(draw(st.permutations(parts)))) if len(parts) > 1 else parts[0]
+    if not well_typed(formula) or not list(atoms_of(formula)):
+        formula = draw(language.atom(case.opened))
+    return Rule(formula, 1.0)
+
+
+@st.composite
 def sentences(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule:
     """A formula whose variables are all quantified: one EXIST or two, perhaps negated, perhaps beside a ground literal."""
     bib = Constant("B1")

@@ -23,7 +23,7 @@ from sqlrl.engine.spark import SparkEngine
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.blankets import TermPlanner
+from sqlrl.plan.blankets import TermPlanner, is_countable
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
@@ -103,6 +103,16 @@ CASES = {
     "joint_template": ("joint", CITATIONS, "Token(+w, p, c) ^ Next(p, q) ^ InField(c, +f, p) ^ InField(c, +f, q)"),
     "blankets_chain": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) => Smokes(z)"),
     "blankets_alike": ("blankets", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)"),
+    "blankets_exists": (
+        "blankets",
+        PEOPLE,
+        "1 Cancer(x) => Smokes(x) v (EXIST y (Friends(x, y) ^ Smokes(y) ^ y != x))",
+    ),
+    "blankets_exists_local": (
+        "blankets",
+        CITATIONS,
+        "1 Token(w, p, c) => (EXIST q, f (InField(c, f, q) ^ Next(p, q) ^ Token(w, q, c)))",
+    ),
     "blankets_local": ("blankets", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
     "groundings_bad": ("applies_bad", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)"),
     "groundings_idle": ("idle_bad", CITATIONS, "InField(c, f, p) ^ Next(p, q) => InField(c, f, q) v p = q"),
@@ -170,7 +180,7 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return flip_differences(bound, OBSERVED)
         case "blankets":
             planner = TermPlanner(bound)
-            names = dict.fromkeys(literal.predicate for literal in bound.shape.literals)
+            names = dict.fromkeys(x.predicate for x in bound.every_literal if is_countable(bound, x.predicate))
             parts = dict.fromkeys(use.part for name in names for term in planner.flips(name) for use in term.parts)
             counted = count_parts(list(parts), layout)
             assert counted is not None

@@ -96,6 +96,7 @@ class PseudoLikelihood(Fitted):
     What the sources leave open: an atom without which, or with which, a hard clause would be violated is certain, and adds 0; groundings of hard
     clauses that the data violate say nothing, and a warning counts them. Blocks of which at most one atom is true are such hard clauses; of one with exactly one
     true atom none could change alone, so that a declaration with `!` is refused. Predicates with a scope have the atoms that it lists.
+    Under EXIST an atom counts where it alone decides whether there is a witness.
 
     Examples
     --------
@@ -196,7 +197,8 @@ class PseudoLikelihood(Fitted):
         InputError
             A parameter is out of range, a query atom has no label, or the model has no rules to learn.
         UnsupportedError
-            A rule has quantifiers inside, or a declaration says that exactly one atom of a block is true.
+            A rule has EXIST with a predicate whose atoms count twice, or negated, or with several targets, or as a part of a formula that is no clause; or a
+            declaration says that exactly one atom of a block is true.
         GroundingLimitError
             Atoms differ in too many ways to be counted.
 
