@@ -383,30 +383,6 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
     return union_all([only(first, second, 1), only(second, first, -1)])
 
 
-def flip_rows(info: PredicateInfo, world: World) -> exp.Select:
-    """Select the query atoms of a predicate with how each changes if it flips: `change` is -1 where it is true, else 1.
-
-    An atom without a label is false in the observed world, as it is for counts.
-
-    Examples
-    --------
-    >>> query = flip_rows(people().predicates["Smokes"], OBSERVED)
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT a.atom, a.a0, CASE WHEN a.truth THEN (-1) ELSE 1 END AS change FROM db.main.atoms AS a
-    """
-    assert info.atoms is not None
-    query = exp.select(*(column(name, "a") for name in ("atom", *argument_columns(info))))
-    query = query.from_(table(info.atoms, "a"))
-    if world.every:
-        return query.select(named(integer(-1), "change"))
-    true: exp.Expression = column("truth", "a")
-    if world.atoms is not None:
-        on = exp.EQ(this=column("atom", "w"), expression=column("atom", "a"))
-        query = query.join(table(world.atoms, "w"), on=on, join_type="LEFT")
-        true = exp.Not(this=exp.Is(this=column("atom", "w"), expression=exp.null()))
-    return query.select(named(exp.Case(ifs=[exp.If(this=true, true=integer(-1))], default=integer(1)), "change"))
-
-
 # ---- what is true in some examples -------------------------------------------------------------------
 
 

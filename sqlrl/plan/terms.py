@@ -413,13 +413,11 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
 class Pivot:
     """A factor whose rows a sum is for.
 
-    None of the factor's slots is summed out; the sum is grouped by `columns`. `merged` are pairs of slots that are
-    equal in this term alone, where one row of the factor stands for several literals.
+    None of the factor's slots is summed out; the sum is grouped by `columns`.
     """
 
     factor: Factor
     columns: tuple[str, ...]
-    merged: tuple[tuple[Slot, Slot], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -445,14 +443,12 @@ def term_of(
     kept: frozenset[Slot],
     restricted: Sequence[Slot],
     equalities: bool = True,
-    merged: Iterable[tuple[Slot, Slot]] = (),
 ) -> Term | None:
     """Return one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold.
 
     `factors` are the parts that are true in this term, `chosen` the positive ones among them; `variables` are summed
     over, slots of `kept` are not. `restricted` are the example terms that must be among the examples asked for.
-    `equalities`: those of the clause count at all; `merged` are further slots that are equal. None if a domain is
-    empty, so that the sum is 0.
+    `equalities`: those of the clause count at all. None if a domain is empty, so that the sum is 0.
 
     Examples
     --------
@@ -468,8 +464,6 @@ def term_of(
     for equality in shape.equalities if equalities else ():
         if not equality.positive or equality in chosen:
             same.join(equality.left, equality.right)
-    for left, right in merged:
-        same.join(left, right)
     literals = [x for x in shape.literals if not x.positive] + [x for x in chosen if isinstance(x, ShapeLiteral)]
     literals = literals if factors else []
     mentioned = {slot for f in factors for slot in f.slots}
@@ -519,7 +513,6 @@ def term_query(
         kept=kept,
         restricted=bound.restricted if restricted is None else restricted,
         equalities=equalities,
-        merged=() if pivot is None else pivot.merged,
     )
     if term is None:
         return None

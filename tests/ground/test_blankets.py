@@ -10,13 +10,28 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sqlrl.errors import UnsupportedError
+from sqlrl.errors import CountOverflowError, UnsupportedError
 from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
+from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.partitions import Partition
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import Extent, Program
+from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.blankets import is_countable
+from sqlrl.solve.counts import counts
+from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground
-from tests.ground.cases import GLOBAL, Case, Names, counted, expanded, formulas_of, programs, sentences, witnessed
+from tests.ground.cases import (
+    GLOBAL,
+    Case,
+    Names,
+    counted,
+    expanded,
+    formulas_of,
+    label_world,
+    programs,
+    sentences,
+    witnessed,
+)
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
 FEW = settings(max_examples=8 if settings().max_examples <= 60 else settings().max_examples)
@@ -70,10 +85,10 @@ def check(case: Case) -> None:
     formulas = [(clause, formula) for clause, rule, formula in formulas_of(program, data, names) if not rule.hard]
     clauses = {clause for clause, _ in formulas}
     names = {name: all(is_countable(use.bound, name) for use in program.shapes.values()) for name in public}
-    for name in (name for name, counts in names.items() if not counts):
+    for name in (name for name, countable in names.items() if not countable):
         with pytest.raises(UnsupportedError, match=rf"what an atom of {name} changes .* under EXIST"):
             partitions(program, names=[name])
-    for name, partition in partitions(program, names=[name for name, counts in names.items() if counts]).items():
+    for name, partition in partitions(program, names=[name for name, countable in names.items() if countable]).items():
         atoms = atoms_of(case, data, name, frozenset(data.examples))
         expected = Counter(differences(case, data, formulas, key, program.clause_count) for key in atoms)
         assert partition.domain.count == len(atoms), name
@@ -159,3 +174,70 @@ def test_differences_of_clauses_with_counted_variables(case: Case) -> None:
 @given(programs(quantifiers=False, kind=sentences))
 def test_differences_of_formulas(case: Case) -> None:
     check(case)
+
+
+# ---- literals that can be one atom ---------------------------------------------------------------------------
+
+
+KNOWN = {"Knows": [(f"P{i}", f"P{j}") for i in range(5) for j in range(5) if (2 * i + j) % 5 == 2]}
+SAME = {"Same": [("P0", "P1"), ("P1", "P2"), ("P2", "P2"), ("P3", "P0"), ("P1", "P0")], "S": [("P1",), ("P4",)]}
+RULES = [
+    "Same(a, b) ^ Same(b, c) => Same(a, c)",
+    "Same(a, b) => Same(b, a)",
+    "Same(a, a)",
+    "Same(a, b) ^ Same(b, c) ^ Same(c, d) => Same(d, a)",
+    "S(x) ^ Knows(x, y) => S(y)",
+    "S(x) v S(y) v Knows(x, y)",
+    "S(x) <=> S(y)",
+    "S(x) v S(y) v S(z)",
+    "S(P1) <=> S(y)",
+    "S(P1) v S(P2) v Same(x, P1) v Same(y, P2)",
+    "Same(x, P1) <=> Same(y, P1)",
+    "S(x) ^ Same(x, y) ^ x != y => S(y) v Knows(y, x)",
+    "S(x) => (EXIST y (Knows(x, y) ^ S(y)))",
+    "Same(x, y) => (EXIST z (Knows(y, z) ^ Same(x, z))) v S(y)",
+    "Same(x, x) v !Knows(x, P1) v (EXIST y (Same(x, y) ^ x != y))",
+    "S(+x) ^ Same(x, +y) => S(y)",
+]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_differences_are_those_of_the_ground_network(sign: int) -> None:
+    """Several clauses of a formula, formulas that count what violates them, and literals that can be one atom, alone or under EXIST."""
+    text = "Same(p, p)\nKnows(p, p)\nS(p)\n" + "\n".join(f"{sign} {x}" if "+" not in x else x for x in RULES)
+    with bound(parse_mln(text, query=("Same", "S")), {**KNOWN, **SAME}) as program:
+        network = ground_network(Extent(program), check=False)
+        world = label_world(program, network)
+        names = Names(program.engine, program.layout).atoms()
+        expected: dict[str, Counter[tuple[bool, tuple[int, ...]]]] = {"Same": Counter(), "S": Counter()}
+        for k, atom in enumerate(network.atoms.tolist()):
+            n = [counts(network, np.where(np.arange(len(world)) == k, truth, world)) for truth in (True, False)]
+            expected[names[atom][0]][bool(world[k]), tuple((n[0] - n[1]).tolist())] += 1
+        assert {c for rows in expected.values() for _, row in rows for c, delta in enumerate(row) if delta} >= set(
+            range(len(RULES) - 1)
+        )
+        for name, partition in partitions(program, names=["Same", "S"]).items():
+            delta = np.asarray(dense(partition.positive) - dense(partition.negative)) * program.signs()
+            found: Counter[tuple[bool, tuple[int, ...]]] = Counter()
+            for truth, count, row in zip(
+                partition.truth.tolist(), partition.count.tolist(), delta.tolist(), strict=True
+            ):
+                found[truth, tuple(row)] += count
+            assert found == expected[name], name
+
+
+def test_literals_without_common_variables_multiply() -> None:
+    model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(6)), query=("S",))
+    with bound(model, {"Known": [(str(i),) for i in range(101)]}) as program:
+        found = partitions(program, names=["S"])["S"]
+        assert (found.count.tolist(), found.truth.tolist()) == ([101], [False])
+        assert (found.positive.tolist(), found.negative.tolist()) == ([[101**6 - 100**6]], [[0]])
+
+
+def test_a_difference_past_64_bits_names_the_predicate() -> None:
+    model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(8)), query=("S",))
+    with (
+        bound(model, {"Known": [(str(i),) for i in range(500)]}) as program,
+        pytest.raises(CountOverflowError, match="an atom of S decides does not fit into 64 bits"),
+    ):
+        partitions(program, names=["S"])

@@ -27,7 +27,6 @@ from sqlrl.plan.blankets import TermPlanner, is_countable
 from sqlrl.plan.counting import count_difference, count_groundings, count_violated
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
-from sqlrl.plan.flips import flip_differences
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
@@ -89,15 +88,6 @@ CASES = {
     "total_local": ("total", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "difference_path": ("difference", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
     "difference_exists": ("difference", PEOPLE, "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
-    "flips_chain": ("flips", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
-    "flips_given": ("flips", PEOPLE, "1 Smokes(x) => Cancer(x)"),
-    "flips_alike": ("flips in", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) ^ Cancer(y) => Cancer(z)"),
-    "flips_template": ("flips", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
-    "flips_world": ("flips in", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q) v p = q"),
-    "flips_exists": ("flips in", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
-    "flips_apart": ("flips", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
-    "flips_rows_apart": ("flips", PEOPLE, "1 Cancer(x) v (Friends(y, Anna) <=> Friends(z, Bob))"),
-    "flips_enumerated": ("flips", PEOPLE, "1 Smokes(w) => Cancer(x) v Cancer(y) v Cancer(z) v Cancer(w)"),
     "joint_chain": ("joint", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Cancer(x) ^ Cancer(z)"),
     "joint_apart": ("joint", PEOPLE, "1 Friends(x, y) ^ Cancer(x) ^ Cancer(z)"),
     "joint_template": ("joint", CITATIONS, "Token(+w, p, c) ^ Next(p, q) ^ InField(c, +f, p) ^ InField(c, +f, q)"),
@@ -176,8 +166,6 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return count_factors(bound)
         case "listed":
             return list_factors(bound)
-        case "flips":
-            return flip_differences(bound, OBSERVED)
         case "blankets":
             planner = TermPlanner(bound)
             names = dict.fromkeys(x.predicate for x in bound.every_literal if is_countable(bound, x.predicate))
@@ -198,8 +186,6 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return unsatisfied({HOLD if kind == "unsatisfied" else FAIL: bound}, world).query
         case _:
             world = program.constants.scratch("world", pa.table({"atom": pa.array([1], pa.int64())}))
-            if kind == "flips in":
-                return flip_differences(bound, World(world))
             return count_difference(bound, World(world), OBSERVED)
 
 
