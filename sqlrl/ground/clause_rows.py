@@ -22,8 +22,9 @@ from sqlrl.ground.partitions import (
     Count,
     Partition,
     TermCounts,
-    check_product,
+    check_sum,
     encode,
+    largest_sum,
     places,
     support,
     term_counts,
@@ -199,10 +200,10 @@ def _program(terms: Sequence[TermCounts], domain: AtomDomain) -> ClauseProgram:
         factors.append(factor)
         starts.append(len(uses))
 
+    check_sum(domain, largest_sum(terms))
     for term in terms:
         if term.mask is not None and not term.mask[0]:
             continue
-        check_product(domain, term)
         if term.restricting:
             add(1, term.restricting)
             summands.append(len(factors))

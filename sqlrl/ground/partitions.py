@@ -713,6 +713,11 @@ def _evaluated(
         np.zeros(shape, np.int64) if dense else sparse.csr_array(shape, dtype=np.int64) for _ in range(2)
     ]
     index: dict[int, IntArray] = {}
+    bounds = np.zeros(width)
+    for given, own in zip(clauses, terms, strict=True):
+        # Several shapes, and several clauses of one, may add to a column.
+        bounds += np.bincount(given.clauses, minlength=width) * float(min(largest_sum(own), 2**62))
+    check_sum(domain, bounds.max(initial=0))
     for given, own in zip(clauses, terms, strict=True):
         spread = None
         if len(given.clauses) > 1 or width > 1:
@@ -722,7 +727,7 @@ def _evaluated(
             for count in term.counts:
                 if id(count) not in index:
                     index[id(count)] = classes.find(domain, count)
-            value = _product(domain, term, index, len(truth), len(given.clauses), dense=dense)
+            value = _product(term, index, len(truth), len(given.clauses), dense=dense)
             if spread is not None:
                 value = value @ spread
             for k in range(2):
@@ -734,22 +739,27 @@ def _evaluated(
     return totals[0], totals[1]
 
 
-def check_product(domain: AtomDomain, term: TermCounts) -> None:
-    """Raise a CountOverflowError if a term could be too large for 64 bits."""
-    bound = abs(term.factor) * prod(max(count.peak, 1) for count in term.restricting)
-    for each in term.sums:
-        bound *= sum(abs(x.factor) * prod(max(count.peak, 1) for count in x.counts) for x in each)
+def largest_sum(terms: Sequence[TermCounts]) -> int:
+    """Return what the sum of some terms is at most, and of any products and sums inside of them."""
+    found = 0
+    for term in terms:
+        bound = abs(term.factor) * prod(max(count.peak, 1) for count in term.restricting)
+        for each in term.sums:
+            bound *= sum(abs(x.factor) * prod(max(count.peak, 1) for count in x.counts) for x in each)
+        found += bound
+    return found
+
+
+def check_sum(domain: AtomDomain, bound: float) -> None:
+    """Raise a CountOverflowError if what is at most `bound` could be too large for 64 bits."""
     if bound >= 2**62:
         raise CountOverflowError(
             f"in how many groundings an atom of {domain.predicate} decides does not fit into 64 bits"
         )
 
 
-def _product(
-    domain: AtomDomain, term: TermCounts, index: Mapping[int, IntArray], size: int, clauses: int, *, dense: bool
-) -> Matrix:
+def _product(term: TermCounts, index: Mapping[int, IntArray], size: int, clauses: int, *, dense: bool) -> Matrix:
     """Return a term for each class and clause of a shape."""
-    check_product(domain, term)
 
     def value_of(count: Count) -> Matrix:
         found = count.values[index[id(count)]]
