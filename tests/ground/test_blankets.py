@@ -197,6 +197,7 @@ RULES = [
     "S(x) => (EXIST y (Knows(x, y) ^ S(y)))",
     "Same(x, y) => (EXIST z (Knows(y, z) ^ Same(x, z))) v S(y)",
     "Same(x, x) v !Knows(x, P1) v (EXIST y (Same(x, y) ^ x != y))",
+    "S(x) => (EXIST y, z (Same(x, y) ^ Knows(y, z) ^ y != z))",
     "S(+x) ^ Same(x, +y) => S(y)",
 ]
 
