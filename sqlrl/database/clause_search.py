@@ -56,8 +56,11 @@ def clause_search(
     Query(declared, examples, limit=limit).check()
     session.catalog.store.check_writable()
     with session.verb(), session.console.progress("finding clauses"):
-        equalities = _equalities(session, declared)
-        read = _as_equalities(declared, equalities)
+        # What is learned is asked as the model says; atoms that the data leave open count besides.
+        opened = _opened(session) & declared.predicates.keys()
+        equalities = _equalities(session, declared, opened)
+        asked = _as_equalities(declared, equalities)
+        read = replace(asked, query=asked.query | opened)
         with session.program(read, training=True, closed=True) as program:
             ids = np.sort(session.example_ids(examples))
             with program.only(ids) as chosen, Stage("reading the atoms"):
@@ -67,6 +70,12 @@ def clause_search(
                     for name, info in program.public_layout.predicates.items()
                     if name in read.predicates
                 }
+                missing = [name for name in read.predicates if name not in predicates]
+                if missing:
+                    raise InputError(
+                        f"{missing[0]} has soft evidence and no labels, so that its atoms are unknown: load its labels with target=True, or give a model that does "
+                        "not declare it"
+                    )
                 if not predicates:
                     raise InputError("no predicate has data that clauses could be about: load some")
                 check_labelled(program, list(predicates), chosen)
@@ -74,7 +83,7 @@ def clause_search(
                 source = SearchBlankets(program, given, ids, chosen, list(predicates), limit)
                 try:
                     yield ClauseSearch(
-                        read, given, predicates, program.layout.example_type, _constants(program), equalities, source
+                        asked, given, predicates, program.layout.example_type, _constants(program), equalities, source
                     )
                 finally:
                     source.close()
@@ -198,13 +207,10 @@ def declarations(session: Session) -> dict[str, Predicate]:
 
 
 def _declared(session: Session, model: Model | None) -> Model:
-    """Return the model with the declarations of all predicates that have data, if it has none of its own; those that the data leave open are of its query."""
+    """Return the model with the declarations of all predicates that have data, if it has none of its own."""
     known = declarations(session)
-    store = session.catalog.store
-    opened = {name for name, role in store.sources() if role != "fact"}
-    opened |= {name for name, record in store.predicates().items() if record.scope is not None}
     if model is None:
-        return Model(known, query=frozenset(opened & known.keys()))
+        return Model(known)
     if model.semantics != "exact":
         raise UnsupportedError("clauses are found for exact semantics alone: read the model without semantics=")
     if any(rule.expansions is not None for rule in model.rules):
@@ -216,20 +222,31 @@ def _declared(session: Session, model: Model | None) -> Model:
             raise InputError(
                 f"{name} has no data{did_you_mean(nearest_names(name, known))}: load it, or leave its rules out"
             )
-    left = {name: p for name, p in model.predicates.items() if name in known}
-    return replace(model, predicates=left, query=model.query | (opened & left.keys()))
+    return replace(model, predicates={name: p for name, p in model.predicates.items() if name in known})
+
+
+def _opened(session: Session) -> frozenset[str]:
+    """Return the predicates that the data leave open: those with labels or given atoms, and those with a scope."""
+    store = session.catalog.store
+    found = {name for name, role in store.sources() if role in ("label", "given")}
+    return frozenset(found | {name for name, record in store.predicates().items() if record.scope is not None})
 
 
 # ---- predicates that are equality ----------------------------------------------------------------------------------
 
 
-def _equalities(session: Session, model: Model) -> tuple[str, ...]:
-    """Return the predicates of two arguments of one type of which all facts say that something is itself."""
-    pairs = [name for name, p in model.predicates.items() if len(p.types) == 2 and p.types[0] == p.types[1]]
+def _equalities(session: Session, model: Model, opened: frozenset[str]) -> tuple[str, ...]:
+    """Return the predicates of two arguments of one type of which all facts say that something is itself; none that is to be predicted."""
+    pairs = [
+        name
+        for name, p in model.predicates.items()
+        if len(p.types) == 2 and p.types[0] == p.types[1] and name not in opened | model.query
+    ]
     if not pairs:
         return ()
     layout = session.catalog.bind(Model(dict(model.predicates), types=model.types, query=model.query), training=True)
-    return tuple(name for name in pairs if _is_identity(session, layout.predicates[name]))
+    # One that has soft evidence alone is in no layout.
+    return tuple(x for x in pairs if x in layout.predicates and _is_identity(session, layout.predicates[x]))
 
 
 def _is_identity(session: Session, info: PredicateInfo) -> bool:

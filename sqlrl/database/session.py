@@ -25,7 +25,7 @@ from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarn
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.joins import joined_arguments, unmet, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.ground.program import Program
+from sqlrl.ground.program import BoundFeature, Program
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -192,7 +192,7 @@ class Session:
         features = program.features
         if training and closed:
             # Where atoms of all predicates count, a rule that two exclude each other says most where they never meet.
-            features = tuple(x for x in features if any(y.positive for i in x.instances for y in i.shape.literals))
+            features = tuple(x for x in features if not _is_exclusion(x))
         joins = joined_arguments(features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]
@@ -364,3 +364,9 @@ def _without(model: Model, drop: Iterable[str]) -> Model:
     """Return a model without the rules that mention dropped predicates."""
     # The declarations stay: they say what tables of the data are.
     return model.with_rules(model.without(drop).rules) if drop else model
+
+
+def _is_exclusion(bound: BoundFeature) -> bool:
+    """Whether a rule says of two atoms that not both are true."""
+    literals = [x for instance in bound.instances for x in instance.shape.literals]
+    return not bound.feature.negated and len(literals) == 2 and not any(x.positive for x in literals)

@@ -108,7 +108,6 @@ class ClauseBlankets:
     def learn(self, wanted: Iterable[tuple[Instance, str | None]]) -> None:
         """Count what clauses need; with each comes the predicate of the literal that it adds to one that is known, if it does."""
         listed = [pair for pair in dict.fromkeys(wanted) if pair[0] not in self._learned]
-        self._learned.update(instance for instance, _ in listed)
         # Plans are large, and those of clauses that were counted before are seldom asked for again.
         self._planners.clear()
         self._flips.clear()
@@ -130,6 +129,7 @@ class ClauseBlankets:
         for whole, members in several.items():
             for part, found, added in members:
                 self._parts.known[part] = self._of_predicate(whole, found, added)
+        self._learned.update(instance for instance, _ in listed)
 
     def terms(self, instance: Instance) -> dict[str, ClauseTerms]:
         """Return what a clause, whose counts are known, says of the atoms of each predicate that it mentions."""

@@ -558,31 +558,50 @@ def _grown(table: IntArray, first: IntArray, second: IntArray, known: int) -> In
 def _add_products(atoms: IntArray, start: IntArray, begin: IntArray, profile: IntArray, sizes: IntArray) -> None:
     """Count the atoms of each combination of profiles: for each example the product of how often each profile occurs."""
     width, examples = len(start) - 1, begin.shape[1] - 1
+    # Of a place whose cells are one set for all examples the product is the same for each: they come last, and once.
+    alone = np.zeros(width, dtype=np.bool_)
+    stride = np.ones(width, dtype=np.int64)
+    for p in range(width - 1, -1, -1):
+        stride[p] = 1 if p == width - 1 else stride[p + 1] * sizes[p + 1]
+        alone[p] = p > 0 and (begin[p, examples] == 0 or begin[p, 0] > 0)
     number = np.zeros(sizes.max(), dtype=np.int64)
     for e in range(examples):
-        flat = np.empty(1, dtype=np.int64)
-        flat[0] = profile[start[0] + e]
-        count = np.ones(1, dtype=np.int64)
+        flat, count = np.empty(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+        flat[0] = profile[start[0] + e] * stride[0]
         for p in range(1, width):
-            first, last = start[p] + begin[p, e], start[p] + begin[p, e + 1]
-            if begin[p, examples] == 0 or begin[p, 0] > 0:
-                # One set for all examples: no cell is of an example.
-                first, last = start[p], start[p + 1]
-            seen = np.empty(last - first, dtype=np.int64)
-            distinct = 0
-            for c in range(first, last):
-                if number[profile[c]] == 0:
-                    seen[distinct] = profile[c]
-                    distinct += 1
-                number[profile[c]] += 1
-            wide = np.empty(len(flat) * distinct, dtype=np.int64)
-            times = np.empty(len(flat) * distinct, dtype=np.int64)
-            for i in range(len(flat)):
-                for k in range(distinct):
-                    wide[i * distinct + k] = flat[i] * sizes[p] + seen[k]
-                    times[i * distinct + k] = count[i] * number[seen[k]]
-            for k in range(distinct):
-                number[seen[k]] = 0
-            flat, count = wide, times
+            if not alone[p]:
+                cells = profile[start[p] + begin[p, e] : start[p] + begin[p, e + 1]]
+                flat, count = _times_profiles(flat, count, cells, stride[p], number)
         for i in range(len(flat)):
             atoms[flat[i]] += count[i]
+    for p in range(1, width):
+        if alone[p]:
+            flat = np.flatnonzero(atoms)
+            count = atoms[flat]
+            atoms[flat] = 0
+            flat, count = _times_profiles(flat, count, profile[start[p] : start[p + 1]], stride[p], number)
+            for i in range(len(flat)):
+                atoms[flat[i]] += count[i]
+
+
+@kernel
+def _times_profiles(
+    flat: IntArray, count: IntArray, cells: IntArray, stride: int, number: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Multiply combinations by the profiles of the cells of a place, `stride` apart; `number` is all zeros, before and after."""
+    seen = np.empty(len(cells), dtype=np.int64)
+    distinct = 0
+    for c in range(len(cells)):
+        if number[cells[c]] == 0:
+            seen[distinct] = cells[c]
+            distinct += 1
+        number[cells[c]] += 1
+    wide = np.empty(len(flat) * distinct, dtype=np.int64)
+    times = np.empty(len(flat) * distinct, dtype=np.int64)
+    for i in range(len(flat)):
+        for k in range(distinct):
+            wide[i * distinct + k] = flat[i] + seen[k] * stride
+            times[i * distinct + k] = count[i] * number[seen[k]]
+    for k in range(distinct):
+        number[seen[k]] = 0
+    return wide, times

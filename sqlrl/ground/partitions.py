@@ -286,7 +286,8 @@ def _counts_of(
                 if counts is None:
                     continue
                 slots = tuple(first.get(slot, slot) for slot in use.slots)
-                key = (id(part.n), slots)
+                # Parts that differ in the order of their keys may share their numbers.
+                key = (id(part.keys), slots)
                 if key not in known:
                     known[key] = _part_count(domain, given, slots, part)
                 counts.append(known[key])

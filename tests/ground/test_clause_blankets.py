@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
@@ -16,8 +19,21 @@ from sqlrl.ground.clause_rows import DomainCells, PartitionRows
 from sqlrl.ground.partitions import Partition
 from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.shapes import Instance
-from sqlrl.logic.terms import Argument, Atom, Constant, Equal, Formula, Not, Or, Predicate, Term, Variable
+from sqlrl.logic.shapes import Instance, Shaper
+from sqlrl.logic.terms import (
+    Argument,
+    Atom,
+    Clause,
+    Constant,
+    Equal,
+    Formula,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    Term,
+    Variable,
+)
 from tests.ground.brute import Data
 from tests.ground.cases import Case, Names, counted, expanded, formulas_of, programs
 from tests.ground.test_blankets import atoms_of, dense, differences
@@ -248,3 +264,32 @@ def test_candidates_that_differ_in_the_added_predicate_are_one_statement() -> No
         source.close()
         plain.close()
     engine.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_clauses_of_one_predicate_that_are_counted_together(seed: int) -> None:
+    """Of more literals of a predicate than are tried in all orders, parts that are alike have keys in other orders."""
+    random = np.random.default_rng(seed)
+    names = [f"a{i}" for i in range(5)]
+    pairs = [(x, y) for x in names for y in names if random.random() < 0.45]
+    variables = [f"x{i}" for i in range(6)]
+    ends = list(pairwise(variables))
+    path = [(x, y) if random.random() < 0.5 else (y, x) for x, y in ends]
+    shaper = Shaper(lambda predicate, place: "a")
+    instances = []
+    for last in ((variables[0], variables[-1]), (variables[-1], variables[0])):
+        literals = tuple(Literal("R", tuple(map(Variable, x)), False) for x in (*path, last))
+        instances.append(shaper(Clause(tuple((x, "a") for x in variables), literals)))
+    with sqlrl.connect() as db:
+        db.load("R", pairs, types=["a", "a"])
+        with db.learning.clause_search(None, examples=None, limit=None) as search:
+            program, source = search.source._program, search.source
+            together, plain = (
+                ClauseBlankets(program.engine, program.layout, source.examples, source._chosen, ["R"]) for _ in range(2)
+            )
+            together.learn([(instance, "R") for instance in instances])
+            for instance in instances:
+                plain.learn([(instance, None)])
+                assert said(together, instance) == said(plain, instance), str(instance.shape)
+            together.close()
+            plain.close()

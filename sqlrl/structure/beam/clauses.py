@@ -45,6 +45,8 @@ class SearchClause:
         What may be done to it.
     added : str or None
         The predicate of the literal by which it differs from the clause that it was made of, if it has one more.
+    sign : int
+        -1 where its negation is what the origin speaks for: of a conjunction, and of a clause with a negative weight.
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -55,6 +57,7 @@ class SearchClause:
     merged: int = 0
     operations: Operations = ALL
     added: str | None = None
+    sign: int = 1
 
     def __str__(self) -> str:
         return " v ".join(map(str, self.literals))
@@ -205,7 +208,7 @@ class Language:
                     literal = Literal(predicate, terms, positive)
                     yield SearchClause(
                         variables, (*clause.literals, literal), (*clause.marks, NEW), clause.origin, clause.size, clause.merged,
-                        clause.operations, predicate,
+                        clause.operations, predicate, clause.sign,
                     )  # fmt: skip
 
     def _bindings(
@@ -241,7 +244,7 @@ class Language:
                 continue
             yield SearchClause(
                 clause.variables, (*clause.literals, EqualityLiteral(*pair)), (*clause.marks, NEW), clause.origin, clause.size,
-                clause.merged, clause.operations,
+                clause.merged, clause.operations, sign=clause.sign,
             )  # fmt: skip
             same: dict[Term, Term] = {pair[1]: pair[0]}
             literals = [_renamed(x, same) for x in clause.literals]
@@ -255,6 +258,7 @@ class Language:
                     clause.size,
                     clause.merged + 1,
                     clause.operations,
+                    sign=clause.sign,
                 )
 
     def _constants(self, clause: SearchClause) -> Iterator[SearchClause]:
@@ -313,7 +317,14 @@ def _changed(clause: SearchClause, literals: Sequence[Part], marks: Sequence[int
     used = {term.name for literal in literals for term in _variables(literal)}
     variables = tuple(pair for pair in clause.variables if pair[0] in used)
     return SearchClause(
-        variables, tuple(literals), tuple(marks), clause.origin, clause.size, clause.merged, clause.operations
+        variables,
+        tuple(literals),
+        tuple(marks),
+        clause.origin,
+        clause.size,
+        clause.merged,
+        clause.operations,
+        sign=clause.sign,
     )
 
 

@@ -18,7 +18,8 @@ class RepairSearch(ClauseSearcher):
 
     Of several, a noisy domain always has some that raise the score beside the right one, and together they can do what it does and drive it out. With a negative
     weight a clause says what its negation does, and of what a rule concludes that is what the rule says with the other sign of its conclusion: `!Old(x) v !Slow(x)`
-    with -3 would stand for `!Old(x) v Slow(x)`.
+    with -3 would stand for `!Old(x) v Slow(x)`. Of a conjunction, and of a rule with a negative weight, the clause is the negation of what it says: there the weight is to be
+    negative.
     """
 
     def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> Found | None:
@@ -27,7 +28,7 @@ class RepairSearch(ClauseSearcher):
         return super()._best(model, [each for each in starts if asked[each.origin] == 1], known)
 
     def _is_good(self, found: Found) -> bool:
-        return found.weight > 0 and super()._is_good(found)
+        return found.weight * found.clause.sign > 0 and super()._is_good(found)
 
 
 def in_place(

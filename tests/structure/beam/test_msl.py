@@ -300,3 +300,23 @@ def test_a_predicate_that_is_to_be_predicted_counts_as_others_do(soft: bool, kin
         assert fit.score_ == pytest.approx(
             again.log_likelihood_ - 0.005 * float(again.weights_ @ again.weights_), abs=1e-6
         )
+
+
+def test_what_is_asked_is_what_the_model_says() -> None:
+    """Atoms that the data leave open count, and the model that is learned asks for no others than the one that was given."""
+    people = [f"p{i}" for i in range(10)]
+    with sqlrl.connect() as db:
+        db.load("Tall", [(p,) for p in people[:6]], types=["person"])
+        db.load("Same", [(p, p) for p in people[:4]], types=["person", "person"], target=True)
+        db.load("Ill", [(p,) for p in people[2:9]], types=["person"], target=True)
+        model = sqlrl.parse_mln("Tall(person)\nIll(person)\nSame(person, person)\n", query=["Ill"])
+        fit = sqlrl.MSL(max_literals=2, max_clauses=1).fit(db, model)
+        assert fit.model_.query == {"Ill"}
+        # What is to be predicted is no equality, whatever its labels are.
+        assert fit.equalities_ == ()
+        assert "Same" in fit.model_.predicates
+        assert sqlrl.MSL(max_literals=2, max_clauses=1).fit(db).model_.query == frozenset()
+        db.load("Hurt", [(p,) for p in people[:3]], types=["person"])
+        db.load("Hurt", [("p5", 0.5)], types=["person"], probability=1)
+        with pytest.raises(InputError, match=r"Hurt has soft evidence and no labels.*target=True"):
+            sqlrl.MSL(max_literals=2).fit(db)

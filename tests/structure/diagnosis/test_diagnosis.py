@@ -354,13 +354,22 @@ def test_a_predicate_of_no_example_is_not_sampled() -> None:
     assert len(db.diagnose(sqlrl.parse_mln(declared + "1 Friends(x, y) => Smokes(x)")).found) == 2
 
 
-def test_predicates_that_exclude_each_other_are_no_slip() -> None:
-    # Warnings are errors in tests.
+def pets() -> sqlrl.Database:
     db = sqlrl.connect()
     db.load("Cat", [("a",), ("b",)], types=["beast"])
     db.load("Dog", [("c",), ("d",)], types=["beast"])
     db.load("Barks", [("c",), ("d",)], types=["beast"])
+    return db
+
+
+def test_predicates_that_exclude_each_other_are_no_slip() -> None:
+    # Warnings are errors in tests.
+    db = pets()
     found = db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) => !Dog(x)"))
     assert not found.general
     with pytest.warns(sqlrl.errors.GroundingWarning, match="Cat and Dog .*share no constant"):
         db.diagnose(sqlrl.parse_mln("Cat(beast)\nDog(beast)\nBarks(beast)\n2 Cat(x) ^ Dog(x) => Barks(x)"))
+    # A pair is spoken of once in a database.
+    for formula in ("Cat(x) ^ Barks(y) ^ Dog(x)", "Cat(x) ^ Dog(x)"):
+        with pytest.warns(sqlrl.errors.GroundingWarning, match="share no constant"), pets() as other:
+            other.diagnose(sqlrl.parse_mln(f"Cat(beast)\nDog(beast)\nBarks(beast)\n2 {formula}"))

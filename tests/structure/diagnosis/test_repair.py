@@ -172,3 +172,29 @@ def test_places(seed: int) -> None:
     assert [each.clause.origin for each in found.added] == new
     assert without == [given[i] for i in at.get("gone", [])]
     assert (found.candidates, Counter(kept)) == (17, Counter(found.kept))
+
+
+def old_cars(seed: int, shares: tuple[float, float]) -> sqlrl.Database:
+    """Cars of which half are old; the shares of the old ones and of others that are slow."""
+    random = np.random.default_rng(seed)
+    names = [f"c{i}" for i in range(60)]
+    old = [n for n in names if random.random() < 0.5]
+    slow = [n for n in names if random.random() < shares[n not in old]]
+    db = sqlrl.connect()
+    for name, found in (("Car", names), ("Old", old), ("Slow", slow)):
+        db.load(name, [(n,) for n in found], types=["car"])
+    return db
+
+
+@pytest.mark.parametrize("rule", ["1 Old(x) ^ Slow(x)", "-1 !Old(x) v !Slow(x)"])
+def test_what_a_negation_says_comes_back_with_the_weight_that_it_needs(rule: str) -> None:
+    model = sqlrl.parse_mln(f"Car(car)\nOld(car)\nSlow(car)\n{rule}")
+    # In the first data the rule is right, in the second the contrary is.
+    for shares, right in (((0.7, 0.3), True), ((0.08, 0.6), False)):
+        with old_cars(3, shares) as db:
+            found = sqlrl.Transfer(further=True, threshold=0.05).fit(db, model)
+            kept = [
+                x for x in found.model_.rules if format_formula(x.formula) == format_formula(model.rules[0].formula)
+            ]
+            sign = 1 if "^" in rule else -1
+            assert [x.weight * sign > 0 for x in kept if x.weight is not None] == ([True] if right else [])
