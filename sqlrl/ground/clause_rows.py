@@ -301,8 +301,7 @@ class PartitionRows:
             program.sums,
             program.summands,
             program.factors,
-            program.uses,
-            number,
+            number[program.uses],
         )
         if error:
             raise too_many_combinations(domain, int(error))
@@ -423,7 +422,6 @@ def _sorted_atoms(
     summands: IntArray,
     factors: IntArray,
     uses: IntArray,
-    number: IntArray,
 ) -> tuple[float, IntArray, IntArray, IntArray]:
     """Return 0, or how many combinations there are if these are too many, and the rows of a `ClauseRows`."""
     singles, joints, width = len(place), len(joint_start) - 1, len(start) - 1
@@ -492,9 +490,6 @@ def _sorted_atoms(
     count = np.zeros(most, dtype=np.int64)
     rows = 0
     value = np.zeros(singles + joints, dtype=np.int64)
-    at_use = np.empty(len(uses), dtype=np.int64)
-    for u in range(len(uses)):
-        at_use[u] = number[uses[u]]
     for i in range(len(codes) + extras):
         flat, flat_base = 0, 0
         for p in range(width):
@@ -509,13 +504,8 @@ def _sorted_atoms(
         for j in range(joints):
             value[singles + j] = joint_at[j, i]
         own = row[i] if i < len(codes) else combinations[flat_base]
-        said = _said(signs, sums, summands, factors, at_use, value, 1 if truth[own] else 0)
-        found = _number(table, parent, says, rows, own, said)
-        if found == rows:
-            rows += 1
-            if 2 * rows > len(table):
-                table = _grown(table, parent, says, rows)
-        count[found] += 1
+        said = _said(signs, sums, summands, factors, uses, value, 1 if truth[own] else 0)
+        table, rows = _tallied(table, parent, says, count, rows, own, said, 1)
     value[singles:] = 0
     cell = np.empty(width, dtype=np.int64)
     for flat in range(len(atoms)):
@@ -531,14 +521,23 @@ def _sorted_atoms(
         for s in range(singles):
             value[s] = dense[dense_start[s] + cell[place[s]]]
         own = combinations[flat_base]
-        said = _said(signs, sums, summands, factors, at_use, value, 1 if truth[own] else 0)
-        found = _number(table, parent, says, rows, own, said)
-        if found == rows:
-            rows += 1
-            if 2 * rows > len(table):
-                table = _grown(table, parent, says, rows)
-        count[found] += atoms[flat]
+        said = _said(signs, sums, summands, factors, uses, value, 1 if truth[own] else 0)
+        table, rows = _tallied(table, parent, says, count, rows, own, said, atoms[flat])
     return 0.0, parent[:rows].copy(), says[:rows].copy(), count[:rows].copy()
+
+
+@kernel
+def _tallied(
+    table: IntArray, parent: IntArray, says: IntArray, count: IntArray, rows: int, own: int, said: int, atoms: int
+) -> tuple[IntArray, int]:
+    """Count some atoms of a row by what the clause says of them; return the table, larger if need be, and how many rows there are."""
+    found = _number(table, parent, says, rows, own, said)
+    count[found] += atoms
+    if found == rows:
+        rows += 1
+        if 2 * rows > len(table):
+            table = _grown(table, parent, says, rows)
+    return table, rows
 
 
 @kernel

@@ -362,9 +362,8 @@ def starting_clause(place: int, given: GivenRule, operations: Operations = ALL) 
     used = {term.name for x in literals for term in terms_in(x)}
     if len(literals) < len(clause.literals) or any(name not in used for name, _ in clause.variables):
         return None
-    sign = given.sign if given.rule.weight is None or given.rule.weight >= 0 else -given.sign
     marks = tuple(range(len(literals)))
-    return SearchClause(clause.variables, literals, marks, place, len(literals), 0, operations, sign=sign)
+    return SearchClause(clause.variables, literals, marks, place, len(literals), 0, operations, sign=given.stance)
 
 
 def member_of(rule: GivenRule, language: Language) -> Member:

@@ -101,6 +101,11 @@ class GivenRule:
         """Whether it must hold."""
         return self.rule.hard
 
+    @property
+    def stance(self) -> int:
+        """1 if it speaks for its clauses being true, -1 if for one being violated: a conjunction, or a clause with a negative weight."""
+        return -self.sign if self.rule.weight is not None and self.rule.weight < 0 else self.sign
+
 
 @dataclass(frozen=True, eq=False)
 class ClauseSearch:

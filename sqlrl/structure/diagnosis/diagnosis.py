@@ -101,8 +101,9 @@ def diagnosis(
 
     A rule with a negative weight says what its negation says with a positive one, and is diagnosed as that.
     """
-    negative = {i for i, each in enumerate(given) if each.rule.weight is not None and each.rule.weight < 0}
-    bins = [x.opposite() if x.rule in negative else x for x in diagnose(members, source, effort)]
+    bins = [
+        x if given[x.rule].stance == given[x.rule].sign else x.opposite() for x in diagnose(members, source, effort)
+    ]
     rows: list[dict[str, Any]] = []
     groundings: list[dict[str, Any]] = []
     for each in bins:
@@ -120,8 +121,7 @@ def diagnosis(
         )
         for marked, name in ((general, "applies_bad"), (specific, "idle_bad")):
             if marked:
-                sign = -given[each.rule].sign if each.rule in negative else given[each.rule].sign
-                groundings += _groundings(each, name, given[each.rule], members[each.rule], source, sign, shown)
+                groundings += _groundings(each, name, given[each.rule], members[each.rule], source, shown)
     return Diagnosis(
         Table(pa.Table.from_pylist(rows, BINS_SCHEMA)),
         Table(pa.Table.from_pylist(groundings, GROUNDINGS_SCHEMA)),
@@ -131,14 +131,14 @@ def diagnosis(
 
 
 def _groundings(
-    bins: ClauseBins, name: str, given: GivenRule, member: Member, source: ClauseSource, sign: int, shown: int
+    bins: ClauseBins, name: str, given: GivenRule, member: Member, source: ClauseSource, shown: int
 ) -> list[dict[str, Any]]:
     """Return some groundings of a rule in a bin."""
     found: list[dict[str, Any]] = []
     for clause, instance in zip(given.clauses, member.instances, strict=True):
         if not any(x.predicate == bins.target for x in instance.shape.literals):
             continue
-        some = source.groundings(instance, bins.target, name, sign, shown - len(found))
+        some = source.groundings(instance, bins.target, name, given.stance, shown - len(found))
         texts = [_text(clause, constants, negated=given.sign < 0) for constants in some]
         found += [{"rule": bins.rule, "target": bins.target, "bin": name, "grounding": text} for text in texts]
         if len(found) >= shown:
