@@ -106,6 +106,10 @@ def both_ends(text: str, most: int = 2000) -> str:
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} ... {text[-(most // 2) :].lstrip()}"
 
 
+class ScriptError(ParseError):
+    """A statement of an SQL script cannot be run; the message shows where it stands, and `__cause__` is the error itself, if another one caused it."""
+
+
 class ModelError(InputError):
     """A model is not well formed: an unknown predicate, a wrong arity, a type clash, a bad weight."""
 

@@ -193,7 +193,7 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     (lambda t: t.db.load("P", t.model), r"type Model: a model is no data"),
     (lambda t: t.db.sql(t.model), r"the text of a query is needed, not an object of type Model: hold it against"),
     (lambda t: t.db.sql(None), r"the text of a query is needed, not None: write SQL"),
-    (lambda t: t.db.model("m.mln"), r"number='m\.mln' must be the whole number of a model"),
+    (lambda t: t.db.model("m.mln"), r"there is no model m\.mln; .*sqlrl\.read_mln"),
     (lambda t: t.db.split("doc"), r"a type whose constants are not to be shared is by='doc'"),
     (lambda t: sqlrl.connect(t.db), r"a path is needed, not an object of type Database: it is open already"),
     (lambda t: sqlrl.connect(t.model), r"a path is needed, not an object of type Model"),

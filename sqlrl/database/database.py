@@ -24,7 +24,7 @@ from sqlrl.catalog.loading import Sources, Types, chosen_sources, shared_bins
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
-from sqlrl.database import counting, exports, holdout, marginals, predictions
+from sqlrl.database import counting, exports, holdout, marginals, named_models, predictions
 from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
@@ -50,6 +50,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.horn_parser import LOWER
+from sqlrl.logic.lexer import read_text
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -59,6 +60,7 @@ from sqlrl.slips import Helpful
 if TYPE_CHECKING:
     import duckdb
 
+    from sqlrl.script.runner import ScriptResult
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.hinge.result import HingeOptions
@@ -908,6 +910,67 @@ class Database(Helpful):
             self.catalog.store.forget()
             return self.engine.relation(query)
 
+    def run(
+        self, script: str | Path, *, variables: Mapping[str, Any] | None = None, resume: bool = False
+    ) -> ScriptResult:
+        r"""Run a script: DuckDB's SQL, with statements that load predicates and learn models, and functions that ask them.
+
+        `sqlrl.script.statements` has their grammar. Each statement is run and kept before the next; what earlier ones did stays when one fails,
+        and of that one nothing is left.
+
+        Parameters
+        ----------
+        script : str or Path
+            The text, or a file that has it.
+        variables : mapping, optional
+            Values of DuckDB variables: `$name` where a value may stand, `getvariable('name')` anywhere.
+        resume : bool
+            Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE ... AS that have finished: with the same text and variables, on the same
+            inputs, if what they made is as they left it. `sqlrl.script_log` lists them.
+
+        Returns
+        -------
+        ScriptResult
+            `statements`, what each did, and `table`, the rows of the last query.
+
+        Raises
+        ------
+        ScriptError
+            With line, column and a caret: the text cannot be read, before anything has run; or a statement failed.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> result = db.run('''
+        ... CREATE TABLE people AS FROM (VALUES ('Anna', true), ('Bob', true), ('Chris', false)) AS t(name, coughs);
+        ... CREATE PREDICATE Smokes(person) AS SELECT name FROM people;
+        ... CREATE PREDICATE Cough(person) OPTIONS (target = true) AS SELECT name FROM people WHERE coughs;
+        ... CREATE MODEL health OPTIONS (learner = 'likelihood', strength = 0.1) AS $$
+        ...     Smokes(person)
+        ...     Cough(person)
+        ...     Smokes(x) => Cough(x)
+        ... $$;
+        ... SELECT person, round(probability, 1) AS p FROM ML.PROBABILITIES(MODEL health) ORDER BY person;
+        ... ''')
+        >>> result.table
+        person  p
+        ------  ---
+        Anna    0.6
+        Bob     0.6
+        Chris   0.6
+        """
+        from sqlrl.script.runner import run_script
+
+        given: object = script
+        if isinstance(given, Path):
+            return run_script(
+                self, read_text(given, parse="run as a str"), path=str(given), variables=variables, resume=resume
+            )
+        if not isinstance(given, str):
+            raise refuse("the text of a script, or its path,", given)
+        return run_script(self, given, variables=variables, resume=resume)
+
     def predicates(self) -> Table:
         """Return the predicates.
 
@@ -957,13 +1020,13 @@ class Database(Helpful):
         """
         return self.session.example_ids(examples)
 
-    def model(self, number: int | None = None) -> Model | SoftModel:
-        r"""Return a model that a learner or `predict(keep=True)` kept.
+    def model(self, model: int | str | None = None) -> Model | SoftModel:
+        r"""Return a model that was kept: under a name, or by a learner or `predict(keep=True)`.
 
         Parameters
         ----------
-        number : int, optional
-            A number of `sqlrl.model`; the newest one by default.
+        model : int or str, optional
+            A name that `keep_model` or CREATE MODEL gave, or a number of `sqlrl.model`; the newest one by default.
 
         Returns
         -------
@@ -985,13 +1048,88 @@ class Database(Helpful):
         >>> sqlrl.models_equal(db.model(), model)
         True
         """
-        wanted: object = number
+        wanted: object = model
+        if isinstance(wanted, str):
+            return self.records.model(named_models.number_of(self.session, wanted))
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
             raise InputError(
-                f"number={wanted!r} must be the whole number of a model in sqlrl.model, or None for the newest one; sqlrl.read_mln(path) "
-                "reads a file."
+                f"model={wanted!r} must be the name of a model or its whole number in sqlrl.model, or None for the newest one; "
+                "sqlrl.read_mln(path) reads a file."
             )
-        return self.records.model(number)
+        return self.records.model(None if wanted is None else int(wanted))
+
+    def keep_model(self, name: str, model: Any, *, replace: bool = False) -> int:
+        r"""Keep a model under a name, by which `model` and scripts find it.
+
+        Parameters
+        ----------
+        name : str
+            On one line; case does not tell names apart.
+        model : Model, SoftModel or estimator
+            Of an estimator what it has learned, with its run.
+        replace : bool
+            Whether another model of that name may lose it.
+
+        Returns
+        -------
+        int
+            Its number in `sqlrl.model`.
+
+        Raises
+        ------
+        CatalogError
+            There is a model of that name.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.keep_model("smoking", sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1.5 Smokes(x) => Cancer(x)"))
+        1
+        >>> db.model("smoking").rules[0].weight
+        1.5
+        >>> db.models()["name"], db.models()["rules"]
+        (['smoking'], [1])
+        """
+        return named_models.keep_model(self.session, name, model, replace=replace)
+
+    def models(self) -> Table:
+        """Return the models that have names.
+
+        Returns
+        -------
+        Table
+            Columns `name`, `model` (its number in `sqlrl.model`), `run` and `learner` (NULL if it was not learned), `rules` (how many
+            clauses it has), `created`; ordered by name.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> len(sqlrl.connect().models())
+        0
+        """
+        return Table(named_models.list_models(self.session))
+
+    def drop_model(self, name: str) -> None:
+        """Forget the name of a model; the run that learned it stays.
+
+        Parameters
+        ----------
+        name : str
+
+        Raises
+        ------
+        CatalogError
+            There is no model of that name.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> sqlrl.connect().drop_model("cite")
+        Traceback (most recent call last):
+        sqlrl.errors.CatalogError: there is no model cite; there is none yet
+        """
+        named_models.drop_model(self.session, name)
 
     # ---- holding a model against the data ------------------------------------------------------------------
 
@@ -1560,6 +1698,7 @@ class Database(Helpful):
         limit: int | None = ...,
         deterministic_limit: float | None = ...,
         seed: int = ...,
+        margins: bool = ...,
         keep: bool = ...,
         drop: Iterable[str] = ...,
         query: Iterable[str] = ...,
@@ -1580,6 +1719,7 @@ class Database(Helpful):
         limit: int | None = ...,
         deterministic_limit: float | None = ...,
         seed: int = ...,
+        margins: bool = ...,
         keep: bool = ...,
         drop: Iterable[str] = ...,
         query: Iterable[str] = ...,
@@ -1599,6 +1739,7 @@ class Database(Helpful):
         limit: int | None = GROUNDING_LIMIT,
         deterministic_limit: float | None = None,
         seed: int = 0,
+        margins: bool = False,
         keep: bool = False,
         options: HingeOptions | None = None,
         observed_bodies: bool = False,
@@ -1635,6 +1776,9 @@ class Database(Helpful):
         deterministic_limit : float, optional
             CP-SAT's limit for each connected component, in its deterministic seconds.
         seed : int
+        margins : bool
+            Find how much the score of the best world falls when each atom must have the other value, where elimination can
+            (`atoms(every=True)` has it); not by "cutting-plane", which grounds too little for that.
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
             predicted atom has a label, `evaluate` adds the counts of the observed world. Of a soft model: keep its truth values in
@@ -1676,7 +1820,7 @@ class Database(Helpful):
         destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
         model = self._read_as(model, semantics)
         if isinstance(model, SoftModel):
-            refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed)
+            refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, margins=margins)
             asked = Query(Model({}), examples, choices, limit)
             return predict_soft(self.session, model, asked, destination, options, observed_bodies=observed_bodies)
         if options is not None or observed_bodies:
@@ -1685,7 +1829,7 @@ class Database(Helpful):
             )
         return predictions.predict(
             self.session, Query(model, examples, choices, limit), destination,
-            method=method, deterministic_limit=deterministic_limit, seed=seed,
+            method=method, deterministic_limit=deterministic_limit, seed=seed, margins=margins,
         )  # fmt: skip
 
     def _read_as(self, model: Model | SoftModel, semantics: str | None) -> Model | SoftModel:

@@ -22,7 +22,7 @@ from sqlrl.evaluate import Scores
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.network import IntArray, Network, NetworkAtoms
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
@@ -59,6 +59,8 @@ class Prediction(Inferred):
         Of all of them.
     options : mapping of str to object
         How it was found, as `sqlrl.run` keeps it.
+    margin : float array, shape (n,), optional
+        With `margins=True`: how much the score of the best world falls when the atom must have the other value, in log-odds.
     unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
@@ -79,6 +81,7 @@ class Prediction(Inferred):
     network: Network | None
     result: MPEResult
     options: Mapping[str, Any]
+    margin: FloatArray | None = None
 
     _instead = "prediction.atoms()"
     _owner = "Prediction"
@@ -131,7 +134,8 @@ class Prediction(Inferred):
         Returns
         -------
         pyarrow.Table
-            Columns `example` (name), the arguments (named by their types), `truth`; ordered by atom.
+            Columns `example` (name), the arguments (named by their types), `truth`, with `margins=True` also `margin` (log-odds; infinite where
+            no world has the other value, NULL where that was too much to find); ordered by atom.
 
         Raises
         ------
@@ -140,7 +144,10 @@ class Prediction(Inferred):
         """
         ids = self.network_atoms.ids
         shown = np.ones(len(ids), bool) if every else self.result.world
-        return self._named(predicate, ids[shown], {"truth": pa.array(self.result.world[shown])})
+        columns: dict[str, pa.Array] = {"truth": pa.array(self.result.world[shown])}
+        if self.margin is not None:
+            columns["margin"] = pa.array(self.margin[shown], from_pandas=True)
+        return self._named(predicate, ids[shown], columns)
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -306,6 +313,7 @@ def predict(
     method: WorldMethod,
     deterministic_limit: float | None,
     seed: int,
+    margins: bool = False,
 ) -> Prediction:
     """Predict the most probable world by our solvers; `Database.predict` explains it."""
     from sqlrl.ground.oracle import ProgramOracle
@@ -354,7 +362,7 @@ def predict(
 
     options = {"method": method, "deterministic_limit": deterministic_limit, "seed": seed}
     # Cutting planes ground what some world does not meet, which may be less than the definitions of all helper atoms.
-    return _predicted(session, asked, destination, solve, options, listed=method != "cutting-plane")
+    return _predicted(session, asked, destination, solve, options, listed=method != "cutting-plane", margins=margins)
 
 
 @verb
@@ -395,12 +403,19 @@ def _predicted(
     options: Mapping[str, Any],
     *,
     listed: bool = True,
+    margins: bool = False,
 ) -> Prediction:
     """Write and keep the world that `solve` finds for some examples; with `listed` it may list every ground clause."""
     with inference(session, asked, destination, "predicting", listed=listed) as asking:
         if destination.keep:
             check_any_world(asking.extent)
-        found = put_together(solve(asking), asking.task, examples=len(asking.ids), counted=destination.keep)
+        found = put_together(
+            solve(asking),
+            asking.task,
+            examples=len(asking.ids),
+            counted=destination.keep,
+            weights=asking.program.weights() if margins else None,
+        )
         stages = found.result.report.seconds
         solving = sum(taken for stage, taken in stages.items() if stage != "ground")
         prediction = Prediction(
@@ -408,6 +423,7 @@ def _predicted(
             network=found.network,
             result=found.result,
             options=options,
+            margin=found.margin,
         )
         return asking.deliver(prediction, lambda: _keep(prediction, found.counts, asking.program))
 
@@ -442,20 +458,23 @@ class Solved:
     """A predicted world over all windows.
 
     The n `atoms` and the `result` are those of all windows. `network` is None if there were several windows, of which only one
-    is held at a time; `counts` are None if they were not asked for.
+    is held at a time; `counts` and the margins of the atoms are None if they were not asked for.
     """
 
     atoms: NetworkAtoms
     result: MPEResult
     network: Network | None
     counts: WorldCounts | None
+    margin: FloatArray | None = None
 
 
-def put_together(windows: Iterable[Window], task: Progress, *, examples: int, counted: bool) -> Solved:
+def put_together(
+    windows: Iterable[Window], task: Progress, *, examples: int, counted: bool, weights: FloatArray | None = None
+) -> Solved:
     """Put the worlds of windows together; a network is let go before the next is asked for.
 
     There is at least one window: the ids of its examples (int64), its network, and the world that was found. `task` is told how
-    many of all `examples` are done; with `counted` all clauses are counted in the world.
+    many of all `examples` are done; with `counted` all clauses are counted in the world, and with `weights` the margins of the atoms are found.
 
     Examples
     --------
@@ -468,6 +487,7 @@ def put_together(windows: Iterable[Window], task: Progress, *, examples: int, co
     """
     total: WorldCounts | None = None
     kept: Network | None = None
+    margin: list[FloatArray] = []
 
     def take(window: IntArray, network: Network, result: MPEResult) -> None:
         """Count the clauses, and keep the network if it is the only one."""
@@ -476,9 +496,21 @@ def put_together(windows: Iterable[Window], task: Progress, *, examples: int, co
         if counted:
             found = WorldCounts(network.total, network.open, network.evidence_violated, counts(network, result.world))
             total = found if total is None else total + found
+        if weights is not None:
+            # What no round of cutting planes looked at could make another world cost less.
+            unknown = np.full(len(result.world), np.nan)
+            margin.append(unknown if network.partial else _margins(network, weights, result.world))
 
     atoms, order, results = collected(windows, task, examples, take)
-    return Solved(atoms, joined(results, order), kept, total)
+    found = np.concatenate(margin)[order] if margin else None
+    return Solved(atoms, joined(results, order), kept, total, found)
+
+
+def _margins(network: Network, weights: FloatArray, world: BoolArray) -> FloatArray:
+    from sqlrl.solve.alternatives import margins
+    from sqlrl.solve.weighted import weigh
+
+    return margins(weigh(network, weights), world)
 
 
 def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program) -> int:

@@ -370,7 +370,7 @@ def expression_text(terms: list[tuple[float, str]], constant: float) -> str:
 
 def refuse_options(**given: object) -> None:
     """Refuse options that say how a world of a Markov logic network is found."""
-    usual = {"method": "auto", "deterministic_limit": None, "seed": 0}
+    usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "margins": False}
     wrong = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     if wrong:
         raise InputError(

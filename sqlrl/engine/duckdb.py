@@ -36,6 +36,10 @@ _EXACT = {"", "binary", "c", "posix"}
 _FAILURES = (duckdb.Error, RuntimeError, MemoryError)
 _CONFLICT = re.compile(r"[Cc]onflict|has been altered")
 _names = itertools.count(1)
+_NOTES = (["Count"], ["Success"])
+"""Columns of what DuckDB returns of statements that ask nothing."""
+_ASKING = {"SELECT", "MULTI", "EXPLAIN", "PRAGMA", "EXECUTE"}
+"""Kinds of statements whose rows are an answer, whatever their columns are called."""
 
 
 class DuckDBEngine:
@@ -225,6 +229,80 @@ class DuckDBEngine:
                 return relation.to_arrow_table()
         except _FAILURES as error:
             self._fail(error, "run your SQL", sql)
+
+    def statement(
+        self, sql: str, parameters: Mapping[str, Any] | None = None, *, most: int | None = None
+    ) -> tuple[pa.Table | int | None, bool]:
+        """Run a statement that the user wrote; return its rows, how many it wrote, or None, and whether there are more rows than `most`.
+
+        Examples
+        --------
+        >>> engine = connect(":memory:")
+        >>> engine.statement("create table t as from range(5)")
+        (5, False)
+        >>> rows, more = engine.statement("from t where range > $least", {"least": 1}, most=2)
+        >>> len(rows), more
+        (2, True)
+        """
+        self._unready = True
+        try:
+            with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
+                kinds = {each.type.name for each in self.connection.extract_statements(sql)}
+                relation = self.connection.sql(sql, params=dict(parameters) if parameters else None)
+                if relation.columns in _NOTES and not kinds & _ASKING:
+                    rows = relation.fetchall()
+                    count = rows[0][0] if rows else None
+                    return (count if isinstance(count, int) and not isinstance(count, bool) else None), False
+                return _first_rows(relation, most)
+        except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
+            self._fail(error, "run your SQL", sql)
+
+    def tables_of(self, sql: str) -> set[str]:
+        """Return the tables and views that a query of the user's reads, as SQL names them.
+
+        Examples
+        --------
+        >>> engine = connect(":memory:")
+        >>> _ = engine.execute_sql('CREATE TABLE "a b" (x INT)', step="create a table")
+        >>> engine.tables_of('WITH c AS (FROM "a b") SELECT * FROM c')
+        {'"a b"'}
+        """
+        try:
+            with self.turn:
+                return set(self.connection.get_table_names(sql, qualified=True))
+        except _FAILURES as error:
+            self._fail(error, "look for the tables of a query", sql)
+
+    def in_transaction(self) -> bool:
+        """Whether a transaction of the user's is open."""
+        with self.turn:
+            return len({self.connection.execute("SELECT txid_current()").fetchall()[0] for _ in range(2)}) == 1
+
+    @contextmanager
+    def no_transaction(self, begun: str) -> Iterator[None]:
+        """Run statements of the user's that leave no transaction open: what is left is rolled back, and an InputError if no other error came."""
+        self.check_ready()
+        try:
+            yield
+            self._unready = True
+            self.check_ready()
+        except InputError as error:
+            left = self._roll_back_user()
+            if left and "open transaction" in str(error):
+                raise InputError(begun) from error
+            raise
+        except BaseException:
+            self._roll_back_user()
+            raise
+
+    def _roll_back_user(self) -> bool:
+        """Roll back what the user began; return whether there was anything."""
+        try:
+            self.connection.execute("ROLLBACK").fetchall()
+        except duckdb.Error:
+            return False
+        self._unready = True
+        return True
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.
@@ -685,3 +763,17 @@ def rendered(statement: exp.Expr) -> str:
     """
     # The generator writes what it makes of a node into it (above, keys of an order): that is the same the next time.
     return _Generator(dialect="duckdb").generate(statement, copy=False)
+
+
+def _first_rows(relation: duckdb.DuckDBPyRelation, most: int | None) -> tuple[pa.Table, bool]:
+    """Return the rows of a relation, no more than `most`, and whether there are more."""
+    if most is None:
+        return relation.to_arrow_table(), False
+    reader = relation.to_arrow_reader(min(most + 1, 100_000))
+    batches, found = [], 0
+    for batch in reader:
+        batches.append(batch)
+        found += len(batch)
+        if found > most:
+            break
+    return pa.Table.from_batches(batches, reader.schema).slice(0, most), found > most

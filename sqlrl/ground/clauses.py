@@ -30,7 +30,7 @@ from sqlrl.plan.sources import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
 
-_TAKEN = ("example", "truth", "probability", "error", "rhat", "ess", "method")
+_TAKEN = ("example", "truth", "margin", "value", "probability", "error", "rhat", "ess", "method")
 """Columns that tables of predictions and probabilities have beside the arguments."""
 
 _ID = "atom id"
@@ -364,7 +364,12 @@ def argument_names(info: PredicateInfo) -> tuple[str, ...]:
     >>> argument_names(program.layout.predicates["Friends"])
     ('person', 'person_2')
     """
-    return tuple(typed_names(info.types, _TAKEN))
+    return names_of_types(info.types)
+
+
+def names_of_types(types: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct column names for arguments of types, beside those of what is found of an atom."""
+    return tuple(typed_names(types, _TAKEN))
 
 
 def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:

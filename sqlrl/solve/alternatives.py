@@ -79,6 +79,26 @@ def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Opt
     return Other(other, part.score(world[inside]) - part.score(chosen), solved[1] + left.rounding)
 
 
+def margins(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
+    """How much the best score falls when an atom must have the other truth value than in a most probable world, for each atom.
+
+    In log-odds, of shape (n,); infinite where no world has the other value, NaN in components of unbounded treewidth, which elimination does not solve.
+
+    Examples
+    --------
+    >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
+    >>> margins(friends, np.array([True, True])).tolist()
+    [1.5, 1.5]
+    """
+    found = np.full(len(world), np.nan)
+    bounded = bounded_part(weighted)
+    if bounded.atoms.any():
+        true, false = max_marginals(bounded.part, order=bounded.order)
+        chosen = world[bounded.atoms]
+        found[bounded.atoms] = np.where(chosen, true - false, false - true)
+    return found
+
+
 def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> Other:
     """The best of all worlds that differ from a given one in at least one atom.
 

@@ -1,0 +1,154 @@
+"""Models under names in the database: what scripts and `Database.model` call them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.arguments import refuse
+from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.store import Store
+from sqlrl.database.runs import LearnedModel, no_shapes
+from sqlrl.database.session import Session
+from sqlrl.engine.nodes import column, named
+from sqlrl.errors import CatalogError, InputError
+from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
+from sqlrl.markup import printable
+from sqlrl.wording import shortened
+
+LONGEST_NAME = 200
+"""Characters of the name of a model."""
+
+GIVEN = "given"
+"""The origin of clauses that nobody learned."""
+
+
+def keep_model(session: Session, name: str, model: Any, *, replace: bool) -> int:
+    """Keep a model, or what an estimator learned, under a name; return its number."""
+    check_name(name)
+    store = session.catalog.store
+    store.check_writable()
+    if find(session, name) is not None and not replace:
+        raise CatalogError(f"there is a model {name} already: give it another name, or say that it may be replaced")
+    run = getattr(model, "run_", None)
+    learned = getattr(model, "model_", model)
+    if not isinstance(learned, Model | SoftModel):
+        raise refuse("a model, or an estimator that has learned one,", model)
+    with session.records.together():
+        row = None if run is None else session.records.run(run)
+        number = None if row is None else row["model"]
+        if number is None:
+            kept = rules_of(learned)
+            number = session.records.save_model(name, learned, kept[0], kept[1], origin=GIVEN)
+        _forget(store, name)
+        store.put(
+            "named_model",
+            [{"name": name, "model": number, "run": run, "created": datetime.now(UTC).replace(tzinfo=None)}],
+            "name a model",
+        )
+    return int(number)
+
+
+def rules_of(model: Model | SoftModel) -> tuple[pa.Table, pa.Table]:
+    """Return clauses and shapes of a model as `Records.save_model` takes them, a clause for each rule."""
+    if isinstance(model, Model):
+        plain = LearnedModel.of_rules(model)
+        return plain.clauses, plain.shapes
+    places = range(len(model.rules))
+    clauses = pa.table(
+        {
+            "clause": pa.array(places, pa.int64()),
+            "text": pa.array([str(rule) for rule in model.rules], pa.string()),
+            "weight": pa.array([rule.weight for rule in model.rules], pa.float64()),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+            "rule": pa.array(places, pa.int32()),
+        }
+    )
+    return clauses, no_shapes()
+
+
+def find(session: Session, name: str) -> Mapping[str, Any] | None:
+    """Return the row of a named model; None if there is none. Case does not tell names apart."""
+    found = [row for row in _rows(session.catalog.store) if row["name"].casefold() == name.casefold()]
+    return found[0] if found else None
+
+
+def number_of(session: Session, name: str) -> int:
+    """Return the number of the model of a name; CatalogError, with the nearest name, if there is none."""
+    row = find(session, name)
+    if row is None:
+        names = [str(each["name"]) for each in _rows(session.catalog.store)]
+        known = did_you_mean(nearest_names(name, names)) or (
+            f"; there are {', '.join(names)}" if names else "; there is none yet"
+        )
+        file = (
+            "; a file is read by sqlrl.read_mln or sqlrl.read_psl" if name.endswith((".mln", ".json", ".psl")) else ""
+        )
+        raise CatalogError(f"there is no model {shortened(printable(name))}{known}{file}")
+    return int(row["model"])
+
+
+def drop_model(session: Session, name: str) -> None:
+    """Forget a name; the model itself stays with the run that learned it."""
+    number_of(session, name)
+    store = session.catalog.store
+    store.check_writable()
+    with store.engine.transaction():
+        _forget(store, name)
+
+
+def list_models(session: Session) -> pa.Table:
+    """Return the named models: `name`, `model`, `run`, `learner`, `rules`, `created`."""
+    store = session.catalog.store
+    counted = (
+        exp.select(column("model"), named(exp.Count(this=exp.Star()), "rules"))
+        .from_(store.table("clause"))
+        .group_by(column("model"))
+    )
+    query = (
+        exp.select(
+            *(column(x, "n") for x in ("name", "model", "run")),
+            column("learner", "r"),
+            named(exp.Coalesce(this=column("rules", "c"), expressions=[exp.convert(0)]), "rules"),
+            column("created", "n"),
+        )
+        .from_(store.table("named_model", "n"))
+        .join(store.table("run", "r"), on=column("run", "r").eq(column("run", "n")), join_type="left")
+        .join(counted.subquery("c"), on=column("model", "c").eq(column("model", "n")), join_type="left")
+        .order_by(exp.Ordered(this=column("name", "n"), nulls_first=False))
+    )
+    return store.engine.fetch(query, step="list the models")
+
+
+def check_name(name: object) -> None:
+    """Refuse what cannot be the name of a model.
+
+    Examples
+    --------
+    >>> check_name("")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: the name of a model must be a text of 1 to 200 characters on one line, not ''
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise InputError(
+            f"the name of a model must be a text of 1 to {LONGEST_NAME} characters on one line, not {shortened(repr(name))}"
+        )
+
+
+def _rows(store: Store) -> list[dict[str, Any]]:
+    query = exp.select("*").from_(store.table("named_model"))
+    return store.rows(query, "look for a model")
+
+
+def _forget(store: Store, name: str) -> None:
+    names = [row["name"] for row in _rows(store) if row["name"].casefold() == name.casefold()]
+    if names:
+        mine = exp.In(this=column("name"), expressions=[exp.convert(each) for each in names])
+        store.engine.execute(
+            exp.Delete(this=store.table("named_model"), where=exp.Where(this=mine)), step="forget the name of a model"
+        )

@@ -1,0 +1,444 @@
+"""The table functions `ML.x` of scripts: what they are asked, which columns they have, and their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.engine.nodes import column
+from sqlrl.errors import InputError
+from sqlrl.ground.clauses import names_of_types
+from sqlrl.logic.lexer import nearest
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.printer import format_rule
+from sqlrl.logic.psl import SoftModel
+from sqlrl.script.learning import read_rule
+from sqlrl.script.settings import Context
+from sqlrl.script.statements import Call, Query, Text, Variable
+
+Rows = Callable[[Query], pa.Table]
+"""Returns the rows of a query that stands in brackets."""
+
+_EFFORT = ("method", "seed", "limit", "deterministic_limit", "drop", "query", "hidden", "empty", "semantics")
+_SAMPLING = (
+    "method",
+    "samples",
+    "burn_in",
+    "chains",
+    "seed",
+    "time_limit",
+    "limit",
+    "drop",
+    "query",
+    "hidden",
+    "empty",
+    "semantics",
+)
+_CHOICES = ("limit", "drop", "query", "hidden", "empty")
+
+_RULES = pa.schema(
+    {
+        "clause": pa.int64(),
+        "text": pa.string(),
+        "weight": pa.float64(),
+        "hard": pa.bool_(),
+        "origin": pa.string(),
+        "step": pa.int64(),
+    }
+)
+_STEPS = pa.schema(
+    {
+        "step": pa.int64(),
+        "example": pa.string(),
+        "atoms": pa.int64(),
+        "correct": pa.int64(),
+        "loss": pa.float64(),
+        "objective": pa.float64(),
+        "bound": pa.float64(),
+        "optimality": pa.float64(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A function with its arguments as Python has them.
+
+    `name` is that of the model; `examples` has their names, None for all; `text` is the argument in quotes.
+    """
+
+    context: Context
+    call: Call
+    model: Model | SoftModel
+    name: str
+    examples: pa.Table | None
+    text: str | None
+    options: Mapping[str, Any]
+
+    @property
+    def db(self) -> Any:
+        """The database, whose verbs refuse what does not go with the kind of model."""
+        return self.context.db
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """The row of the model among those that have names."""
+        return next(row for row in self.context.db.models() if str(row["name"]).casefold() == self.name.casefold())
+
+    def targets(self) -> list[str]:
+        """Return the predicates that are predicted, as far as the model and the data say it."""
+        opened = {name for name, role in self.context.db.catalog.store.sources() if role in ("label", "given", "soft")}
+        opened |= {x.predicate for x in self.context.db.catalog.store.predicates().values() if x.scope}
+        return sorted((opened & self.model.predicates.keys()) | set(self.model.query))
+
+    def target(self) -> str:
+        """Return the predicate that is asked for."""
+        targets = self.targets()
+        if self.text is not None:
+            if self.text not in targets:
+                raise InputError(
+                    f"{self.text!r} is no predicate that {self.name} predicts{nearest(self.text, targets) or _listed(targets)}"
+                )
+            return self.text
+        if len(targets) != 1:
+            which = (
+                f"predicts {', '.join(targets)}: name one, as in ML.{self.call.name}(MODEL {self.name}, 'Predicate')"
+            )
+            raise InputError(
+                f"{self.name} {which if targets else 'predicts nothing: no predicate has labels, and it names none'}"
+            )
+        return targets[0]
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = ", ".join(names)
+    return f"; it predicts {known}" if known else ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: what it computes, the columns that it has without that, whether it takes examples, and which options.
+
+    `text` says what its argument in quotes is; empty if it has none.
+    """
+
+    rows: Callable[[Asked], pa.Table]
+    columns: Callable[[Asked], pa.Schema]
+    examples: bool = False
+    text: str = ""
+    options: tuple[str, ...] = ()
+
+
+# ---- their rows --------------------------------------------------------------------------------------
+
+
+def _predict(asked: Asked) -> pa.Table:
+    target = asked.target()
+    found: Any = asked.db.predict(asked.model, examples=asked.examples, **_margins(asked), **asked.options)
+    if _is_soft(asked):
+        return found.atoms(target)
+    return found.atoms(target, every=True)
+
+
+def _is_soft(asked: Asked) -> bool:
+    return isinstance(asked.model, SoftModel) and asked.options.get("semantics") != "boolean"
+
+
+def _margins(asked: Asked) -> dict[str, bool]:
+    return {} if _is_soft(asked) else {"margins": True}
+
+
+def _predicted(asked: Asked) -> pa.Schema:
+    if _is_soft(asked):
+        return _atoms(asked, {"value": pa.float64()})
+    return _atoms(asked, {"truth": pa.bool_(), "margin": pa.float64()})
+
+
+def _atoms(asked: Asked, columns: Mapping[str, pa.DataType]) -> pa.Schema:
+    names = names_of_types(asked.model.predicates[asked.target()].types)
+    return pa.schema({"example": pa.string(), **dict.fromkeys(names, pa.string()), **columns})
+
+
+def _probabilities(asked: Asked) -> pa.Table:
+    target = asked.target()
+    return asked.db.marginals(asked.model, examples=asked.examples, **asked.options).probabilities(target)
+
+
+def _probable(asked: Asked) -> pa.Schema:
+    return _atoms(
+        asked,
+        {
+            "probability": pa.float64(), "error": pa.float64(), "rhat": pa.float64(), "ess": pa.float64(), "method": pa.string(),
+        },
+    )  # fmt: skip
+
+
+def _evaluate(asked: Asked) -> pa.Table:
+    options = dict(asked.options)
+    probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
+    if by not in ("predicate", "example"):
+        raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
+    db = asked.context.db
+    if probabilities:
+        scores: Any = db.evaluate(db.marginals(asked.model, examples=asked.examples, **options))
+    else:
+        scores = db.evaluate(db.predict(asked.model, examples=asked.examples, **options))
+    if by == "predicate":
+        return scores.table().to_arrow()
+    if probabilities or _is_soft(asked):
+        return scores.by_example().table().to_arrow()
+    return scores.example_table().to_arrow()
+
+
+def _evaluated(asked: Asked) -> pa.Schema:
+    options = dict(asked.options)
+    numbers: tuple[str, ...]
+    if options.get("by") == "example":
+        raise InputError(
+            "the columns of ML.EVALUATE(..., by => 'example') are known when it is computed: run it without DESCRIBE or EXPLAIN"
+        )
+    if options.get("probabilities"):
+        numbers = ("auc_roc", "average_precision", "log_likelihood", "calibration_error", "brier", "accuracy")
+        counts: tuple[str, ...] = ("atoms", "true", "impossible")
+    elif _is_soft(asked):
+        numbers = (
+            "auc_roc",
+            "average_precision",
+            "f1",
+            "precision",
+            "recall",
+            "mean_absolute_error",
+            "mean_squared_error",
+        )
+        counts = ("atoms", "true")
+    else:
+        numbers, counts = (
+            ("f1", "precision", "recall"),
+            ("true_positives", "false_positives", "false_negatives", "atoms"),
+        )
+    return pa.schema(
+        {"predicate": pa.string(), **dict.fromkeys(numbers, pa.float64()), **dict.fromkeys(counts, pa.int64())}
+    )
+
+
+def _weights(asked: Asked) -> pa.Table:
+    store = asked.db.catalog.store
+    mine = column("model").eq(exp.convert(asked.kept["model"]))
+    query = exp.select(*map(column, _RULES.names)).from_(store.table("clause")).where(mine).order_by(column("clause"))
+    return store.engine.fetch(query, step="read the clauses of a model").cast(_RULES)
+
+
+def _training(asked: Asked) -> pa.Table:
+    store, run = asked.db.catalog.store, asked.kept["run"]
+    if run is None:
+        raise InputError(f"{asked.name} was not learned, so that there is nothing to tell of its training")
+    mine = column("run").eq(exp.convert(run))
+
+    def rows(table: str, columns: Mapping[str, str]) -> pa.Table:
+        query = (
+            exp.select(*map(column, columns))
+            .from_(store.table(table))
+            .where(mine.copy())
+            .order_by(column(next(iter(columns))))
+        )
+        found = store.engine.fetch(query, step="read what a learner did").rename_columns(list(columns.values()))
+        for name in _STEPS.names:
+            if name not in found.column_names:
+                found = found.append_column(name, pa.nulls(len(found), _STEPS.field(name).type))
+        return found.select(_STEPS.names).cast(_STEPS)
+
+    same = {name: name for name in ("step", "atoms", "correct", "loss")}
+    steps = rows("step", {**same, "example_name": "example"})
+    own = {name: name for name in ("objective", "bound", "optimality")}
+    return pa.concat_tables([steps, rows("iteration", {"iteration": "step", **own})])
+
+
+def _explain(asked: Asked) -> pa.Table:
+    if asked.text is None:
+        raise InputError(f"the atom is missing: ML.EXPLAIN(MODEL {asked.name}, 'Smokes(Anna)')")
+    options = dict(asked.options)
+    example, neutral = options.pop("example", None), options.pop("neutral", False)
+    examples = asked.examples if asked.examples is not None or example is None else [example]
+    found: Any = asked.db.predict(asked.model, examples=examples, **options)
+    if _is_soft(asked):
+        pushes = found.why(asked.text, example=example)
+        return _beside(pushes.table.to_arrow(), {"atom": pushes.atom, "value": pushes.value})
+    reasons = found.why(asked.text, example=example, neutral=neutral)
+    return _beside(reasons.table.to_arrow(), {"atom": reasons.atom, "truth": reasons.truth, "margin": reasons.margin})
+
+
+def _beside(table: pa.Table, values: Mapping[str, Any]) -> pa.Table:
+    """Put columns of one value before those of a table."""
+    for place, (name, value) in enumerate(values.items()):
+        table = table.add_column(place, name, pa.array([value] * len(table), pa.scalar(value).type))
+    return table
+
+
+def _explained(asked: Asked) -> pa.Schema:
+    if _is_soft(asked):
+        first: dict[str, pa.DataType] = {
+            "atom": pa.string(),
+            "value": pa.float64(),
+            "side": pa.string(),
+            "rule": pa.string(),
+            "hinge": pa.string(),
+        }
+        rest = {
+            "weight": pa.float64(),
+            "times": pa.int64(),
+            "distance": pa.float64(),
+            "slack": pa.float64(),
+            "push": pa.float64(),
+        }
+    else:
+        first = {
+            "atom": pa.string(),
+            "truth": pa.bool_(),
+            "margin": pa.float64(),
+            "side": pa.string(),
+            "clause": pa.string(),
+        }
+        rest = {"ground_clause": pa.string(), "weight": pa.float64(), "times": pa.int64(), "contribution": pa.float64()}
+    return pa.schema({**first, **rest})
+
+
+def _count(asked: Asked) -> pa.Table:
+    options = dict(asked.options)
+    model = asked.model
+    if not isinstance(model, Model):
+        raise InputError(
+            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.COUNT counts those of Markov logic networks"
+        )
+    if asked.text is not None:
+        model = model.with_rules((read_rule(model, asked.text),))
+    return asked.db.count(model, examples=asked.examples, **options).to_arrow()
+
+
+def _counted(_: Asked) -> pa.Schema:
+    return pa.schema(
+        {
+            "clause": pa.int64(),
+            "text": pa.string(),
+            "n": pa.decimal128(38),
+            "groundings": pa.decimal128(38),
+            "weight": pa.float64(),
+        }
+    )
+
+
+def _diagnose(asked: Asked) -> pa.Table:
+    return asked.db.diagnose(asked.model, examples=asked.examples, **asked.options).found.to_arrow()
+
+
+def _diagnosed(_: Asked) -> pa.Schema:
+    from sqlrl.structure.diagnosis.diagnosis import BINS_SCHEMA
+
+    return BINS_SCHEMA
+
+
+def rules_table(model: Model | SoftModel) -> pa.Table:
+    """Return the rules of a model: `rule` (from 0), `text`, `weight` (log-odds; NULL if hard or not there), `hard`."""
+    texts = [format_rule(rule) if isinstance(rule, Rule) else str(rule) for rule in model.rules]
+    return pa.table(
+        {
+            "rule": pa.array(range(len(model.rules)), pa.int64()),
+            "text": pa.array(texts, pa.string()),
+            "weight": pa.array([None if rule.hard else rule.weight for rule in model.rules], pa.float64()),
+            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
+        }
+    )
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "PREDICT": Function(_predict, _predicted, True, "a predicate that the model predicts", _EFFORT),
+    "PROBABILITIES": Function(_probabilities, _probable, True, "a predicate that the model predicts", _SAMPLING),
+    "EVALUATE": Function(
+        _evaluate, _evaluated, True, "", ("probabilities", "by", *dict.fromkeys((*_EFFORT, *_SAMPLING)))
+    ),
+    "WEIGHTS": Function(_weights, lambda _: _RULES),
+    "TRAINING_INFO": Function(_training, lambda _: _STEPS),
+    "EXPLAIN": Function(
+        _explain, _explained, True, "the atom, such as 'Smokes(Anna)'", ("example", "neutral", *_EFFORT)
+    ),
+    "COUNT": Function(_count, _counted, True, "a rule, such as 'Smokes(x) => Cancer(x)'", ("by", "world", *_CHOICES)),
+    "DIAGNOSE": Function(
+        _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "seed", "limit")
+    ),
+}
+
+
+# ---- asking them -------------------------------------------------------------------------------------
+
+
+def answer(context: Context, call: Call, rows: Rows, *, columns_alone: bool) -> pa.Table:
+    """Return the rows of a function; with `columns_alone` none, without computing them. Errors are at its place in the script."""
+    function = FUNCTIONS.get(call.name.text.upper())
+    if function is None:
+        hint = nearest(call.name.text, FUNCTIONS) or f"; there are {', '.join(FUNCTIONS)}"
+        raise context.source.error(f"there is no function ML.{call.name}{hint}", call.name.at)
+    if call.model is None:
+        raise context.source.error(f"the model is missing: ML.{call.name}(MODEL name)", call.name.at)
+    with context.at(call.model.at):
+        model = context.db.model(call.model.text)
+    asked = _asked(context, call, function, model, rows, columns_alone=columns_alone)
+    with context.at(call.name.at):
+        if columns_alone:
+            return function.columns(asked).empty_table()
+        found = function.rows(asked)
+        return found.combine_chunks() if found.num_rows else found
+
+
+def _asked(context: Context, call: Call, function: Function, model: Any, rows: Rows, *, columns_alone: bool) -> Asked:
+    """Read the arguments of a function."""
+    examples: pa.Table | None = None
+    text: str | None = None
+    for each in call.arguments:
+        plain = context.plain(each) if isinstance(each.value, Text | Variable) else None
+        if isinstance(each.value, Query) and function.examples and examples is None:
+            examples = None if columns_alone else names_of_examples(context, each.value, rows(each.value))
+        elif isinstance(plain, str) and function.text and text is None:
+            text = plain
+        else:
+            raise context.source.error(_wanted(call, function), each.at)
+    options: dict[str, Any] = {}
+    known = {name.casefold(): name for name in function.options}
+    for setting in call.settings:
+        name = known.get(setting.name.text.casefold())
+        if name is None:
+            hint = nearest(setting.name.text, known) or (
+                f"; there are {', '.join(known)}" if known else ": it has none"
+            )
+            raise context.source.error(f"ML.{call.name} has no option {setting.name}{hint}", setting.name.at)
+        value: Any = setting.value.value
+        options[name] = rows(value) if isinstance(value, Query) and not columns_alone else context.plain(setting.value)
+    assert call.model is not None
+    return Asked(context, call, model, call.model.text, examples, text, options)
+
+
+def _wanted(call: Call, function: Function) -> str:
+    """Say what arguments a function takes."""
+    takes = ["MODEL name"]
+    if function.examples:
+        takes.append("a query of examples in brackets")
+    if function.text:
+        takes.append(function.text)
+    return f"ML.{call.name} takes {', '.join(takes)}, each once; options are written name => value"
+
+
+def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Table:
+    """Return the examples that a query has found, each once: its only column, or the one that is called example."""
+    if found.num_columns > 1 and "example" not in found.column_names:
+        raise context.source.error(
+            f"this query has {found.num_columns} columns ({', '.join(found.column_names)}), none of which is called example: select the names of the examples",
+            query.at,
+        )
+    names = (found.column("example") if "example" in found.column_names else found.column(0)).combine_chunks().unique()
+    if not len(names):
+        raise context.source.error("this query of examples has no rows", query.at)
+    if names.null_count:
+        raise context.source.error("this query of examples has a row without a name (NULL)", query.at)
+    return pa.table({"example": names})

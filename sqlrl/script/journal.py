@@ -1,0 +1,197 @@
+"""What scripts have finished, so that one that was stopped goes on: rows of `sqlrl.script_log`."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlglot import exp
+
+from sqlrl.catalog.fingerprints import file_fingerprint, pattern_fingerprint, table_fingerprint
+from sqlrl.engine.nodes import column
+from sqlrl.errors import SqlrlError
+from sqlrl.script.plain import Runner
+from sqlrl.script.settings import Context
+from sqlrl.script.source import QUOTED, Tokens
+from sqlrl.script.statements import (
+    CreateModel,
+    CreatePredicate,
+    Plain,
+    Query,
+    Statement,
+    calls_between,
+    variables_between,
+)
+
+MODEL, PREDICATE, TABLE = "model", "predicate", "table"
+_REMOTE = "://"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A statement that can be skipped once it has finished: what it makes, and what of.
+
+    `inputs` is a fingerprint of the tables, files and models that it reads, None if that cannot be told.
+    """
+
+    kind: str
+    name: str
+    text: str
+    variables: str
+    inputs: str | None
+
+
+class Journal:
+    """Notes what has finished, and with `resume` tells it.
+
+    Only what a later process finds again is noted: nothing of a database in memory, of one that can only be read, or of a temporary table.
+    """
+
+    def __init__(self, context: Context, resume: bool) -> None:
+        self.context, self.resume = context, resume
+        engine = context.db.engine
+        self.active = engine.writable and engine.path != ":memory:"
+
+    def entry(self, tokens: Tokens, statement: Statement, plain: Runner) -> Entry | None:
+        """Return what is noted of a statement; None of one that always runs."""
+        made = _made(tokens, statement) if self.active else None
+        if made is None:
+            return None
+        last = len(tokens.tokens)
+        variables = {name: self.context.variable(name, at) for name, at in variables_between(tokens, 0, last).items()}
+        return Entry(
+            *made,
+            tokens.text,
+            json.dumps(variables, default=str, sort_keys=True),
+            self._inputs(tokens, statement, plain),
+        )
+
+    def finished(self, entry: Entry) -> str | None:
+        """Return what a statement has printed, if the script is resumed and it has finished with the same inputs, and what it made is as it was."""
+        if not self.resume or entry.inputs is None:
+            return None
+        store = self.context.db.catalog.store
+        same = {
+            "script": self.context.source.path,
+            "kind": entry.kind,
+            "name": entry.name,
+            "text": entry.text,
+            "variables": entry.variables,
+        }
+        mine = exp.and_(*(column(name).eq(exp.convert(value)) for name, value in same.items()))
+        query = exp.select("*").from_(store.table("script_log")).where(mine)
+        rows = store.rows(
+            query.order_by(exp.Ordered(this=column("finished"), desc=True)).limit(1), "look for what has finished"
+        )
+        if not rows or rows[0]["inputs"] != entry.inputs or rows[0]["output"] != self._output(entry):
+            return None
+        return str(rows[0]["result"])
+
+    def finish(self, entry: Entry, line: int, result: str, seconds: float) -> None:
+        """Note that a statement has finished; nothing inside of a transaction of the script's, which may yet be rolled back."""
+        engine = self.context.db.engine
+        if entry.inputs is None or engine.in_transaction():
+            return
+        row = {
+            "script": self.context.source.path, "line": line, "kind": entry.kind, "name": entry.name, "text": entry.text,
+            "variables": entry.variables, "inputs": entry.inputs, "output": self._output(entry), "result": result, "seconds": seconds,
+            "finished": datetime.now(UTC).replace(tzinfo=None),
+        }  # fmt: skip
+        self.context.db.catalog.store.put("script_log", [row], "note what has finished")
+
+    # ---- fingerprints ----------------------------------------------------------------------------------
+
+    def _inputs(self, tokens: Tokens, statement: Statement, plain: Runner) -> str | None:
+        """Return a fingerprint of all that a statement reads."""
+        try:
+            parts = list(self._parts(tokens, statement, plain))
+        except (SqlrlError, OSError):
+            # What cannot be read now is said by the statement itself.
+            return None
+        if None in parts:
+            return None
+        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
+
+    def _parts(self, tokens: Tokens, statement: Statement, plain: Runner) -> Iterator[str | None]:
+        db, engine = self.context.db, self.context.db.engine
+        calls = calls_between(tokens, 0, len(tokens.tokens))
+        if isinstance(statement, CreateModel) or calls:
+            yield db.records.data()
+        names = {token.text.casefold() for token in tokens.tokens}
+        yield from (f"{row['name']} {row['model']}" for row in db.models() if str(row["name"]).casefold() in names)
+        for token in tokens.tokens:
+            if token.token_type in QUOTED:
+                yield _file(token.text)
+        for query in _queries(tokens, statement):
+            with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
+                read = engine.tables_of(edited.text)
+            for name in sorted(read):
+                yield f"{name} {table_fingerprint(engine, exp.to_table(name, dialect='duckdb'))}"
+
+    def _output(self, entry: Entry) -> str | None:
+        """Return a fingerprint of what a statement has made; None if it is not there."""
+        db = self.context.db
+        match entry.kind:
+            case "model":
+                numbers = [row["model"] for row in db.models() if str(row["name"]).casefold() == entry.name.casefold()]
+                return f"model {numbers[0]}" if numbers else None
+            case "predicate":
+                sources = [source for (name, _), source in db.catalog.store.sources().items() if name == entry.name]
+                return " ".join(f"{x.role}:{x.rows}:{x.fingerprint}" for x in sources) or None
+            case _:
+                try:
+                    return table_fingerprint(db.engine, exp.to_table(entry.name, dialect="duckdb"))
+                except SqlrlError:
+                    return None
+
+
+def _made(tokens: Tokens, statement: Statement) -> tuple[str, str] | None:
+    """Return what kind of thing a statement makes, and its name."""
+    if isinstance(statement, CreateModel):
+        return MODEL, statement.name.text
+    if isinstance(statement, CreatePredicate):
+        return PREDICATE, statement.name.text
+    place = _table(tokens) if isinstance(statement, Plain) else None
+    return None if place is None else (TABLE, tokens.slice(*place))
+
+
+def _table(tokens: Tokens) -> tuple[int, int] | None:
+    """Return between which tokens the name of the table stands that CREATE TABLE ... AS makes."""
+    if tokens.word(0) != "CREATE":
+        return None
+    at = 3 if tokens.words("OR", "REPLACE", at=1) else 1
+    if tokens.word(at) != "TABLE":
+        return None
+    at += 4 if tokens.words("IF", "NOT", "EXISTS", at=at + 1) else 1
+    end = at
+    while end < len(tokens.tokens) and tokens.word(end) != "AS":
+        end += 1
+    return (at, end) if end < len(tokens.tokens) else None
+
+
+def _queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
+    """Yield the queries by which a statement reads tables."""
+    if isinstance(statement, CreateModel) and statement.examples is not None:
+        yield statement.examples
+    elif isinstance(statement, CreatePredicate) and isinstance(statement.source, Query):
+        yield statement.source
+    elif isinstance(statement, Plain) and (place := _table(tokens)) is not None:
+        first, last = place[1] + 1, len(tokens.tokens)
+        yield Query(tokens.slice(first, last), tokens.tokens[first].start, first, last)
+
+
+def _file(text: str) -> str | None:
+    """Return the state of a file or of those of a pattern, "" if a text names none; None if it is far away."""
+    if _REMOTE in text:
+        return None
+    if not text or "\n" in text or len(text) > 1000 or "\0" in text:
+        return ""
+    if any(sign in text for sign in "*?["):
+        found = glob.glob(text, recursive=True)  # noqa: PTH207 - as DuckDB reads it
+        return pattern_fingerprint(found) if found else ""
+    return file_fingerprint(Path(text)) if Path(text).is_file() else ""

@@ -1,0 +1,252 @@
+"""CREATE MODEL: which learner its options make, of what rules and examples it learns, and what comes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from sqlrl.errors import InputError, NotFittedError, ParseError
+from sqlrl.learn.fitted import Configured
+from sqlrl.learn.parameters import REQUIRED, Declaration, declarations, parse_value
+from sqlrl.logic.bias_parser import parse_bias, read_bias
+from sqlrl.logic.files import parse_model, read_model
+from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
+from sqlrl.logic.lexer import nearest
+from sqlrl.logic.mapping_parser import parse_mapping, read_mapping
+from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.modes import parse_modes, read_modes
+from sqlrl.logic.psl import SoftModel
+from sqlrl.logic.psl_files import parse_psl, read_psl
+from sqlrl.script.settings import Context, Given
+from sqlrl.script.statements import CreateModel, Text, Value
+from sqlrl.wording import counted
+
+AUTO = "auto"
+"""In place of a learner: the one that the data choose."""
+
+TEXTS: Mapping[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
+    "bias": (read_bias, parse_bias),
+    "mapping": (read_mapping, parse_mapping),
+    "modes": (read_modes, parse_modes),
+    "templates": (read_grammar, parse_grammar),
+}
+"""Parameters of learners that are texts in languages of their own: how a file is read, and a text that stands in the script."""
+
+WITHOUT_RULES = ("ilp", "msl", "soft-structure")
+"""Learners that find rules, and need none."""
+
+SOFT_FILES = (".psl", ".yaml", ".yml")
+
+
+@cache
+def learners() -> Mapping[str, type[Configured]]:
+    """Return all learners by their words."""
+    # The package lists what it offers; this room knows no learner by itself.
+    import sqlrl
+
+    found: list[Any] = [getattr(sqlrl, name) for name in sqlrl.__all__]
+    kinds = [each for each in found if isinstance(each, type) and issubclass(each, Configured) and each.word]
+    return {each.word: each for each in sorted(kinds, key=lambda kind: kind.word)}
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a CREATE MODEL made: a model, or an estimator that has learned one, and that in words."""
+
+    model: Any
+    note: str
+
+
+def create_model(context: Context, statement: CreateModel, examples: Any) -> Made:
+    """Make the model of a statement; `examples` are those that its query has found."""
+    given = Given(context, statement.settings)
+    word = given.text("learner")
+    if word is None and statement.examples is not None:
+        raise context.source.error(
+            "TRAINED ON says what to learn from, and no learner is named: add OPTIONS (learner = 'auto')",
+            statement.examples.at,
+        )
+    if word is not None and word != AUTO and word not in learners():
+        known = ", ".join((AUTO, *learners()))
+        found = given.value("learner")
+        assert found is not None
+        raise context.source.error(
+            f"there is no learner {word!r}{nearest(word, [AUTO, *learners()]) or f'; there are {known}'}", found.at
+        )
+    soft = word is not None and word.startswith("soft-")
+    model = _rules(context, statement, given, soft=soft)
+    if word is None:
+        given.rest(("format", "target", "drop"), "a model that nobody learns")
+        if model is None:
+            raise context.source.error(
+                "the rules are missing: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at
+            )
+        return Made(model, counted(len(model.rules), "rule"))
+    return _learned(context, statement, given, word, model, examples)
+
+
+# ---- rules -------------------------------------------------------------------------------------------
+
+
+def _rules(context: Context, statement: CreateModel, given: Given, *, soft: bool) -> Model | SoftModel | None:
+    """Return the model that a statement begins with; None if it gives none."""
+    language, targets = given.text("format"), given.texts("target")
+    if language not in (None, "mln", "psl"):
+        found = given.value("format")
+        assert found is not None
+        raise context.source.error(f"format = {language!r}: choose 'mln' or 'psl'", found.at)
+    trusted = context.db.engine.trusted
+    model: Model | SoftModel | None = None
+    if statement.rules is not None:
+        soft = soft if language is None else language == "psl"
+        with context.inside(statement.rules):
+            text = statement.rules.text
+            model = parse_psl(text, query=targets) if soft else parse_model(text, path="the rules", trusted=trusted)
+    elif statement.file is not None:
+        path = statement.file.text
+        soft = soft or path.endswith(SOFT_FILES) if language is None else language == "psl"
+        with context.at(statement.file.at):
+            model = read_psl(path, query=targets, trusted=trusted) if soft else read_model(path, trusted=trusted)
+    elif statement.model is not None:
+        with context.at(statement.model.at):
+            model = context.db.model(statement.model.text)
+    drop = given.texts("drop")
+    if model is None:
+        return None
+    with context.at(statement.name.at):
+        if isinstance(model, Model) and targets:
+            unknown = [name for name in targets if name not in model.predicates]
+            if unknown:
+                raise InputError(
+                    f"target = {unknown[0]!r} is no predicate of the model{nearest(unknown[0], model.predicates)}"
+                )
+            model = replace(model, query=frozenset(targets))
+        return model.without(drop) if drop else model
+
+
+def read_rule(model: Model, text: str) -> Rule:
+    """Return the one rule that a text says in the predicates of a model; ParseError, with places in the text, if it says none or several."""
+    before = str(model.with_rules(())).rstrip("\n") + "\n"
+    try:
+        rules = parse_model(before + text, path="the rule").rules
+    except ParseError as error:
+        line = error.line - before.count("\n")
+        raise ParseError(
+            error.problem, text=error.text, line=max(line, 1), column=error.column, path=error.path
+        ) from error
+    if len(rules) != 1:
+        raise ParseError(f"give one rule, not {len(rules)}", path="the rule")
+    return rules[0]
+
+
+# ---- learners ----------------------------------------------------------------------------------------
+
+
+def _learned(
+    context: Context, statement: CreateModel, given: Given, word: str, model: Model | SoftModel | None, examples: Any
+) -> Made:
+    """Learn a model."""
+    import sqlrl
+
+    db, source = context.db, context.source
+    if model is None and word not in WITHOUT_RULES:
+        raise source.error(f"{word} needs rules: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at)
+    fitting = _fitting(context, given, word)
+    constraints = given.value("constraints")
+    choice = None
+    if word == AUTO:
+        with context.at(statement.name.at):
+            if not isinstance(model, Model):
+                raise InputError(
+                    "learner = 'auto' chooses among learners of Markov logic networks: name one of soft-..."
+                )
+            choice = sqlrl.choose_learner(db, model, examples)
+        word = choice.word
+    parameters = _parameters(context, given, word)
+    with context.at(statement.name.at):
+        estimator: Any = choice.estimator(**parameters) if choice is not None else learners()[word](**parameters)
+        if constraints is not None:
+            estimator = sqlrl.ConstrainedTraining(estimator, context.plain(constraints))
+        begun: Any = model
+        if model is None and word != "msl":
+            begun = _target(given, getattr(estimator, "bias", None))
+        estimator.fit(db, begun, examples, **fitting)
+    return Made(estimator, _note(word, estimator, chosen=choice.reason if choice is not None else ""))
+
+
+def _target(given: Given, bias: Any) -> str:
+    """Return the predicate about which rules are to be found."""
+    named = given.texts("target")
+    if len(named) == 1:
+        return named[0]
+    if bias is not None and not named:
+        return str(bias.head.predicate)
+    raise InputError("name the predicate that rules are to be about: OPTIONS (target = 'Predicate')")
+
+
+def _fitting(context: Context, given: Given, word: str) -> dict[str, Any]:
+    """Return what `fit` is given beside model and examples."""
+    found: dict[str, Any] = {}
+    if given.has("limit"):
+        found["limit"] = given.take("limit")
+    start = given.value("start")
+    if start is not None:
+        plain = context.plain(start)
+        with context.at(start.at):
+            if word.startswith("soft-"):
+                found["start"] = plain
+            elif not isinstance(plain, str):
+                raise InputError("start names a model whose weights are the first ones, in quotes")
+            else:
+                found["start"] = context.db.model(plain)
+    groups = given.value("groups")
+    if groups is not None:
+        found["groups"] = context.plain(groups)
+    return found
+
+
+def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
+    """Return the parameters of a learner's constructor, checked against their declarations."""
+    kind = learners()[word]
+    declared = declarations(kind)
+    found: dict[str, Any] = {}
+    for name, value in given.rest(list(declared), word).items():
+        with context.at(value.at):
+            found[name] = _parameter(context, declared[name], value)
+            declared[name].check(found[name])
+    missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in found]
+    if missing:
+        how = f"{missing[0]} = 'file' or {missing[0]} = $$ ... $$" if missing[0] in TEXTS else f"{missing[0]} = ..."
+        raise context.source.error(
+            f"{word} needs {' and '.join(missing)}: OPTIONS (learner = '{word}', {how})", given.settings[0].name.at
+        )
+    return found
+
+
+def _parameter(context: Context, declared: Declaration, value: Value) -> Any:
+    """Return the value of a parameter: texts of languages are parsed, those of estimators make them."""
+    plain, written = context.plain(value), value.value
+    if declared.name in TEXTS and isinstance(plain, str) and plain != "found":
+        read, parse = TEXTS[declared.name]
+        if isinstance(written, Text) and written.dollar:
+            with context.inside(written):
+                return parse(plain)
+        return read(plain)
+    if declared.estimator and isinstance(plain, str):
+        made = parse_value(plain if "(" in plain else f"{plain}()", learners())
+        if not isinstance(made, Configured):
+            raise InputError(f"{declared.name} is a learner, such as 'adagrad(delta=2.0)'")
+        return made
+    return plain
+
+
+def _note(word: str, estimator: Any, *, chosen: str) -> str:
+    """Say in a line what a learner has learned."""
+    try:
+        facts = [f"{name} {text}" if name else text for name, text in estimator.facts()]
+    except (AttributeError, NotFittedError):
+        facts = []
+    because = f" (chosen, since {chosen})" if chosen else ""
+    return "; ".join([f"{word}{because}", counted(len(estimator.model_.rules), "rule"), *facts[:3]])

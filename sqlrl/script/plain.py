@@ -1,0 +1,254 @@
+"""Statements of DuckDB's: their text with tables in place of our functions, and where an error of it stands in the script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import TokenType
+
+from sqlrl.errors import EngineError, ScriptError
+from sqlrl.script.settings import Context, brief
+from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
+from sqlrl.script.statements import Call, Query, calls_between, variables_between
+
+_LINE = re.compile(r"\n\nLINE (\d+): (.*)\n( *)\^")
+_REFUSED = ("VIEW", "MACRO", "FUNCTION")
+_LEFT_OUT = "..."
+"""Stands for what DuckDB does not show of a long line."""
+
+Answer = Callable[[Call, bool], pa.Table]
+"""Returns the rows of a function; those of none if only its columns are asked for."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text that is run: where it begins there and in the script, and whether it stands there as it is."""
+
+    start: int
+    origin: int
+    same: bool
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A text to run, made of parts of a script."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+
+    def origin(self, offset: int) -> int:
+        """Return where a character comes from."""
+        piece = next(each for each in reversed(self.pieces) if each.start <= offset)
+        return piece.origin + (offset - piece.start if piece.same else 0)
+
+
+class _Editor:
+    """Puts a text together."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._pieces: list[Piece] = []
+        self._length = 0
+
+    def add(self, text: str, origin: int, *, same: bool) -> None:
+        if text:
+            self._pieces.append(Piece(self._length, origin, same))
+            self._parts.append(text)
+            self._length += len(text)
+
+    def done(self) -> Edited:
+        return Edited("".join(self._parts), tuple(self._pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class Runner:
+    """Runs statements of DuckDB's; `answer` computes the functions of ours in them."""
+
+    context: Context
+    answer: Answer
+
+    def run(self, tokens: Tokens, *, most: int | None = None) -> tuple[pa.Table | int | None, bool]:
+        """Run a statement; return its rows, or how many it wrote, and whether there are more rows than `most`."""
+        _check(tokens)
+        last = len(tokens.tokens)
+        planned = any(tokens.word(0) == word for word in ("DESCRIBE", "DESC", "EXPLAIN")) and not tokens.words(
+            "EXPLAIN", "ANALYZE"
+        )
+        with self.edited(tokens, 0, last, columns_alone=planned) as edited:
+            return self._run(edited, self.parameters(tokens, 0, last), most)
+
+    def rows(self, tokens: Tokens, query: Query) -> pa.Table:
+        """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
+        with self.edited(tokens, query.first, query.last, common=True) as edited:
+            found, _ = self._run(edited, self.parameters(tokens, 0, query.last), None)
+        if not isinstance(found, pa.Table):
+            raise self.context.source.error("a query stands in these brackets, which returns rows", query.at)
+        return found
+
+    def stored(self, tokens: Tokens, query: Query) -> Any:
+        """Return a query as `load` takes it: its text, which can be read again, or the rows if the text alone does not say which.
+
+        Refused by DuckDB, it is refused here, at its place.
+        """
+        calls = calls_between(tokens, query.first, query.last)
+        if calls or variables_between(tokens, query.first, query.last):
+            return self.rows(tokens, query)
+        edited = Edited(
+            "EXPLAIN " + query.text, (Piece(0, query.at, same=False), Piece(len("EXPLAIN "), query.at, same=True))
+        )
+        self._run(edited, {}, 1)
+        return query.text
+
+    def parameters(self, tokens: Tokens, first: int, last: int) -> dict[str, Any]:
+        """Return the values of the variables in some tokens, but for those inside functions of ours."""
+        return {
+            name: self.context.variable(name, at)
+            for name, at in variables_between(tokens, first, last, calls_between(tokens, first, last)).items()
+        }
+
+    @contextmanager
+    def edited(
+        self, tokens: Tokens, first: int, last: int, *, common: bool = False, columns_alone: bool = False
+    ) -> Iterator[Edited]:
+        """Show tokens with a table in place of each function while the context is open, which it fills."""
+        editor = _Editor()
+        with ExitStack() as stack:
+            engine = self.context.db.engine
+
+            def add(start: int, end: int) -> None:
+                at, text = start, tokens.source.text
+                for call in calls_between(tokens, start, end):
+                    begin = tokens.tokens[call.first].start
+                    editor.add(_between(tokens, at, call.first), tokens.tokens[at].start, same=True)
+                    name = stack.enter_context(engine.attached(self.answer(call, columns_alone))).sql("duckdb")
+                    span = text[begin : tokens.tokens[call.last - 1].end + 1]
+                    # As many lines as before, and as many columns where there is room.
+                    lines = "\n" * span.count("\n")
+                    editor.add(name + (lines or " " * (len(span) - len(name))), begin, same=False)
+                    at = call.last
+                    if at < end:
+                        after = tokens.tokens[call.last - 1].end + 1
+                        editor.add(text[after : tokens.tokens[at].start], after, same=True)
+                if at < end:
+                    editor.add(tokens.slice(at, end), tokens.tokens[at].start, same=True)
+
+            tables, recursive = common_tables(tokens, first) if common else ([], False)
+            if tables:
+                origin = tokens.tokens[tables[0][0]].start
+                editor.add("WITH RECURSIVE " if recursive else "WITH ", origin, same=False)
+                for i, (begin, end) in enumerate(tables):
+                    editor.add(", " if i else "", origin, same=False)
+                    add(begin, end)
+                editor.add(" SELECT * FROM (", tokens.tokens[first].start, same=False)
+            add(first, last)
+            if tables:
+                editor.add(")", tokens.tokens[last - 1].end, same=False)
+            yield editor.done()
+
+    def _run(self, edited: Edited, parameters: dict[str, Any], most: int | None) -> tuple[pa.Table | int | None, bool]:
+        db = self.context.db
+        try:
+            with db.engine.turn:
+                db.catalog.store.forget()
+                return db.engine.statement(edited.text, parameters, most=most)
+        except EngineError as error:
+            raise placed(self.context.source, error, edited) from error
+
+
+def placed(source: Source, error: EngineError, edited: Edited) -> ScriptError:
+    """Return a failure of DuckDB's with the place in the script: its own message, our line and column."""
+    return source.error(brief(error), edited.origin(place_of(error.reason, edited.text) or 0))
+
+
+def place_of(reason: str, sql: str) -> int | None:
+    """Return the character of a statement to which a message of DuckDB's points; None if it points to none.
+
+    Examples
+    --------
+    >>> sql = "select 1,\\n  nothing"
+    >>> place_of("Binder Error: no such column\\n\\nLINE 2:   nothing\\n          ^", sql)
+    12
+    """
+    found = _LINE.search(reason)
+    if found is None:
+        return None
+    lines = sql.split("\n")
+    number, shown = int(found[1]), found[2]
+    if number > len(lines):
+        return None
+    place = len(found[3]) - len(f"LINE {number}: ")
+    if shown.startswith(_LEFT_OUT):
+        core = shown[len(_LEFT_OUT) :].removesuffix(_LEFT_OUT)
+        place += lines[number - 1].find(core) - len(_LEFT_OUT)
+    start = sum(len(line) + 1 for line in lines[: number - 1])
+    return start + min(max(place, 0), len(lines[number - 1]))
+
+
+def _check(tokens: Tokens) -> None:
+    """Refuse functions of ours where they would be evaluated later."""
+    calls = calls_between(tokens, 0, len(tokens.tokens))
+    if not calls:
+        return
+    words = [tokens.word(i) for i in range(6)]
+    at = tokens.tokens[calls[0].first].start
+    if words[0] == "CREATE" and any(word in words for word in _REFUSED):
+        kind = next(word for word in words if word in _REFUSED)
+        raise tokens.source.error(
+            f"a {kind.lower()} cannot have ML functions, which are computed once: keep the rows with CREATE TABLE ... AS SELECT ...",
+            at,
+        )
+    if words[0] == "PREPARE":
+        raise tokens.source.error(
+            "a prepared statement cannot have ML functions, which are computed once: run it as it is", at
+        )
+
+
+def common_tables(tokens: Tokens, before: int) -> tuple[list[tuple[int, int]], bool]:
+    """Return the common tables (WITH) that a query beginning at a token sees, from which to which token each stands, and whether they are recursive."""
+    depth, withs = 0, list[tuple[int, int]]()
+    for i in range(before):
+        kind = tokens.kind(i)
+        if kind in OPENING:
+            depth += 1
+        elif kind in CLOSING:
+            depth -= 1
+            withs = [each for each in withs if each[0] <= depth]
+        elif kind is TokenType.WITH:
+            withs.append((depth, i))
+    found, recursive = list[tuple[int, int]](), False
+    for _, start in withs:
+        at = start + 1
+        if tokens.word(at) == "RECURSIVE":
+            recursive, at = True, at + 1
+        while at < before:
+            end = _common_table(tokens, at)
+            if end is None or end > before:
+                break
+            found.append((at, end))
+            if tokens.kind(end) is not TokenType.COMMA:
+                break
+            at = end + 1
+    return found, recursive
+
+
+def _common_table(tokens: Tokens, at: int) -> int | None:
+    """Return behind which token `name [(columns)] AS [[NOT] MATERIALIZED] (...)` ends; None if that does not stand there."""
+    at += 1
+    if tokens.kind(at) is TokenType.L_PAREN:
+        at = tokens.closing(at) + 1
+    if tokens.word(at) != "AS":
+        return None
+    at += 1
+    while tokens.word(at) in ("NOT", "MATERIALIZED"):
+        at += 1
+    return tokens.closing(at) + 1 if tokens.kind(at) is TokenType.L_PAREN else None
+
+
+def _between(tokens: Tokens, first: int, last: int) -> str:
+    """Return what was written from one token up to where another begins."""
+    return tokens.source.text[tokens.tokens[first].start : tokens.tokens[last].start]

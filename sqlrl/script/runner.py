@@ -1,0 +1,362 @@
+"""Scripts run statement by statement: what each did, what it prints, and what is left when one fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sqlrl.errors import InputError
+from sqlrl.logic.horn_parser import parse_definitions
+from sqlrl.logic.model import Model
+from sqlrl.report import Table
+from sqlrl.script import functions
+from sqlrl.script.journal import Journal
+from sqlrl.script.learning import create_model, read_rule
+from sqlrl.script.plain import Runner
+from sqlrl.script.settings import Context, Given
+from sqlrl.script.source import Source, Tokens
+from sqlrl.script.statements import (
+    AddRule,
+    Call,
+    CreateModel,
+    CreatePredicate,
+    DescribeModel,
+    DropModel,
+    ExportModel,
+    Files,
+    Rules,
+    SetScope,
+    Show,
+    Statement,
+    read_statement,
+)
+from sqlrl.wording import counted, shortened
+
+if TYPE_CHECKING:
+    from sqlrl.database.database import Database
+
+
+@dataclass(frozen=True)
+class Done:
+    """A statement that has run.
+
+    Parameters
+    ----------
+    line : int
+        Where it begins in the script, from 1.
+    text : str
+        The statement.
+    note : str
+        What it did, in a line: `CREATE MODEL cite: adagrad; 132 rules`.
+    seconds : float
+        Wall time.
+    table : Table or None
+        The rows of a query.
+    more : bool
+        Whether the query has more rows than the table.
+    skipped : bool
+        Whether it had finished before (`resume=True`), and did not run again.
+    """
+
+    line: int
+    text: str
+    note: str
+    seconds: float
+    table: Table | None = None
+    more: bool = False
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class ScriptResult:
+    """What a script did: `statements`, each a `Done`; `table` is that of its last query, None without one."""
+
+    statements: tuple[Done, ...]
+
+    @property
+    def table(self) -> Table | None:
+        """The rows of the last query."""
+        return next((each.table for each in reversed(self.statements) if each.table is not None), None)
+
+    def __repr__(self) -> str:
+        lines = []
+        for each in self.statements:
+            lines.append(f"{each.note} ({each.seconds:.1f} s)")
+            if each.table is not None:
+                lines.append(repr(each.table))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str | None:
+        return self.table._repr_html_() if self.table is not None else None
+
+
+def run_script(
+    db: Database,
+    text: str,
+    *,
+    path: str = "<script>",
+    variables: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    most: int | None = None,
+    on_statement: Callable[[Done], None] | None = None,
+) -> ScriptResult:
+    """Run a script; `Database.run` explains it. `most` is how many rows of a query are kept."""
+    source = Source(text, path)
+    script = _Script(Context(db, source), most, resume)
+    # All is read before anything runs.
+    statements = [(tokens, read_statement(tokens)) for tokens in source.statements()]
+    for name, value in (variables or {}).items():
+        _set(db, name, value)
+    done: list[Done] = []
+    with db.engine.no_transaction(f"{path}: BEGIN has no COMMIT behind it: what came after BEGIN was rolled back"):
+        for tokens, statement in statements:
+            found = script.run(tokens, statement)
+            done.append(found)
+            if on_statement is not None:
+                on_statement(found)
+    return ScriptResult(tuple(done))
+
+
+def _set(db: Database, name: str, value: Any) -> None:
+    """Set a variable of DuckDB's."""
+    if not name.isidentifier():
+        raise InputError(
+            f"{shortened(name)!r} cannot be the name of a variable: letters, digits and _, as in --set folds=5"
+        )
+    db.engine.statement(f"SET VARIABLE {name} = $value", {"value": value})
+
+
+class _Script:
+    """A script at work."""
+
+    def __init__(self, context: Context, most: int | None, resume: bool) -> None:
+        self.context, self.most = context, most
+        self.journal = Journal(context, resume)
+
+    @property
+    def db(self) -> Database:
+        return self.context.db
+
+    def run(self, tokens: Tokens, statement: Statement) -> Done:
+        """Run a statement, unless it has finished before and the script is resumed."""
+        line, _ = self.context.source.place(tokens.start)
+        start = time.perf_counter()
+        plain = Runner(self.context, lambda call, alone: self.answer(tokens, call, alone))
+        entry = self.journal.entry(tokens, statement, plain)
+        if entry is not None and (before := self.journal.finished(entry)) is not None:
+            return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
+        with self.context.at(tokens.start), self.db.console.progress(_title(tokens)):
+            found = self._run(tokens, statement, plain)
+        found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
+        if entry is not None:
+            self.journal.finish(entry, line, found.note, found.seconds)
+        return found
+
+    def answer(self, tokens: Tokens, call: Call, columns_alone: bool) -> pa.Table:
+        """Return the rows of a function of ours."""
+        runner = Runner(self.context, lambda other, alone: self.answer(tokens, other, alone))
+        return functions.answer(
+            self.context, call, lambda query: runner.rows(tokens, query), columns_alone=columns_alone
+        )
+
+    def _run(self, tokens: Tokens, statement: Statement, plain: Runner) -> Done:
+        match statement:
+            case CreatePredicate():
+                return self._create_predicate(tokens, statement, plain)
+            case SetScope():
+                with self.context.at(statement.name.at):
+                    self.db.scope(statement.name.text, plain.rows(tokens, statement.query))
+                return _note(f"ALTER PREDICATE {statement.name}: its scope is set")
+            case CreateModel():
+                return self._create_model(tokens, statement, plain)
+            case AddRule():
+                return self._add_rule(statement)
+            case DropModel():
+                if not (statement.exists and statement.name.text.casefold() not in self._names()):
+                    with self.context.at(statement.name.at):
+                        self.db.drop_model(statement.name.text)
+                return _note(f"DROP MODEL {statement.name}")
+            case ExportModel():
+                with self.context.at(statement.name.at):
+                    model = self.db.model(statement.name.text)
+                with self.context.at(statement.file.at):
+                    model.save(statement.file.text)
+                return _note(f"EXPORT MODEL {statement.name}: {counted(len(model.rules), 'rule')} in {statement.file}")
+            case Show():
+                table = self.db.models() if statement.what == "models" else self.db.predicates()
+                return _rows(f"SHOW {statement.what.upper()}", table.to_arrow(), more=False)
+            case DescribeModel():
+                with self.context.at(statement.name.at):
+                    model = self.db.model(statement.name.text)
+                return _rows(f"DESCRIBE MODEL {statement.name}", functions.rules_table(model), more=False)
+            case _:
+                found, more = plain.run(tokens, most=self.most)
+                verb = _verb(tokens)
+                if isinstance(found, pa.Table):
+                    return _rows(verb, found, more=more)
+                return _note(verb if found is None else f"{verb}: {counted(found, 'row')}")
+
+    # ---- predicates ------------------------------------------------------------------------------------
+
+    def _create_predicate(self, tokens: Tokens, statement: CreatePredicate, plain: Runner) -> Done:
+        name, source = statement.name, statement.source
+        given = Given(self.context, statement.settings)
+        verb = f"CREATE PREDICATE {name}"
+        if isinstance(source, Rules):
+            if statement.types is not None:
+                raise self.context.source.error(
+                    "the types of a predicate that rules define follow from the rules: leave them out", name.at
+                )
+            variables = given.text("variables") or "lower"
+            given.rest(("variables",), "a predicate that rules define")
+            if self._has(name.text, "fact", statement):
+                return _note(f"{verb}: is there already")
+            with self.context.inside(source.text):
+                define(self.db, name.text, source.text.text, variables)
+            return _note(f"{verb}: {self._facts(name.text)}")
+        options = _load_options(self.context, given)
+        role = (
+            "label"
+            if options.get("target")
+            else "given"
+            if options.get("given")
+            else "soft"
+            if "probability" in options
+            else "fact"
+        )
+        if not options.get("append") and self._has(name.text, role, statement):
+            return _note(f"{verb}: is there already")
+        rows: Any
+        if isinstance(source, Files):
+            rows, at = [file.text for file in source.names], source.names[0].at
+            rows = rows[0] if len(rows) == 1 else rows
+        else:
+            at = source.at
+            rows = plain.stored(tokens, source)
+        with self.context.at(at):
+            self.db.load(name.text, rows, types=statement.types, **options)
+        return _note(f"{verb}: {self._facts(name.text)}")
+
+    def _has(self, name: str, role: str, statement: CreatePredicate) -> bool:
+        """Whether a predicate is there and may stay; ScriptError if it is there, and the statement replaces nothing."""
+        if statement.replace or (name, role) not in self.db.catalog.store.sources():
+            return False
+        if statement.unless:
+            return True
+        raise self.context.source.error(
+            f"{name} is loaded already: CREATE OR REPLACE PREDICATE replaces what is there, IF NOT EXISTS leaves it",
+            statement.name.at,
+        )
+
+    def _facts(self, name: str) -> str:
+        rows = [source.rows for (each, _), source in self.db.catalog.store.sources().items() if each == name]
+        return counted(sum(rows), "row")
+
+    # ---- models ----------------------------------------------------------------------------------------
+
+    def _names(self) -> set[str]:
+        return {str(row["name"]).casefold() for row in self.db.models()}
+
+    def _create_model(self, tokens: Tokens, statement: CreateModel, plain: Runner) -> Done:
+        name = statement.name
+        verb = f"CREATE MODEL {name}"
+        if not statement.replace and name.text.casefold() in self._names():
+            if statement.unless:
+                return _note(f"{verb}: is there already")
+            raise self.context.source.error(
+                f"there is a model {name} already: CREATE OR REPLACE MODEL replaces it, IF NOT EXISTS leaves it",
+                name.at,
+            )
+        with self.context.at(name.at):
+            self.db.engine.check_ready()
+        examples = None
+        if statement.examples is not None:
+            found = plain.rows(tokens, statement.examples)
+            examples = functions.names_of_examples(self.context, statement.examples, found)
+        made = create_model(self.context, statement, examples)
+        with self.context.at(name.at):
+            self.db.keep_model(name.text, made.model, replace=True)
+        return _note(f"{verb}: {made.note}")
+
+    def _add_rule(self, statement: AddRule) -> Done:
+        with self.context.at(statement.name.at):
+            model = self.db.model(statement.name.text)
+            if not isinstance(model, Model):
+                raise InputError(f"{statement.name} is a program of soft logic: write it anew, with its new rule")
+        with self.context.inside(statement.rule):
+            rule = read_rule(model, statement.rule.text)
+        if statement.weight is not None:
+            weight = self.context.plain(statement.weight)
+            if rule.hard or rule.weight is not None:
+                raise self.context.source.error(
+                    "the rule has a weight or a final . itself: leave WEIGHT out", statement.weight.at
+                )
+            if isinstance(weight, bool) or not isinstance(weight, int | float):
+                raise self.context.source.error("a weight is a number", statement.weight.at)
+            rule = replace(rule, weight=float(weight))
+        with self.context.at(statement.rule.at):
+            self.db.keep_model(statement.name.text, model.with_rules((*model.rules, rule)), replace=True)
+        return _note(f"ALTER MODEL {statement.name}: {counted(len(model.rules) + 1, 'rule')}")
+
+
+_LOADING = {
+    "append": "append", "columns": "columns", "delimiter": "delimiter", "duplicates": "duplicates", "empty": "empty", "example": "example",
+    "fold_case": "fold_case", "given": "given", "header": "header", "nulls": "nulls", "probability": "probability", "quote": "quote",
+    "soft": "probability", "target": "target", "truth": "truth", "value": "value",
+}  # fmt: skip
+"""Options of CREATE PREDICATE, and what `Database.load` calls them."""
+
+
+def _load_options(context: Context, given: Given) -> dict[str, Any]:
+    """Return the options of a load as `Database.load` takes them."""
+    return {
+        _LOADING[name]: context.plain(value) for name, value in given.rest(list(_LOADING), "CREATE PREDICATE").items()
+    }
+
+
+def define(db: Database, name: str, rules: str, variables: str) -> None:
+    """Define a predicate by rules, all of which are about it."""
+    heads = set(parse_definitions(rules, variables=variables).defined())
+    others = sorted(heads - {name})
+    if others or not heads:
+        raise InputError(
+            f"these rules define {' and '.join(others) or 'nothing'}, not {name}: a statement defines one predicate"
+        )
+    db.define(rules, variables=variables)
+
+
+def _note(text: str) -> Done:
+    return Done(0, "", text, 0.0)
+
+
+def _rows(verb: str, table: pa.Table, *, more: bool) -> Done:
+    """Return a statement with rows."""
+    size = f"more than {counted(len(table), 'row')}" if more else counted(len(table), "row")
+    return Done(0, "", f"{verb}: {size}", 0.0, Table(table), more)
+
+
+def _verb(tokens: Tokens) -> str:
+    """Return the first words of a statement, as CREATE TABLE wrong."""
+    words: list[str] = []
+    for i in range(min(6, len(tokens.tokens))):
+        word = tokens.word(i)
+        if not word or (
+            words and words[0] not in ("CREATE", "DROP", "ALTER", "INSERT", "ATTACH", "COPY", "USE", "SET")
+        ):
+            break
+        words.append(
+            word
+            if i < 2 or words[-1] in ("OR", "REPLACE", "TEMP", "TEMPORARY", "IF", "NOT")
+            else tokens.slice(i, i + 1)
+        )
+        if words[-1] != words[-1].upper() or len(words) == 4:
+            break
+    return " ".join(words) or "statement"
+
+
+def _title(tokens: Tokens) -> str:
+    return f"line {tokens.source.place(tokens.start)[0]}: {_verb(tokens)}"

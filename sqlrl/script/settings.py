@@ -1,0 +1,145 @@
+"""Values of options and arguments as Python has them, and errors at the place in the script to which they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from sqlrl.errors import EngineError, InputError, ParseError, ScriptError, SqlrlError
+from sqlrl.logic.lexer import nearest
+from sqlrl.script.source import Source
+from sqlrl.script.statements import Part, Settings, Value, Variable
+
+if TYPE_CHECKING:
+    from sqlrl.database.database import Database
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A script at work: the database, and the text that its errors show."""
+
+    db: Database
+    source: Source
+
+    @contextmanager
+    def at(self, offset: int) -> Iterator[None]:
+        """Show errors of this context at a place in the script."""
+        try:
+            yield
+        except ScriptError:
+            raise
+        except SqlrlError as error:
+            raise self.source.error(brief(error), offset) from error
+
+    @contextmanager
+    def inside(self, text: Part) -> Iterator[None]:
+        """Show errors in a text that stands in the script where they are in the script."""
+        with self.at(text.at):
+            try:
+                yield
+            except ScriptError:
+                raise
+            except ParseError as error:
+                raise self.source.within(error, text.at) from error
+
+    def variable(self, name: str, at: int) -> Any:
+        """Return the value of a variable; ScriptError if there is none."""
+        listed = exp.select(exp.column("name")).from_(exp.Anonymous(this="duckdb_variables"))
+        with self.at(at):
+            engine = self.db.engine
+            names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
+            if name not in names:
+                hint = nearest(name, names) or f": give it with --set {name}=VALUE, or SET VARIABLE {name} = ..."
+                raise InputError(f"there is no variable {name}{hint}")
+            query = exp.select(exp.func("getvariable", exp.convert(name)))
+            return engine.fetch_rows(query, step="read a variable")[1][0][0]
+
+    def plain(self, value: Value) -> Any:
+        """Return a value as Python has it; a query is its text."""
+        return self._plain(value.value, value.at)
+
+    def _plain(self, value: Any, at: int) -> Any:
+        if isinstance(value, Variable):
+            return self.variable(value.name, at)
+        if isinstance(value, list):
+            return [self._plain(each, at) for each in value]
+        return value.text if isinstance(value, Part) else value
+
+
+@dataclass
+class Given:
+    """The options of a statement, of which each has to be taken."""
+
+    context: Context
+    settings: Settings
+    taken: set[str] = field(default_factory=set)
+
+    def has(self, name: str) -> bool:
+        """Whether an option was given."""
+        return any(_same(each.name, name) for each in self.settings)
+
+    def value(self, name: str) -> Value | None:
+        """Return the value of an option as it was written, None if it was not given."""
+        for each in self.settings:
+            if _same(each.name, name):
+                self.taken.add(each.name.text)
+                return each.value
+        return None
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """Return the value of an option as Python has it."""
+        found = self.value(name)
+        return default if found is None else self.context.plain(found)
+
+    def text(self, name: str) -> str | None:
+        """Return the value of an option that is a text."""
+        found = self.value(name)
+        if found is None:
+            return None
+        plain = self.context.plain(found)
+        if not isinstance(plain, str):
+            raise self.context.source.error(f"{name} must be a text, in quotes", found.at)
+        return plain
+
+    def texts(self, name: str) -> list[str]:
+        """Return the value of an option that is a text or a list of them."""
+        found = self.value(name)
+        if found is None:
+            return []
+        plain = self.context.plain(found)
+        listed = plain if isinstance(plain, list) else [plain]
+        if not all(isinstance(each, str) for each in listed):
+            raise self.context.source.error(f"{name} must be a text, in quotes, or a list of such", found.at)
+        return listed
+
+    def rest(self, known: Collection[str], owner: str) -> Mapping[str, Value]:
+        """Return what is left by the names that it has in Python; ScriptError if one is unknown."""
+        names = {name.casefold(): name for name in known}
+        found: dict[str, Value] = {}
+        for each in self.settings:
+            if each.name.text in self.taken:
+                continue
+            name = names.get(each.name.text.casefold())
+            if name is None:
+                hint = (
+                    nearest(each.name.text, known)
+                    or f"; there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known))}"
+                )
+                raise self.context.source.error(f"{owner} has no option {each.name}{hint}", each.name.at)
+            found[name] = each.value
+        return found
+
+
+def _same(name: Part, other: str) -> bool:
+    return name.text.casefold() == other.casefold()
+
+
+def brief(error: SqlrlError) -> str:
+    """Return what is wrong: of the database's failures its own message."""
+    if not isinstance(error, EngineError):
+        return str(error)
+    return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
