@@ -27,6 +27,9 @@ class SqlrlError(Exception):
     'count'
     """
 
+    located: ParseError | None = None
+    """Of an error in a text, where in it: for whoever knows the place of the text itself."""
+
     def __str__(self) -> str:
         # Names of files, tables and constants are quoted, and a stranger may have chosen them: none may act on a terminal.
         return printable(super().__str__())

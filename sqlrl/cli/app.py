@@ -23,6 +23,7 @@ from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
 from sqlrl.cli.psl import psl
 from sqlrl.cli.remove import remove
+from sqlrl.cli.run import run as run_script
 from sqlrl.cli.sql import sql
 from sqlrl.cli.streams import prepare_streams
 from sqlrl.cli.version import version
@@ -84,6 +85,7 @@ for command in (
     export,
     explain,
     sql,
+    run_script,
     migrate,
     version,
     demo,

@@ -254,8 +254,20 @@ class DuckDBEngine:
                     count = rows[0][0] if rows else None
                     return (count if isinstance(count, int) and not isinstance(count, bool) else None), False
                 return _first_rows(relation, most)
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            self._fail(self._with_place(error, sql, parameters), "run your SQL", sql)
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
+
+    def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
+        """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
+        if "\nLINE " in str(error):
+            return error
+        try:
+            self.connection.execute(sql, dict(parameters) if parameters else None)
+        except duckdb.Error as placed:
+            return placed
+        return error
 
     def tables_of(self, sql: str) -> set[str]:
         """Return the tables and views that a query of the user's reads, as SQL names them.
@@ -284,25 +296,12 @@ class DuckDBEngine:
         self.check_ready()
         try:
             yield
-            self._unready = True
-            self.check_ready()
-        except InputError as error:
-            left = self._roll_back_user()
-            if left and "open transaction" in str(error):
-                raise InputError(begun) from error
-            raise
         except BaseException:
-            self._roll_back_user()
+            self._roll_back()
             raise
-
-    def _roll_back_user(self) -> bool:
-        """Roll back what the user began; return whether there was anything."""
-        try:
-            self.connection.execute("ROLLBACK").fetchall()
-        except duckdb.Error:
-            return False
-        self._unready = True
-        return True
+        if self.in_transaction():
+            self._roll_back()
+            raise InputError(begun)
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.

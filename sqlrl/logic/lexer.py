@@ -140,7 +140,11 @@ class Source:
         line, column, text = self.position(where.start if isinstance(where, Token) else where)
         shown = text if self.quotable else ""
         located = ParseError(problem, text=shown, line=line, column=column, path=self.path)
-        return located if isinstance(located, kind) else kind(str(located))
+        if isinstance(located, kind):
+            return located
+        error = kind(str(located))
+        error.located = located
+        return error
 
 
 def tokenize(source: Source) -> list[Token]:

@@ -121,7 +121,7 @@ class Journal:
         db, engine = self.context.db, self.context.db.engine
         calls = calls_between(tokens, 0, len(tokens.tokens))
         if isinstance(statement, CreateModel) or calls:
-            yield db.records.data()
+            yield from self._facts()
         names = {token.text.casefold() for token in tokens.tokens}
         yield from (f"{row['name']} {row['model']}" for row in db.models() if str(row["name"]).casefold() in names)
         for token in tokens.tokens:
@@ -132,6 +132,17 @@ class Journal:
                 read = engine.tables_of(edited.text)
             for name in sorted(read):
                 yield f"{name} {table_fingerprint(engine, exp.to_table(name, dialect='duckdb'))}"
+
+    def _facts(self) -> Iterator[str]:
+        """Yield what is known of all that was loaded, but for what binding a model to it adds."""
+        store = self.context.db.catalog.store
+        for (name, role), source in sorted(store.sources().items()):
+            yield f"{name} {role} {source.kind} {source.rows} {source.fingerprint} {source.options}"
+            yield from (f"{part.part} {part.kind} {part.rows} {part.fingerprint}" for part in store.parts(name, role))
+        yield from (f"{name} {record.scope}" for name, record in sorted(store.predicates().items()) if record.scope)
+        yield from (
+            f"{kind.type} {kind.choice} {kind.numeric} {kind.edges}" for _, kind in sorted(store.types().items())
+        )
 
     def _output(self, entry: Entry) -> str | None:
         """Return a fingerprint of what a statement has made; None if it is not there."""

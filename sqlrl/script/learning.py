@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from sqlrl.errors import InputError, NotFittedError, ParseError
+from sqlrl.errors import InputError, NotFittedError, ParseError, SqlrlError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, declarations, parse_value
 from sqlrl.logic.bias_parser import parse_bias, read_bias
@@ -36,6 +36,9 @@ TEXTS: Mapping[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
 
 WITHOUT_RULES = ("ilp", "msl", "soft-structure")
 """Learners that find rules, and need none."""
+
+OF_RULES = ("format", "target", "drop")
+"""Options that say what the rules are."""
 
 SOFT_FILES = (".psl", ".yaml", ".yml")
 
@@ -75,16 +78,15 @@ def create_model(context: Context, statement: CreateModel, examples: Any) -> Mad
         raise context.source.error(
             f"there is no learner {word!r}{nearest(word, [AUTO, *learners()]) or f'; there are {known}'}", found.at
         )
-    soft = word is not None and word.startswith("soft-")
-    model = _rules(context, statement, given, soft=soft)
     if word is None:
-        given.rest(("format", "target", "drop"), "a model that nobody learns")
+        model = _rules(context, statement, given, soft=False)
+        given.rest((), "a model that nobody learns")
         if model is None:
             raise context.source.error(
                 "the rules are missing: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at
             )
         return Made(model, counted(len(model.rules), "rule"))
-    return _learned(context, statement, given, word, model, examples)
+    return _learned(context, statement, given, word, examples)
 
 
 # ---- rules -------------------------------------------------------------------------------------------
@@ -130,12 +132,23 @@ def read_rule(model: Model, text: str) -> Rule:
     """Return the one rule that a text says in the predicates of a model; ParseError, with places in the text, if it says none or several."""
     before = str(model.with_rules(())).rstrip("\n") + "\n"
     try:
-        rules = parse_model(before + text, path="the rule").rules
-    except ParseError as error:
-        line = error.line - before.count("\n")
+        found = parse_model(before + text, path="the rule")
+    except SqlrlError as error:
+        located = error if isinstance(error, ParseError) else error.located
+        if located is None:
+            raise
+        line = max(located.line - before.count("\n"), 1)
         raise ParseError(
-            error.problem, text=error.text, line=max(line, 1), column=error.column, path=error.path
+            located.problem, text=located.text, line=line, column=located.column, path=located.path
         ) from error
+    rules = found.rules
+    # An atom alone, of an unknown predicate, is a declaration.
+    unknown = [name for name in found.predicates if name not in model.predicates]
+    if unknown:
+        known = f"; there are {', '.join(model.predicates)}"
+        raise ParseError(
+            f"unknown predicate {unknown[0]!r}{nearest(unknown[0], model.predicates) or known}", path="the rule"
+        )
     if len(rules) != 1:
         raise ParseError(f"give one rule, not {len(rules)}", path="the rule")
     return rules[0]
@@ -144,17 +157,20 @@ def read_rule(model: Model, text: str) -> Rule:
 # ---- learners ----------------------------------------------------------------------------------------
 
 
-def _learned(
-    context: Context, statement: CreateModel, given: Given, word: str, model: Model | SoftModel | None, examples: Any
-) -> Made:
+def _learned(context: Context, statement: CreateModel, given: Given, word: str, examples: Any) -> Made:
     """Learn a model."""
     import sqlrl
 
     db, source = context.db, context.source
-    if model is None and word not in WITHOUT_RULES:
-        raise source.error(f"{word} needs rules: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at)
     fitting = _fitting(context, given, word)
     constraints = given.value("constraints")
+    for name in OF_RULES:
+        given.value(name)
+    # A slip in an option is said before a long text is read.
+    parameters = {} if word == AUTO else _parameters(context, given, word)
+    model = _rules(context, statement, given, soft=word.startswith("soft-"))
+    if model is None and word not in WITHOUT_RULES:
+        raise source.error(f"{word} needs rules: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at)
     choice = None
     if word == AUTO:
         with context.at(statement.name.at):
@@ -164,7 +180,7 @@ def _learned(
                 )
             choice = sqlrl.choose_learner(db, model, examples)
         word = choice.word
-    parameters = _parameters(context, given, word)
+        parameters = _parameters(context, given, word)
     with context.at(statement.name.at):
         estimator: Any = choice.estimator(**parameters) if choice is not None else learners()[word](**parameters)
         if constraints is not None:

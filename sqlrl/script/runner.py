@@ -28,10 +28,12 @@ from sqlrl.script.statements import (
     DropModel,
     ExportModel,
     Files,
+    Plain,
     Rules,
     SetScope,
     Show,
     Statement,
+    calls_between,
     read_statement,
 )
 from sqlrl.wording import counted, shortened
@@ -135,6 +137,7 @@ class _Script:
 
     def __init__(self, context: Context, most: int | None, resume: bool) -> None:
         self.context, self.most = context, most
+        self.begun = False
         self.journal = Journal(context, resume)
 
     @property
@@ -144,6 +147,7 @@ class _Script:
     def run(self, tokens: Tokens, statement: Statement) -> Done:
         """Run a statement, unless it has finished before and the script is resumed."""
         line, _ = self.context.source.place(tokens.start)
+        self._check_transaction(tokens, statement)
         start = time.perf_counter()
         plain = Runner(self.context, lambda call, alone: self.answer(tokens, call, alone))
         entry = self.journal.entry(tokens, statement, plain)
@@ -155,6 +159,18 @@ class _Script:
         if entry is not None:
             self.journal.finish(entry, line, found.note, found.seconds)
         return found
+
+    def _check_transaction(self, tokens: Tokens, statement: Statement) -> None:
+        """Refuse statements of ours inside of a transaction of the script's: each has one of its own, so that it is done or not."""
+        if tokens.word(0) in ("BEGIN", "START"):
+            self.begun = True
+        ours = not isinstance(statement, Plain) or calls_between(tokens, 0, len(tokens.tokens))
+        if self.begun and ours and self.db.engine.in_transaction():
+            raise self.context.source.error(
+                "inside BEGIN ... COMMIT no model is learned or asked, and no predicate is loaded: each such statement is a transaction of its own. "
+                "Write COMMIT before it",
+                tokens.start,
+            )
 
     def answer(self, tokens: Tokens, call: Call, columns_alone: bool) -> pa.Table:
         """Return the rows of a function of ours."""

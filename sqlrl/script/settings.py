@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,8 +44,11 @@ class Context:
                 yield
             except ScriptError:
                 raise
-            except ParseError as error:
-                raise self.source.within(error, text.at) from error
+            except SqlrlError as error:
+                located = error if isinstance(error, ParseError) else error.located
+                if located is None:
+                    raise
+                raise self.source.within(located, text.at) from error
 
     def variable(self, name: str, at: int) -> Any:
         """Return the value of a variable; ScriptError if there is none."""
@@ -72,18 +76,21 @@ class Context:
 
 @dataclass
 class Given:
-    """The options of a statement, of which each has to be taken."""
+    """The options of a statement, of which each has to be taken; `asked` are the names that were looked for."""
 
     context: Context
     settings: Settings
     taken: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
 
     def has(self, name: str) -> bool:
         """Whether an option was given."""
+        self.asked.add(name)
         return any(_same(each.name, name) for each in self.settings)
 
     def value(self, name: str) -> Value | None:
         """Return the value of an option as it was written, None if it was not given."""
+        self.asked.add(name)
         for each in self.settings:
             if _same(each.name, name):
                 self.taken.add(each.name.text)
@@ -139,7 +146,24 @@ def _same(name: Part, other: str) -> bool:
 
 
 def brief(error: SqlrlError) -> str:
-    """Return what is wrong: of the database's failures its own message."""
-    if not isinstance(error, EngineError):
-        return str(error)
-    return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
+    """Return what is wrong: of the database's failures its own message, of others the remedies as SQL says them.
+
+    Examples
+    --------
+    >>> brief(InputError('there are no rows; pass empty="allow", or target=True'))
+    "there are no rows; pass empty = 'allow', or target = true"
+    """
+    if isinstance(error, EngineError):
+        return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
+    return _SETTING.sub(_as_sql, str(error))
+
+
+_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|\[\.\.\.\])""")
+"""An option as Python has it."""
+
+
+def _as_sql(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    if value[0] in "\"'":
+        value = "'" + value[1:-1].replace("'", "''") + "'"
+    return f"{name} = {value.lower() if value in ('True', 'False') else value}"

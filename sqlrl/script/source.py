@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from sqlglot import Token, TokenType
 from sqlglot.dialects.duckdb import DuckDB
@@ -25,6 +26,11 @@ _OPENERS = re.compile(r"""['"]|\$[A-Za-z_]*\$|/\*""")
 
 class ScriptDialect(DuckDB):
     """DuckDB's SQL, as scripts are cut by: statements of ours are read from its tokens, all others go to DuckDB as they are."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """Reads the tokens behind every word: of commands, as EXPLAIN is one, sqlglot else takes the rest of the statement for one text."""
+
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""`sqlrl run`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.options import FLAG, AtomLimit, Db, MemoryLimit, Output, ReadOnly, Untrusted
+from sqlrl.cli.session import EVERY, Session, print_json, session
+from sqlrl.cli.streams import STANDARD_INPUT, read_input
+
+if TYPE_CHECKING:
+    from sqlrl.script.runner import Done
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+First = Annotated[
+    str,
+    typer.Argument(
+        metavar="[DATABASE] SCRIPT", help="The script, a file of SQL; - is standard input.", show_default=False
+    ),
+]
+Second = Annotated[str | None, typer.Argument(hidden=True, show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A variable: $NAME where a value may stand, and getvariable('NAME'). Numbers, true and false are such; others, and what is in "
+        "quotes, are text. Repeatable.",
+        show_default=False,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        metavar=FLAG,
+        help="Skip CREATE MODEL, CREATE PREDICATE and CREATE TABLE ... AS that have finished, if nothing that they read or made has changed.",
+    ),
+]
+
+
+@grouped
+def run(
+    first: First,
+    second: Second = None,
+    db: Db = None,
+    variables: Set = None,
+    resume: Resume = False,
+    untrusted: Untrusted = False,
+    read_only: ReadOnly = False,
+    atom_limit: AtomLimit = None,
+    memory_limit: MemoryLimit = None,
+    *,
+    output: Output,
+) -> None:
+    """Run a script of SQL that loads predicates, learns models and asks them; without a DATABASE in memory.
+
+    sqlrl run cite.duckdb learn.sql --set folds=5
+
+    sqlrl run cite.duckdb learn.sql --resume
+    """
+    path, script = _arguments(first, second, db)
+    chosen = dict(_variable(each) for each in variables or ())
+    with session(output) as run:
+        if script == "-":
+            text, name = read_input(), STANDARD_INPUT
+        else:
+            from sqlrl.logic.lexer import read_text
+
+            text, name = read_text(Path(script)), script
+        opening = run.database(
+            path,
+            create=not read_only,
+            read_only=read_only,
+            trusted=not untrusted,
+            atom_limit=atom_limit,
+            memory_limit=memory_limit,
+        )
+        with opening as opened:
+            from sqlrl.script.runner import run_script
+
+            shown = None if run.as_json else lambda done: _show(run, done)
+            most = None if run.as_json or run.rows == EVERY else run.rows
+            found = run_script(opened, text, path=name, variables=chosen, resume=resume, most=most, on_statement=shown)
+        if run.as_json:
+            print_json(
+                {
+                    "line": each.line, "statement": each.note, "seconds": round(each.seconds, 3), "skipped": each.skipped,
+                    "rows": None if each.table is None else each.table.to_arrow().to_pylist(),
+                }
+                for each in found.statements
+            )  # fmt: skip
+
+
+def _arguments(first: str, second: str | None, db: Path | None) -> tuple[Path | None, str]:
+    """Return the database, None for one in memory, and the script.
+
+    Examples
+    --------
+    >>> _arguments("cite.duckdb", "learn.sql", None), _arguments("learn.sql", None, None)
+    ((PosixPath('cite.duckdb'), 'learn.sql'), (None, 'learn.sql'))
+    """
+    if second is None:
+        return db, first
+    # Whoever writes the script first has named both all the same.
+    swapped = first.endswith(".sql") and not second.endswith(".sql")
+    return (Path(second), first) if swapped else (Path(first), second)
+
+
+def _variable(text: str) -> tuple[str, Any]:
+    """Return name and value of a variable.
+
+    Examples
+    --------
+    >>> [_variable(x)[1] for x in ("n=5", "n=0.5", "n=true", "n='5'", "n=007", "n=a=b", "n=")]
+    [5, 0.5, True, '5', '007', 'a=b', '']
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not _NAME.fullmatch(name):
+        raise typer.BadParameter(f"--set {text}: write NAME=VALUE, the name of letters, digits and _")
+    return name, _value(value)
+
+
+def _value(text: str) -> Any:
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    constants = {"true": True, "false": False}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        # 007 and 1_000 are names of something.
+        if repr(number) == text or (kind is float and re.fullmatch(r"-?\d+\.\d*|-?\d+(\.\d+)?[eE][+-]?\d+", text)):
+            return number
+    return text
+
+
+def _show(run: Session, done: Done) -> None:
+    """Show a statement once it has run: its line on standard error, the rows of a query on standard output."""
+    seconds = "" if done.skipped else f" ({done.seconds:.1f} s)"
+    run.message(f"{done.note}{seconds}")
+    if done.table is not None:
+        run.show(done.table)
