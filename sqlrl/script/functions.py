@@ -159,7 +159,8 @@ def _predicted(asked: Asked) -> pa.Schema:
 
 
 def _atoms(asked: Asked, columns: Mapping[str, pa.DataType]) -> pa.Schema:
-    names = names_of_types(asked.model.predicates[asked.target()].types)
+    model = asked.db.catalog.typed(asked.model) if isinstance(asked.model, SoftModel) else asked.model
+    names = names_of_types(model.predicates[asked.target()].types)
     return pa.schema({"example": pa.string(), **dict.fromkeys(names, pa.string()), **columns})
 
 
@@ -315,7 +316,15 @@ def _count(asked: Asked) -> pa.Table:
         )
     if asked.text is not None:
         model = model.with_rules((read_rule(model, asked.text),))
-    return asked.db.count(model, examples=asked.examples, **options).to_arrow()
+    found = asked.db.count(model, examples=asked.examples, **options).to_arrow()
+    # Large counts are of another type, which whoever keeps them in a table has to know before.
+    wide = [
+        pa.field(f.name, _COUNT if pa.types.is_integer(f.type) and f.name in _COUNTS else f.type) for f in found.schema
+    ]
+    return found.cast(pa.schema(wide))
+
+
+_COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
 
 
 def _counted(_: Asked) -> pa.Schema:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from sqlrl.catalog.fingerprints import file_fingerprint, pattern_fingerprint, table_fingerprint
 from sqlrl.engine.nodes import column
@@ -24,10 +25,12 @@ from sqlrl.script.statements import (
     Plain,
     Query,
     Statement,
+    Text,
     calls_between,
     variables_between,
 )
 
+logger = logging.getLogger(__name__)
 MODEL, PREDICATE, TABLE = "model", "predicate", "table"
 _REMOTE = "://"
 
@@ -63,7 +66,8 @@ class Journal:
         if made is None:
             return None
         last = len(tokens.tokens)
-        variables = {name: self.context.variable(name, at) for name, at in variables_between(tokens, 0, last).items()}
+        asked = variables_between(tokens, 0, last) | _variables(tokens)
+        variables = {name: self.context.variable(name, at) for name, at in asked.items()}
         return Entry(
             *made,
             tokens.text,
@@ -110,7 +114,8 @@ class Journal:
         """Return a fingerprint of all that a statement reads."""
         try:
             parts = list(self._parts(tokens, statement, plain))
-        except (SqlrlError, OSError):
+        except (SqlrlError, OSError) as error:
+            logger.debug("what a statement reads cannot be told: %s", error)
             # What cannot be read now is said by the statement itself.
             return None
         if None in parts:
@@ -122,7 +127,7 @@ class Journal:
         calls = calls_between(tokens, 0, len(tokens.tokens))
         if isinstance(statement, CreateModel) or calls:
             yield from self._facts()
-        names = {token.text.casefold() for token in tokens.tokens}
+        names = set(_models(tokens, statement))
         yield from (f"{row['name']} {row['model']}" for row in db.models() if str(row["name"]).casefold() in names)
         for token in tokens.tokens:
             if token.token_type in QUOTED:
@@ -130,8 +135,9 @@ class Journal:
         for query in _queries(tokens, statement):
             with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
                 read = engine.tables_of(edited.text)
-            for name in sorted(read):
-                yield f"{name} {table_fingerprint(engine, exp.to_table(name, dialect='duckdb'))}"
+            for catalog, schema, name in sorted(read):
+                table = exp.table_(name, db=schema or None, catalog=catalog or None, quoted=True)
+                yield f"{catalog} {schema} {name} {table_fingerprint(engine, table)}"
 
     def _facts(self) -> Iterator[str]:
         """Yield what is known of all that was loaded, but for what binding a model to it adds."""
@@ -194,6 +200,27 @@ def _queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
     elif isinstance(statement, Plain) and (place := _table(tokens)) is not None:
         first, last = place[1] + 1, len(tokens.tokens)
         yield Query(tokens.slice(first, last), tokens.tokens[first].start, first, last)
+
+
+def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:
+    """Yield the names of the models that a statement reads."""
+    for i in range(1, len(tokens.tokens) - 1):
+        asked = tokens.word(i) == "MODEL" and tokens.kind(i - 1) in (TokenType.L_PAREN, TokenType.COMMA)
+        if asked or tokens.words("FROM", "MODEL", at=i - 1):
+            yield tokens.tokens[i + 1].text.casefold()
+    if isinstance(statement, CreateModel):
+        for each in statement.settings:
+            if each.name.text.casefold() == "start" and isinstance(each.value.value, Text):
+                yield each.value.value.text.casefold()
+
+
+def _variables(tokens: Tokens) -> dict[str, int]:
+    """Return the variables that a statement asks for by getvariable('name')."""
+    return {
+        tokens.tokens[i + 2].text: tokens.tokens[i].start
+        for i in range(len(tokens.tokens) - 2)
+        if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED
+    }
 
 
 def _file(text: str) -> str | None:

@@ -21,6 +21,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, Given
 from sqlrl.script.statements import CreateModel, Text, Value
+from sqlrl.slips import WORDS
 from sqlrl.wording import counted
 
 AUTO = "auto"
@@ -228,7 +229,12 @@ def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
     kind = learners()[word]
     declared = declarations(kind)
     found: dict[str, Any] = {}
-    for name, value in given.rest(list(declared), word).items():
+
+    def meant(name: str) -> str:
+        other = WORDS["parameter"].get(name)
+        return f"; did you mean {other!r}?" if other in declared else ""
+
+    for name, value in given.rest(list(declared), word, meant).items():
         with context.at(value.at):
             found[name] = _parameter(context, declared[name], value)
             declared[name].check(found[name])

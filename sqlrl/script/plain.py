@@ -85,7 +85,10 @@ class Runner:
     def rows(self, tokens: Tokens, query: Query) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
         with self.edited(tokens, query.first, query.last, common=True) as edited:
-            found, _ = self._run(edited, self.parameters(tokens, 0, query.last), None)
+            parameters = self.parameters(tokens, query.first, query.last)
+            for first, last in common_tables(tokens, query.first)[0]:
+                parameters |= self.parameters(tokens, first, last)
+            found, _ = self._run(edited, parameters, None)
         if not isinstance(found, pa.Table):
             raise self.context.source.error("a query stands in these brackets, which returns rows", query.at)
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -123,8 +123,10 @@ class Given:
             raise self.context.source.error(f"{name} must be a text, in quotes, or a list of such", found.at)
         return listed
 
-    def rest(self, known: Collection[str], owner: str) -> Mapping[str, Value]:
-        """Return what is left by the names that it has in Python; ScriptError if one is unknown."""
+    def rest(
+        self, known: Collection[str], owner: str, words: Callable[[str], str] = lambda _: ""
+    ) -> Mapping[str, Value]:
+        """Return what is left by the names that it has in Python; ScriptError if one is unknown, of which `words` may know what was meant."""
         names = {name.casefold(): name for name in known}
         found: dict[str, Value] = {}
         for each in self.settings:
@@ -132,10 +134,9 @@ class Given:
                 continue
             name = names.get(each.name.text.casefold())
             if name is None:
-                hint = (
-                    nearest(each.name.text, known)
-                    or f"; there {'is' if len(known) == 1 else 'are'} {', '.join(sorted(known))}"
-                )
+                every = sorted({*known, *self.asked})
+                others = f"; there {'is' if len(every) == 1 else 'are'} {', '.join(every)}"
+                hint = words(each.name.text) or nearest(each.name.text, every) or others
                 raise self.context.source.error(f"{owner} has no option {each.name}{hint}", each.name.at)
             found[name] = each.value
         return found

@@ -1,0 +1,216 @@
+"""CREATE MODEL: every learner learns from a script what it learns in Python, and says what is wrong where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sqlrl
+from sqlrl import Database, Model
+from sqlrl.errors import ScriptError
+from sqlrl.script.learning import learners
+from tests.script.conftest import DOCUMENTS, RULES
+
+PLAIN = RULES.replace("\n0.75 Link(x, y) ^ Liked(x) => Liked(y)", "")
+MODES = "modeP(2, Word(-,#))\nmodeP(1, Link(-,-))\nmodeP(2, Liked(-))\n"
+TEMPLATES = "NEAR(x, y) = {Friends}\nNEAR(x, y) ^ Smokes(x) ^ Smokes(y)\n"
+SOFT = "1: Link(X, Y) & Liked(X) -> Liked(Y)\n0.5: !Liked(X) ^2\n"
+
+Fit = Callable[[Database, Model], Any]
+LEARNED: dict[str, tuple[str, Fit]] = {
+    "adagrad": ("learning_rate = 0.5, regularization = 0.01", lambda db, m: sqlrl.AdaGrad(learning_rate=0.5, regularization=0.01).fit(db, m)),
+    "cd": ("counts = 'gibbs', random_state = 3", lambda db, m: sqlrl.ContrastiveDivergence(counts="gibbs", random_state=3).fit(db, m)),
+    "cda": ("sigma = 0.01", lambda db, m: sqlrl.CDA(0.01).fit(db, m)),
+    "mira": ("", lambda db, m: sqlrl.MIRA().fit(db, m)),
+    "perceptron": ("passes = 2", lambda db, m: sqlrl.Perceptron(passes=2).fit(db, m)),
+    "subgradient": ("sigma = 0.1", lambda db, m: sqlrl.Subgradient(sigma=0.1).fit(db, m)),
+    "max-margin": ("C = 2", lambda db, m: sqlrl.MaxMargin(C=2).fit(db, m)),
+    "pscg": ("iterations = 3, samples = 4", lambda db, m: sqlrl.PSCG(iterations=3, samples=4).fit(db, m)),
+    "voted-perceptron": ("iterations = 2", lambda db, m: sqlrl.VotedPerceptron(iterations=2).fit(db, m)),
+    "pseudo-likelihood": ("strength = 0.01", lambda db, m: sqlrl.PseudoLikelihood(strength=0.01).fit(db, m)),
+    "likelihood": ("strength = [0.1, 1], folds = 2", lambda db, _: sqlrl.Likelihood(strength=[0.1, 1], folds=2).fit(db, sqlrl.parse_mln(PLAIN))),
+    "msl": ("max_literals = 2", lambda db, m: sqlrl.MSL(max_literals=2).fit(db, m)),
+    "transfer": ("max_literals = 2", lambda db, m: sqlrl.Transfer(max_literals=2).fit(db, m)),
+    "osl": (f"modes = $x${MODES}$x$, max_length = 3", lambda db, m: sqlrl.OSL(modes=sqlrl.parse_modes(MODES), max_length=3).fit(db, m)),
+    "ilp": ("target = 'Liked', keep_above = 0.1", lambda db, _: sqlrl.ILP(keep_above=0.1).fit(db, "Liked")),
+}  # fmt: skip
+SOFTLY: dict[str, Callable[[], Any]] = {
+    "soft-pseudo-likelihood": sqlrl.SoftPseudoLikelihood,
+    "soft-piecewise-likelihood": sqlrl.SoftPiecewiseLikelihood,
+    "soft-map-likelihood": sqlrl.SoftMapLikelihood,
+    "soft-structure": sqlrl.SoftStructure,
+}
+
+
+def two() -> tuple[Database, Database]:
+    """Two databases with the same data: what a run leaves behind in one is not in the other."""
+    made = (sqlrl.connect(), sqlrl.connect())
+    for db in made:
+        db.run(DOCUMENTS)
+    return made
+
+
+def test_every_learner_is_among_them() -> None:
+    assert {*LEARNED, *SOFTLY, "resolwe", "constrained"} == set(learners())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("word", LEARNED)
+def test_a_learner_learns_what_it_learns_in_python(word: str) -> None:
+    one, other = two()
+    options, fit = LEARNED[word]
+    rules = {"likelihood": f"AS $${PLAIN}$$", "ilp": ""}.get(word, f"AS $${RULES}$$")
+    one.run(f"CREATE MODEL m OPTIONS (learner = '{word}'{', ' if options else ''}{options}) {rules}")
+    expected = fit(other, sqlrl.parse_mln(RULES)).model_
+    found = one.model("m")
+    assert str(found) == str(expected)
+    assert (
+        one.sql("select learner, status from sqlrl.run").fetchall()
+        == other.sql("select learner, status from sqlrl.run").fetchall()
+    )
+    (row,) = one.models()
+    assert (row["name"], row["run"]) == ("m", 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("word", SOFTLY)
+def test_learners_of_soft_logic(word: str) -> None:
+    one, other = two()
+    for db in (one, other):
+        db.run(
+            "CREATE PREDICATE Near(doc, doc) OPTIONS (value = 'v', given = true) AS SELECT a, b, 0.5 AS v FROM links"
+        )
+        db.run(
+            "CREATE PREDICATE Near(doc, doc) OPTIONS (value = 'v', target = true) AS FROM (VALUES ('d1', 'd5', 1.0), ('d3', 'd1', 0.0), ('d6', 'd4', 1.0)) t(a, b, v)"
+        )
+        db.run("ALTER PREDICATE Near SET SCOPE (FROM (VALUES ('d1', 'd5'), ('d3', 'd1'), ('d6', 'd4')))")
+    rules = "1: Link(X, Y) & Near(Y, Z) -> Near(X, Z)\n0.5: !Near(X, Y) ^2\n"
+    if word == "soft-structure":
+        one.run("CREATE MODEL m OPTIONS (learner = 'soft-structure', target = 'Near', min_targets = 1)")
+        expected = sqlrl.SoftStructure(min_targets=1).fit(other, "Near")
+    else:
+        one.run(f"CREATE MODEL m OPTIONS (learner = '{word}') AS $${rules}$$")
+        expected = SOFTLY[word]().fit(other, sqlrl.parse_psl(rules))
+    assert str(one.model("m")) == str(expected.model_)
+
+
+def test_structure_selected_from_a_stream() -> None:
+    one, other = (sqlrl.connect(), sqlrl.connect())
+    for db in (one, other):
+        db.run("""
+            CREATE TABLE people AS SELECT g, 'p' || g || i AS a, 'p' || g || (i + 2) % 4 AS b, i % 2 = g % 2 AS smokes FROM range(60) t(g), range(4) u(i);
+            CREATE PREDICATE Friends(person, person) OPTIONS (example = 'g') AS SELECT a, b, g FROM people;
+            CREATE PREDICATE Smokes(person) OPTIONS (example = 'g', target = true) AS SELECT a, g FROM people WHERE smokes;
+        """)
+    declared = "Friends(person, person)\nSmokes(person)\n"
+    one.run(
+        f"CREATE MODEL m OPTIONS (learner = 'resolwe', templates = $x${TEMPLATES}$x$, weights = 'adagrad(learning_rate=0.5)') AS $${declared}$$"
+    )
+    weights = sqlrl.AdaGrad(learning_rate=0.5)
+    expected = sqlrl.Resolwe(sqlrl.parse_grammar(TEMPLATES), weights=weights).fit(other, sqlrl.parse_mln(declared))
+    assert str(one.model("m")) == str(expected.model_)
+    assert len(expected.model_.rules) > 0
+
+
+def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
+    db = sqlrl.connect()
+    db.run("""
+        CREATE TABLE w AS SELECT 'd' || i AS doc, if(i % 3 = 0, 'good', 'bad') AS word FROM range(20) t(i);
+        CREATE PREDICATE Word(doc, word) OPTIONS (example = 'doc') AS FROM w;
+        CREATE PREDICATE Liked(doc) OPTIONS (target = true) AS SELECT doc FROM w WHERE word = 'good' OR doc = 'd1';
+        CREATE TABLE train AS SELECT doc FROM w WHERE doc NOT LIKE 'd1%';
+    """)
+    rules = 'Word(doc, word)\nLiked(doc)\nWord(d, "good") => Liked(d)\nLiked(d)\n'
+    model = sqlrl.parse_mln(rules)
+    names = [row[0] for row in db.sql("from train").fetchall()]
+    db.run(f"CREATE MODEL first OPTIONS (learner = 'adagrad') AS $${rules}$$ TRAINED ON (SELECT doc FROM train)")
+    assert str(db.model("first")) == str(sqlrl.AdaGrad().fit(db, model, names).model_)
+    assert db.sql("select count(distinct example_name) from sqlrl.learned_from where run = 1").fetchall() == [
+        (len(names),)
+    ]
+    db.run(
+        f"CREATE MODEL second OPTIONS (learner = 'adagrad', start = 'first', passes = 2) AS $${rules}$$ TRAINED ON (FROM train)"
+    )
+    again = sqlrl.AdaGrad(passes=2).fit(db, model, names, start=db.model("first"))  # type: ignore[arg-type]
+    assert str(db.model("second")) == str(again.model_)
+    result = db.run(f"CREATE MODEL chosen OPTIONS (learner = 'auto') AS $${rules}$$")
+    choice = sqlrl.choose_learner(db, model)
+    assert result.statements[0].note.startswith(
+        f"CREATE MODEL chosen: {choice.word} (chosen, since {choice.reason}); 2 rules"
+    )
+    assert str(db.model("chosen")) == str(choice.estimator().fit(db, model).model_)
+    hard = sqlrl.parse_mln(rules + 'Word(d, "bad") => !Liked(d).\n')
+    db.run(f"CREATE MODEL bound OPTIONS (learner = 'cda', constraints = 'l+i') AS $${hard}$$")
+    assert str(db.model("bound")) == str(sqlrl.ConstrainedTraining(sqlrl.CDA(), "l+i").fit(db, hard).model_)
+    # From a file, from another model, and written to a file.
+    path = tmp_path / "it's.mln"
+    quoted = str(path).replace("'", "''")
+    db.run(f"EXPORT MODEL first TO '{quoted}'; CREATE MODEL read FROM '{quoted}'; CREATE MODEL same FROM MODEL read")
+    assert str(db.model("read")) == str(db.model("same")) == str(db.model("first"))
+    modes = tmp_path / "some.modes"
+    modes.write_text("modeP(2, Word(-,#))\nmodeP(2, Liked(-))\n", encoding="utf-8")
+    declared = "Word(doc, word)\nLiked(doc)\n"
+    db.run(f"CREATE MODEL found OPTIONS (learner = 'osl', modes = '{modes}') AS $${declared}$$ TRAINED ON (FROM train)")
+    assert len(db.model("found").rules) > 0
+
+
+def test_a_stored_model_may_be_altered_and_dropped(db: Database) -> None:
+    db.run(
+        "ALTER MODEL taste ADD RULE 'Link(x, y) => Liked(y)' WEIGHT 0.5; ALTER MODEL taste ADD RULE 'Liked(\"d1\").'"
+    )
+    rules = db.model("taste").rules
+    assert (rules[-2].weight, rules[-1].hard, len(rules)) == (0.5, True, 6)
+    db.run(
+        "CREATE OR REPLACE MODEL taste OPTIONS (drop = 'Link') FROM MODEL taste; CREATE MODEL IF NOT EXISTS taste AS $$ Liked(doc) $$"
+    )
+    assert len(db.model("taste").rules) == 4
+    assert "Link" not in db.model("taste").predicates
+    db.run("DROP MODEL Taste; DROP MODEL IF EXISTS taste")
+    assert len(db.models()) == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "line", "column", "problem"),
+    [
+        ("CREATE MODEL m OPTIONS (learner = 'adagrd') FROM MODEL taste", 1, 35, "there is no learner 'adagrd'; did you mean 'adagrad'"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad', deta = 2) FROM MODEL taste", 1, 46, "adagrad has no option deta; did you mean 'delta'?"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad', delta = -1) FROM MODEL taste", 1, 54, "delta=-1 is not a finite number"),
+        ("CREATE MODEL m OPTIONS (learner = 'cda', update = 'random') FROM MODEL taste", 1, 51, "choose 'maximal' or 'prediction'"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad', eta = 2) FROM MODEL taste", 1, 46, "adagrad has no option eta; did you mean 'learning_rate'?"),
+        ("CREATE MODEL m OPTIONS (learner = 'osl') FROM MODEL taste", 1, 25, "osl needs modes: OPTIONS (learner = 'osl', modes = 'file' or modes = $$ ... $$)"),
+        ("CREATE MODEL m OPTIONS (learner = 'osl', modes = $$modeP(1, Word(-,#)\n$$) FROM MODEL taste", 1, 70, "expected ')'"),
+        ("CREATE MODEL m OPTIONS (learner = 'osl', modes = 'no such file') FROM MODEL taste", 1, 50, "cannot read the file"),
+        ("CREATE MODEL m OPTIONS (learner = 'resolwe', templates = $$Liked(x)$$, weights = 'adagrd') FROM MODEL taste", 1, 82, "there is no estimator 'adagrd'"),
+        ("CREATE MODEL m OPTIONS (learner = 'likelihood')", 1, 14, "likelihood needs rules"),
+        ("CREATE MODEL m OPTIONS (learner = 'ilp')", 1, 14, "name the predicate that rules are to be about"),
+        ("CREATE MODEL m", 1, 14, "the rules are missing"),
+        ("CREATE MODEL m OPTIONS (strength = 1) FROM MODEL taste", 1, 25, "a model that nobody learns has no option strength"),
+        ("CREATE MODEL m OPTIONS (target = 'Lkd') FROM MODEL taste", 1, 14, "target = 'Lkd' is no predicate of the model; did you mean 'Liked'?"),
+        ("CREATE MODEL m OPTIONS (format = 'pls') AS $$ 1: A(X) $$", 1, 34, "choose 'mln' or 'psl'"),
+        ("CREATE MODEL taste FROM MODEL taste", 1, 14, "there is a model taste already: CREATE OR REPLACE MODEL"),
+        ("CREATE MODEL m FROM MODEL tase", 1, 27, "there is no model tase; did you mean 'taste'?"),
+        ("CREATE MODEL m FROM 'no such file.mln'", 1, 22, "cannot read the file"),
+        ("CREATE MODEL m AS $$ Liked(doc)\n  1 Likd(x) $$", 2, 5, "unknown predicate 'Likd'; did you mean 'Liked'?"),
+        ("CREATE MODEL m FROM MODEL taste TRAINED ON (FROM liked)", 1, 45, "no learner is named: add OPTIONS (learner = 'auto')"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad') FROM MODEL taste TRAINED ON (SELECT doc FROM liked WHERE false)", 1, 75, "no rows"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad', start = 'tast') FROM MODEL taste", 1, 54, "there is no model tast"),
+        ("CREATE MODEL m OPTIONS (learner = 'soft-pseudo-likelihood') FROM MODEL taste", 1, 14, "learn a program of probabilistic soft logic"),
+        ("ALTER MODEL taste ADD RULE 'Liked(d). ' WEIGHT 1", 1, 48, "leave WEIGHT out"),
+        ("ALTER MODEL taste ADD RULE 'Liked(d) => Word(d' WEIGHT 1", 1, 47, "expected"),
+        ("ALTER MODEL taste ADD RULE 'Liked(d)' WEIGHT true", 1, 46, "a weight is a number"),
+        ("DROP MODEL nothing", 1, 12, "there is no model nothing"),
+        ("EXPORT MODEL taste TO 'x.csv'", 1, 24, "cannot tell the format of x.csv"),
+        ("DESCRIBE MODEL tast", 1, 16, "there is no model tast"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_where_it_is(
+    read_only_db: Database, statement: str, line: int, column: int, problem: str
+) -> None:
+    with pytest.raises(ScriptError) as caught:
+        read_only_db.run(statement)
+    assert problem in caught.value.problem
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert [row["name"] for row in read_only_db.models()] == ["taste"]

@@ -1,0 +1,285 @@
+"""Scripts that are run: what a failing statement leaves, what is resumed, and names and values that a stranger chose."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sqlrl
+from sqlrl import Database
+from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.errors import InputError, ScriptError, SqlrlError
+from sqlrl.script.source import Source
+from tests.script.conftest import DOCUMENTS, RULES
+
+SCRIPT = """
+CREATE OR REPLACE TABLE train AS SELECT doc FROM words WHERE word <> $without;
+CREATE OR REPLACE PREDICATE Word(doc, word) AS SELECT doc, word FROM words SEMI JOIN train USING (doc);
+CREATE OR REPLACE PREDICATE Liked(doc) OPTIONS (target = true) AS FROM liked SEMI JOIN train USING (doc);
+CREATE OR REPLACE MODEL m OPTIONS (learner = 'perceptron') AS $$
+Word(doc, word)
+Liked(doc)
+Word(d, +w) => Liked(d) $$;
+SELECT count(*) AS n FROM ML.PREDICT(MODEL m);
+"""
+
+
+def test_a_statement_without_our_words_goes_to_duckdb_as_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    run = DuckDBEngine.statement
+
+    def spy(self: DuckDBEngine, sql: str, *more: object, **options: object) -> object:
+        given.append(sql)
+        return run(self, sql, *more, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DuckDBEngine, "statement", spy)
+    text = "CREATE  TABLE t (a INT) ;  -- a comment; \n/* another */ insert into t VALUES (1),\n (2);;SELECT\t*\r\nFROM t -- end\n;select 'é' as \"ü\" "
+    db = sqlrl.connect()
+    db.run(text)
+    assert given == [tokens.text for tokens in Source(text).statements()]
+    assert all(each in text for each in given)
+
+
+def test_of_a_statement_with_functions_only_these_are_replaced(monkeypatch: pytest.MonkeyPatch, db: Database) -> None:
+    given: list[str] = []
+    run = DuckDBEngine.statement
+
+    def spy(self: DuckDBEngine, sql: str, *more: object, **options: object) -> object:
+        given.append(sql)
+        return run(self, sql, *more, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DuckDBEngine, "statement", spy)
+    text = "SELECT  count( * )\nFROM ML.PREDICT(\n  MODEL taste,\n 'Liked') AS p -- so\n JOIN liked USING ( doc )"
+    db.run(text)
+    before, after = text.split("ML.PREDICT(\n  MODEL taste,\n 'Liked')")
+    assert given[-1].startswith(before)
+    assert given[-1].endswith(after)
+    # Lines stay where they were, so that DuckDB's own are right.
+    assert given[-1].count("\n") == text.count("\n")
+
+
+def test_what_is_wrong_with_the_text_is_said_before_anything_runs() -> None:
+    db = sqlrl.connect()
+    with pytest.raises(ScriptError, match="the name of the model is missing"):
+        db.run("CREATE TABLE t AS SELECT 1; CREATE MODEL")
+    assert db.sql("select count(*) from duckdb_tables() where table_name = 't'").fetchall() == [(0,)]
+
+
+def test_a_failing_statement_leaves_what_earlier_ones_did_and_nothing_half_done(db: Database) -> None:
+    with pytest.raises(ScriptError) as caught:
+        db.run(
+            "CREATE TABLE t AS SELECT 1 AS a;\nCREATE PREDICATE Old(doc) AS SELECT 'd1' UNION ALL SELECT 'd1';\nDROP TABLE t"
+        )
+    assert (caught.value.line, caught.value.__cause__.__class__.__name__) == (2, "LoadError")
+    assert db.sql("from t").fetchall() == [(1,)]
+    assert "Old" not in db.catalog.predicates()
+    with pytest.raises(ScriptError):
+        db.run("CREATE MODEL m OPTIONS (learner = 'adagrad', passes = 0) FROM MODEL taste")
+    assert [row["name"] for row in db.models()] == ["taste"]
+    assert db.sql("from sqlrl.run").fetchall() == []
+
+
+def test_transactions_of_a_script(db: Database) -> None:
+    db.run("BEGIN; CREATE TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); COMMIT")
+    assert db.sql("from t").fetchall() == [(1,), (2,)]
+    with pytest.raises(ScriptError, match="Conversion Error"):
+        db.run("BEGIN TRANSACTION; INSERT INTO t VALUES (3); SELECT 'x'::int; COMMIT")
+    with pytest.raises(InputError, match="BEGIN has no COMMIT behind it"):
+        db.run("BEGIN; INSERT INTO t VALUES (4)")
+    for ours in (
+        "CREATE MODEL m OPTIONS (learner = 'adagrad') FROM MODEL taste",
+        "FROM ML.PREDICT(MODEL taste)",
+        "CREATE PREDICATE Old(doc) AS SELECT 'd1'",
+        "SHOW MODELS",
+    ):
+        with pytest.raises(ScriptError, match=r"inside BEGIN \.\.\. COMMIT no model is learned or asked") as caught:
+            db.run(f"BEGIN; INSERT INTO t VALUES (5);\n{ours}; COMMIT")
+        assert caught.value.line == 2
+    assert db.sql("from t").fetchall() == [(1,), (2,)]
+    assert not db.engine.in_transaction()
+    connection = duckdb.connect()
+    mine = sqlrl.connect(connection)
+    connection.begin()
+    with pytest.raises(InputError, match="open transaction"):
+        mine.run("SELECT 1")
+    connection.execute("create table kept as select 1")
+    connection.commit()
+
+
+def test_values_of_variables_are_never_text_of_sql(db: Database) -> None:
+    evil = "x'; DROP TABLE words; --"
+    result = db.run("SELECT $v AS v, getvariable('v') AS w, $n + 1 AS n", variables={"v": evil, "n": 41}).table
+    assert result is not None
+    assert result.to_pylist() == [{"v": evil, "w": evil, "n": 42}]
+    with pytest.raises(InputError, match="cannot be the name of a variable"):
+        db.run("SELECT 1", variables={"a = 1; DROP TABLE words; --": 1})
+    db.run(
+        "CREATE PREDICATE Odd(doc) OPTIONS (empty = $e) AS SELECT doc FROM words WHERE word = $v",
+        variables={"v": evil, "e": "allow"},
+    )
+    assert db.sql("select count(*) from words").fetchall() == [(10,)]
+
+
+@cache
+def hostile() -> Database:
+    """A database of the tests on names, which leave it as it was."""
+    db = sqlrl.connect()
+    db.run(f"{DOCUMENTS}; CREATE MODEL taste AS $${RULES}$$")
+    return db
+
+
+ODD = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+
+
+@settings(max_examples=40)
+@given(name=ODD, column=ODD, value=ODD)
+def test_hostile_names(name: str, column: str, value: str) -> None:
+    def quoted(text: str, sign: str) -> str:
+        return sign + text.replace(sign, 2 * sign) + sign
+
+    db = hostile()
+    script = f"""
+        CREATE OR REPLACE TABLE {quoted("t " + name, '"')} ({quoted(column, '"')} TEXT);
+        INSERT INTO {quoted("t " + name, '"')} VALUES ({quoted(value, "'")}), ('other');
+        CREATE OR REPLACE MODEL {quoted(name, '"')} FROM MODEL taste;
+        SELECT count(*) AS n FROM ML.WEIGHTS(MODEL {quoted(name, '"')}), {quoted("t " + name, '"')} WHERE {quoted(column, '"')} = {quoted(value, "'")};
+    """
+    if name.isprintable():
+        table = db.run(script).table
+        assert table is not None
+        assert table.to_pylist() == [{"n": 4 if value != "other" else 8}]
+        db.run(f"DROP MODEL {quoted(name, chr(34))}")
+    else:
+        with pytest.raises(ScriptError, match="the name of a model must be a text"):
+            db.run(script)
+    db.run(f"DROP TABLE IF EXISTS {quoted('t ' + name, chr(34))}")
+    assert [row["name"] for row in db.models()] == ["taste"]
+    assert db.sql("select count(*) from words").fetchall() == [(10,)]
+
+
+@given(st.lists(st.sampled_from(["select", "create", "model", "predicate", "(", ")", "$$", "'", '"', ";", "ML", ".", "PREDICT", ",", "=>", "x", "options", "as", "from", "1", "$", "--", "\n", "[", "]", "trained", "on"]), max_size=14))  # fmt: skip
+@settings(max_examples=200)
+def test_whatever_a_script_says_it_fails_with_an_error_of_ours(words: list[str]) -> None:
+    with hostile().cursor() as db:
+        with contextlib.suppress(SqlrlError):
+            db.run(" ".join(words))
+        assert not db.engine.in_transaction()
+    assert [row["name"] for row in hostile().models()] == ["taste"]
+
+
+# ---- resumed ------------------------------------------------------------------------------------------
+
+
+def notes(path: Path, script: str = SCRIPT, *, without: str = "none", resume: bool = True) -> list[bool]:
+    """Run a script on a file, and return of each statement whether it was skipped."""
+    with sqlrl.connect(path) as db:
+        return [each.skipped for each in db.run(script, variables={"without": without}, resume=resume).statements]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "docs.duckdb"
+    with sqlrl.connect(path) as db:
+        db.run("\n".join(line for line in DOCUMENTS.splitlines() if not line.startswith("CREATE PREDICATE")))
+    return path
+
+
+def test_what_has_finished_is_skipped_until_something_changes(file: Path) -> None:
+    assert notes(file) == [False] * 5
+    assert notes(file) == [True] * 4 + [False]
+    assert notes(file, resume=False) == [False] * 5
+    # Another value, and back.
+    assert notes(file, without="bad") == [False] * 5
+    assert notes(file) == [False] * 5
+    assert notes(file) == [True] * 4 + [False]
+    # Another text of one statement, on which the next ones do not depend; then of data that all depend on.
+    other = SCRIPT.replace("'perceptron'", "'perceptron', passes = 2")
+    assert notes(file, other) == [True, True, True, False, False]
+    with sqlrl.connect(file) as db:
+        db.run("INSERT INTO words VALUES ('d6', 'bad')")
+    assert notes(file, other) == [False, False, True, False, False]
+    # What a statement made was changed by somebody else.
+    with sqlrl.connect(file) as db:
+        db.run("DELETE FROM train WHERE doc = 'd6'; ALTER MODEL m ADD RULE 'Liked(d)' WEIGHT 1")
+    assert notes(file, other)[0] is False
+    assert notes(file, other) == [True] * 4 + [False]
+    with sqlrl.connect(file) as db:
+        log = db.sql("select distinct kind, name from sqlrl.script_log order by all").fetchall()
+    assert log == [("model", "m"), ("predicate", "Liked"), ("predicate", "Word"), ("table", "train")]
+
+
+def test_a_script_that_failed_goes_on(file: Path) -> None:
+    broken = SCRIPT.replace("Word(d, +w) => Liked(d)", "Word(d, +w) => Lked(d)")
+    with pytest.raises(ScriptError, match="unknown predicate 'Lked'"):
+        notes(file, broken)
+    assert notes(file) == [True, True, True, False, False]
+
+
+def test_files_are_inputs(file: Path, tmp_path: Path) -> None:
+    rows, rules = tmp_path / "rows.csv", tmp_path / "rules.mln"
+    rows.write_text("doc\nd1\n", encoding="utf-8")
+    rules.write_text("Read(doc)\n1 Read(d)\n", encoding="utf-8")
+    script = f"""
+        CREATE OR REPLACE TABLE rows AS FROM '{rows}';
+        CREATE OR REPLACE PREDICATE Read(doc) FROM '{rows}';
+        CREATE OR REPLACE MODEL m FROM '{rules}';
+    """
+    assert [notes(file, script), notes(file, script)] == [[False] * 3, [True] * 3]
+    rows.write_text("doc\nd1\nd2\n", encoding="utf-8")
+    assert notes(file, script)[:2] == [False, False]
+    assert notes(file, script) == [True] * 3
+    rules.write_text("Read(doc)\n2 Read(d)\n", encoding="utf-8")
+    assert notes(file, script) == [True, True, False]
+
+
+def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
+    failures: list[BaseException] = []
+
+    def work(db: Database, number: int) -> None:
+        try:
+            for i in range(3):
+                db.run(
+                    f"CREATE OR REPLACE MODEL m{number} AS $$ A(x)\n{i} A(x) $$; CREATE OR REPLACE TABLE t{number} AS FROM range({i})"
+                )
+        except BaseException as error:  # noqa: BLE001 - told by the main thread
+            failures.append(error)
+
+    with sqlrl.connect(file) as db:
+        cursors = [db.cursor() for _ in range(3)]
+        threads = [threading.Thread(target=work, args=(cursor, i)) for i, cursor in enumerate(cursors)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert [row["name"] for row in db.models()] == ["m0", "m1", "m2"]
+        assert [db.model(f"m{i}").rules[0].weight for i in range(3)] == [2.0] * 3
+
+
+def test_a_database_that_can_only_be_read_is_asked(file: Path) -> None:
+    notes(file)
+    with sqlrl.connect(file, read_only=True) as db:
+        table = db.run("SELECT count(*) AS n FROM ML.PREDICT(MODEL m)", resume=True).table
+        assert table is not None
+        assert table.to_pylist()[0]["n"] > 0
+        with pytest.raises(ScriptError, match="read"):
+            db.run("CREATE MODEL other FROM MODEL m")
+
+
+def test_rows_beyond_the_most_are_not_kept() -> None:
+    from sqlrl.script.runner import run_script
+
+    db = sqlrl.connect()
+    (done,) = run_script(db, "FROM range(1000000)", most=10).statements
+    assert done.table is not None
+    assert (len(done.table), done.more, done.note) == (10, True, "FROM: more than 10 rows")
+    (done,) = run_script(db, "FROM range(10)", most=10).statements
+    assert done.table is not None
+    assert (len(done.table), done.more) == (10, False)
