@@ -250,5 +250,12 @@ def __getattr__(name: str) -> Any:
     raise no_name("module", name, "sqlrl", __all__)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the cell magic `%%sqlrl`."""
+    from sqlrl.script.magic import load_ipython_extension as load
+
+    load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*__all__, *_MODULES})

@@ -121,27 +121,12 @@ def _variable(text: str) -> tuple[str, Any]:
     >>> [_variable(x)[1] for x in ("n=5", "n=0.5", "n=true", "n='5'", "n=007", "n=a=b", "n=")]
     [5, 0.5, True, '5', '007', 'a=b', '']
     """
+    from sqlrl.script.settings import variable_value
+
     name, equals, value = text.partition("=")
     if not equals or not _NAME.fullmatch(name):
         raise typer.BadParameter(f"--set {text}: write NAME=VALUE, the name of letters, digits and _")
-    return name, _value(value)
-
-
-def _value(text: str) -> Any:
-    if len(text) > 1 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'")
-    constants = {"true": True, "false": False}
-    if text.lower() in constants:
-        return constants[text.lower()]
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        # 007 and 1_000 are names of something.
-        if repr(number) == text or (kind is float and re.fullmatch(r"-?\d+\.\d*|-?\d+(\.\d+)?[eE][+-]?\d+", text)):
-            return number
-    return text
+    return name, variable_value(value)
 
 
 def _show(run: Session, done: Done) -> None:

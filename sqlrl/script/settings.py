@@ -168,3 +168,21 @@ def _as_sql(found: re.Match[str]) -> str:
     if value[0] in "\"'":
         value = "'" + value[1:-1].replace("'", "''") + "'"
     return f"{name} = {value.lower() if value in ('True', 'False') else value}"
+
+
+def variable_value(text: str) -> Any:
+    """Return the value that is meant by what is typed: a number, a truth value, or text, which may have quotes."""
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    constants = {"true": True, "false": False}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        # 007 and 1_000 are names of something.
+        if repr(number) == text or (kind is float and re.fullmatch(r"-?\d+\.\d*|-?\d+(\.\d+)?[eE][+-]?\d+", text)):
+            return number
+    return text

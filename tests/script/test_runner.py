@@ -204,7 +204,7 @@ def test_what_has_finished_is_skipped_until_something_changes(file: Path) -> Non
     assert notes(file, other) == [True, True, True, False, False]
     with sqlrl.connect(file) as db:
         db.run("INSERT INTO words VALUES ('d6', 'bad')")
-    assert notes(file, other) == [False, False, True, False, False]
+    assert notes(file, other) == [False] * 5
     # What a statement made was changed by somebody else.
     with sqlrl.connect(file) as db:
         db.run("DELETE FROM train WHERE doc = 'd6'; ALTER MODEL m ADD RULE 'Liked(d)' WEIGHT 1")
