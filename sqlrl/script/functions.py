@@ -23,7 +23,18 @@ from sqlrl.script.statements import Call, Query, Text, Variable
 Rows = Callable[[Query], pa.Table]
 """Returns the rows of a query that stands in brackets."""
 
-_EFFORT = ("method", "seed", "limit", "deterministic_limit", "drop", "query", "hidden", "empty", "semantics")
+_EFFORT = (
+    "method",
+    "seed",
+    "limit",
+    "observed_bodies",
+    "deterministic_limit",
+    "drop",
+    "query",
+    "hidden",
+    "empty",
+    "semantics",
+)
 _SAMPLING = (
     "method",
     "samples",
