@@ -31,4 +31,5 @@ CREATE OR REPLACE MODEL matching FROM MODEL fields;
 ALTER MODEL matching ADD RULE 'Same(x, y) => Same(y, x).';
 ALTER MODEL matching ADD RULE 'Same(x, y) ^ Same(y, z) ^ x != z => Same(x, z).';
 CREATE OR REPLACE TABLE match AS SELECT record AS a, record_2 AS b FROM ML.PREDICT(MODEL matching) WHERE truth;
-SELECT least(a, min(b)) AS cluster, a AS record, name, city FROM match JOIN record ON id = a GROUP BY ALL ORDER BY ALL;
+SELECT least(a, first) AS cluster, a AS record, name, city
+FROM (SELECT a, min(b) AS first FROM match GROUP BY a) JOIN record ON id = a ORDER BY ALL;

@@ -17,6 +17,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
 from sqlrl.script.learning import read_rule
+from sqlrl.script.plain import has_order
 from sqlrl.script.settings import Context
 from sqlrl.script.statements import Call, Query, Text, Variable
 
@@ -450,7 +451,11 @@ def _wanted(call: Call, function: Function) -> str:
 
 
 def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Table:
-    """Return the examples that a query has found, each once: its only column, or the one that is called example."""
+    """Return the examples that a query has found, each once: its only column, or the one that is called example.
+
+    They are in the order of the data unless the query has an ORDER BY: without one DuckDB may return rows in any order, and what an online
+    learner learns depends on that of the examples.
+    """
     if found.num_columns > 1 and "example" not in found.column_names:
         raise context.source.error(
             f"this query has {found.num_columns} columns ({', '.join(found.column_names)}), none of which is called example: select the names of the examples",
@@ -461,4 +466,11 @@ def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Tab
         raise context.source.error("this query of examples has no rows", query.at)
     if names.null_count:
         raise context.source.error("this query of examples has a row without a name (NULL)", query.at)
+    if not has_order(query.text):
+        store = context.db.catalog.store
+        listed = exp.select(column("name"), column("ordinal")).from_(store.table("example"))
+        place = {row["name"]: row["ordinal"] for row in store.rows(listed, "read the order of the examples")}
+        texts = [str(name) for name in names.to_pylist()]
+        order = sorted(range(len(texts)), key=lambda i: (place.get(texts[i], len(place)), texts[i]))
+        names = names.take(pa.array(order, pa.int64()))
     return pa.table({"example": names})

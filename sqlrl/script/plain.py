@@ -252,6 +252,25 @@ def _common_table(tokens: Tokens, at: int) -> int | None:
     return tokens.closing(at) + 1 if tokens.kind(at) is TokenType.L_PAREN else None
 
 
+def has_order(query: str) -> bool:
+    """Whether a query itself has an ORDER BY, not only one inside of it.
+
+    Examples
+    --------
+    >>> has_order("SELECT a FROM (SELECT a FROM t ORDER BY a) -- ORDER BY"), has_order("FROM t order by a")
+    (False, True)
+    """
+    depth = 0
+    for tokens in Source(query).statements():
+        for i, token in enumerate(tokens.tokens):
+            depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
+            if depth == 0 and token.token_type is TokenType.ORDER_BY:
+                return True
+            if depth == 0 and tokens.words("ORDER", "BY", at=i):
+                return True
+    return False
+
+
 def _between(tokens: Tokens, first: int, last: int) -> str:
     """Return what was written from one token up to where another begins."""
     return tokens.source.text[tokens.tokens[first].start : tokens.tokens[last].start]

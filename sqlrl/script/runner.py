@@ -355,23 +355,48 @@ def _rows(verb: str, table: pa.Table, *, more: bool) -> Done:
     return Done(0, "", f"{verb}: {size}", 0.0, Table(table), more)
 
 
+_HEADS = frozenset(
+    [
+        "CREATE",
+        "OR",
+        "REPLACE",
+        "TEMP",
+        "TEMPORARY",
+        "UNIQUE",
+        "TABLE",
+        "VIEW",
+        "MACRO",
+        "FUNCTION",
+        "SCHEMA",
+        "INDEX",
+        "SEQUENCE",
+        "TYPE",
+        "PREDICATE",
+        "MODEL",
+        "IF",
+        "NOT",
+        "EXISTS",
+        "DROP",
+        "ALTER",
+        "INSERT",
+        "INTO",
+        "SET",
+        "VARIABLE",
+    ]
+)
+"""Words before the name of what a statement makes or changes."""
+
+
 def _verb(tokens: Tokens) -> str:
     """Return the first words of a statement, as CREATE TABLE wrong."""
     words: list[str] = []
-    for i in range(min(6, len(tokens.tokens))):
-        word = tokens.word(i)
-        if not word or (
-            words and words[0] not in ("CREATE", "DROP", "ALTER", "INSERT", "ATTACH", "COPY", "USE", "SET")
-        ):
-            break
-        words.append(
-            word
-            if i < 2 or words[-1] in ("OR", "REPLACE", "TEMP", "TEMPORARY", "IF", "NOT")
-            else tokens.slice(i, i + 1)
-        )
-        if words[-1] != words[-1].upper() or len(words) == 4:
-            break
-    return " ".join(words) or "statement"
+    while tokens.word(len(words)) in _HEADS:
+        words.append(tokens.word(len(words)))
+    if not words:
+        return tokens.word(0) or "statement"
+    if len(words) < len(tokens.tokens):
+        words.append(tokens.slice(len(words), len(words) + 1))
+    return " ".join(words)
 
 
 def _title(tokens: Tokens) -> str:

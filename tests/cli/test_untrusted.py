@@ -33,6 +33,7 @@ COMMANDS = {
     "export": ["export", "{db}", "--model", "{model}", "--out", "{folder}/out.wcnf"],
     "explain": ["explain", "{db}", "--model", "{model}"],
     "sql": ["sql", "{db}", "from sqlrl.predicate"],
+    "run": ["run", "{db}", "{script}"],
     "migrate": ["migrate", "{db}"],
 }
 
@@ -47,6 +48,8 @@ def hostile(project: Project) -> dict[str, str]:
     model.write_text(f'#include "../secret.csv"\n{(project / "chain.mln").read_text()}', encoding="utf-8")
     rules = project / "models" / "rules.psl"
     rules.write_text("1: !InField(B, F, P)", encoding="utf-8")
+    script = project / "models" / "ask.sql"
+    script.write_text("SHOW PREDICATES", encoding="utf-8")
     with duckdb.connect(project / "cite.duckdb") as connection:
         connection.execute("ALTER TABLE sqlrl.predicate RENAME TO was")
         connection.execute(
@@ -58,6 +61,7 @@ def hostile(project: Project) -> dict[str, str]:
         "folder": str(project.folder),
         "bad": str(model),
         "rules": str(rules),
+        "script": str(script),
     }
 
 

@@ -143,6 +143,12 @@ def test_the_query_of_examples_sees_common_tables_that_stand_before_it() -> None
         f"WITH {common}, p AS (FROM ML.PREDICT(MODEL m, (FROM few))) SELECT doc FROM p",
     ):
         assert rows(db, f"SET VARIABLE least = 'd2'; {query}") == [{"doc": "d3"}]
+    # In the order of the data, whatever that of the rows is, unless the query has an order.
+    for part, expected in (("", ["d1", "d2", "d3"]), (" ORDER BY doc DESC", ["d3", "d2", "d1"])):
+        db.run(
+            f"CREATE OR REPLACE MODEL learned OPTIONS (learner = 'perceptron') FROM MODEL m TRAINED ON (SELECT doc FROM (SELECT doc FROM w ORDER BY hash(doc)){part})"
+        )
+        assert [r["example"] for r in rows(db, "FROM ML.TRAINING_INFO(MODEL learned)")] == expected
     # Each once, whatever the query says.
     assert len(rows(db, "FROM ML.PREDICT(MODEL m, (SELECT doc FROM w UNION ALL SELECT doc FROM w))")) == 3
     assert len(rows(db, "FROM ML.PREDICT(MODEL m, (SELECT 1 AS one, doc AS example FROM w))")) == 3
