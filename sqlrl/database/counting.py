@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -32,38 +32,48 @@ IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT",
 
 
 @verb
-def count(session: Session, asked: Query, world: Any) -> Table:
-    """Count the true groundings of every clause in a world; `Database.count` explains it."""
+def count(session: Session, asked: Query, world: Any, of: Callable[[Program], Sequence[int]] | None = None) -> Table:
+    """Count the true groundings of every clause in a world; `Database.count` explains it.
+
+    `of` says which features are counted, all by default.
+    """
     check_limit_option(asked.limit)
-    with _counting(session, asked, [world]) as (program, chosen, worlds):
+    with counting(session, asked, [world]) as (program, chosen, worlds):
         extent = Extent(program, chosen, asked.limit)
         with worlds.shown(world) as shown:
             n = counts.true_counts(extent, shown)
         total = counts.groundings(extent)
         columns = {"n": n, "groundings": total}
-        return _count_table(program, columns, f"true groundings in {_world_name(world)}")
+        return _count_table(
+            program, columns, f"true groundings in {world_name(world)}", None if of is None else of(program)
+        )
 
 
 @verb
 def count_difference(session: Session, asked: Query, world: Any, other: Any) -> Table:
     """Count n in one world minus n in another; `Database.count_difference` explains it."""
     check_limit_option(asked.limit)
-    with _counting(session, asked, [world, other]) as (program, chosen, worlds):
+    with counting(session, asked, [world, other]) as (program, chosen, worlds):
         with worlds.shown(world) as first, worlds.shown(other) as second:
             change = counts.count_differences(Extent(program, chosen, asked.limit), first, second)
-        title = f"n in {_world_name(world)} minus n in {_world_name(other)}"
+        title = f"n in {world_name(world)} minus n in {world_name(other)}"
         return _count_table(program, {"delta_n": change}, title)
 
 
 @contextmanager
-def _counting(
-    session: Session, asked: Query, worlds: Sequence[Any]
+def counting(
+    session: Session, asked: Query, worlds: Sequence[Any], check: Callable[[Program], None] | None = None
 ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
-    """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
+    """Hold a model against chosen examples, with its templates expanded, to count in worlds.
+
+    `check` looks at the program before anything is counted.
+    """
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
     held = session.program(asked.model, choices=asked.choices, closed=True)
     with working, held as program, ExitStack() as stack:
+        if check is not None:
+            check(program)
         if asked.examples is None and predicted is not None:
             chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
         else:
@@ -72,17 +82,28 @@ def _counting(
         yield program, chosen, Worlds(session.catalog, program, chosen)
 
 
-def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str) -> Table:
-    """Return exact counts of the clauses that users see, with their texts and weights."""
+def _count_table(
+    program: Program, columns: Mapping[str, counts.Counts], title: str, features: Sequence[int] | None = None
+) -> Table:
+    """Return exact counts of the clauses that users see, or of some features, with their texts and weights."""
     listed = clause_table(program)
+    if features is not None:
+        some = np.isin(np.array(program.feature_of)[listed.column("clause").to_numpy()], features)
+        listed = listed.filter(pa.array(some))
     ids = listed.column("clause").to_numpy()
     data = {name: listed.column(name) for name in ("clause", "text")}
     data |= {name: _decimals(values[ids]) for name, values in columns.items()}
     return Table(pa.table({**data, "weight": listed.column("weight")}), title=title)
 
 
-def _world_name(world: Any) -> str:
-    """Return what titles call a world."""
+def world_name(world: Any) -> str:
+    """Return what titles call a world.
+
+    Examples
+    --------
+    >>> world_name("observed"), world_name("select 1 as atom")
+    ('the observed world', 'the given world')
+    """
     if isinstance(world, Prediction):
         return "the predicted world"
     return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"

@@ -25,6 +25,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database import counting, exports, holdout, marginals, predictions
+from sqlrl.database import groups as counted_groups
 from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
@@ -1411,8 +1412,10 @@ class Database(Helpful):
 
     def count(
         self,
-        model: Model,
+        model: Model | str,
         *,
+        by: str | Iterable[str] | None = None,
+        groups: Literal["all", "violated", "true"] = "all",
         world: Any = "observed",
         examples: Any = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -1425,7 +1428,14 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model
+        model : Model or str
+            A model, or one formula, of predicates that are loaded. Its variables start with a small letter, as in a model.
+        by : str or iterable of str, optional
+            Names of variables, one by one or with commas between them: each clause that has all of them is counted by their constants. The
+            `+` variables of a template are among them, and `example` where examples come from a column of the data. Variables under a
+            quantifier are not.
+        groups : {"all", "violated", "true"}
+            Which groups have a row: all; those in which some grounding is violated; those in which some is true.
         world : "observed", Prediction, source or mapping of predicate to source
             "observed" is the labels. A source is anything that `load` takes, with the column `atom` (ids of the true query
             atoms), or with the arguments of the true query atoms as `predict(into=...)` writes them; of several open
@@ -1434,21 +1444,26 @@ class Database(Helpful):
         examples : list of names, query, relation or frame, optional
             By default those of a prediction that is the world, else all.
         limit : int or None
-            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables.
+            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables, and
+            for variables of `by` that no one literal has (the ends of a path). Groups may be no more than that either, and no more
+            than 10 million unless it is None.
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
         -------
         Table
-            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers.
+            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers. With `by` a column for each variable, with
+            the names of constants, `clause`, `groundings`, `n`, `violated`, by clause and then by the order of constants in the data. A
+            variable with the name of another column has `_` behind it.
 
         Raises
         ------
         InputError
-            The world has rows that are no query atoms, query atoms have no label, or the prediction is of other examples.
+            The world has rows that are no query atoms, query atoms have no label, the prediction is of other examples, or no clause has the
+            variables of `by`.
         GroundingLimitError
-            Names the clause, where it stands, and the number of groundings.
+            Names the clause, where it stands, and the number of groundings, or of groups.
 
         Notes
         -----
@@ -1457,6 +1472,11 @@ class Database(Helpful):
         grounding variables, so that `groundings` may be more than those of the formula, and n is what is left of them when each
         ground clause that the world violates takes one away, which may be below 0. It is all of them exactly where the formula
         holds everywhere. To count such a formula as written, give it a weight.
+
+        A group is a choice of constants that some grounding has: all combinations of the constants over which the variables range, those of
+        one example where their types are local. Groundings that are true whatever the data say are counted, as everywhere: of `Friends(x, y)
+        ^ Smokes(x) => Smokes(y)` the n of an x who does not smoke is the number of people. The sum over the groups of a clause is
+        what it has without `by`.
 
         Examples
         --------
@@ -1470,8 +1490,28 @@ class Database(Helpful):
         sqlrl.errors.InputError: a world of Smokes has the columns person, as predict(into=...) writes them, not column0
         >>> db.count(model, world="select 'Anna' as person")["n"]
         [8]
+        >>> db.count(model, by="x", groups="violated", world="select 'Anna' as person")
+        n of 1 clause by x in the given world, groups with a violated grounding
+        x     clause  groundings  n  violated
+        ----  ------  ----------  -  --------
+        Anna       0           3  2         1
+        >>> db.count("Friends(x, y) ^ Friends(y, z)", by=["x", "z"], groups="true")
+        n of 1 clause by x and z in the observed world, groups with a true grounding
+        x     z      clause  groundings  n  violated
+        ----  -----  ------  ----------  -  --------
+        Anna  Chris       0           3  1         2
         """
-        return counting.count(self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world)
+        choices, text = Choices(drop, query, hidden, empty), model if isinstance(model, str) else None
+        if isinstance(model, str):
+            model = counted_groups.formula_model(self.session, model, world)
+        asked = Query(model, examples, choices, limit)
+        if by is not None:
+            return counted_groups.count_groups(self.session, asked, world, by, groups, text)
+        if groups != "all":
+            raise InputError(
+                f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by="
+            )
+        return counting.count(self.session, asked, world, None if text is None else counted_groups.formula_features)
 
     def count_difference(
         self,
