@@ -46,6 +46,7 @@ from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.groups import MOST_GROUPS
 from sqlrl.ground.network import GROUNDING_LIMIT, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.bias import Bias
@@ -1416,6 +1417,7 @@ class Database(Helpful):
         *,
         by: str | Iterable[str] | None = None,
         groups: Literal["all", "violated", "true"] = "all",
+        most_groups: int | None = MOST_GROUPS,
         world: Any = "observed",
         examples: Any = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -1436,6 +1438,8 @@ class Database(Helpful):
             quantifier are not.
         groups : {"all", "violated", "true"}
             Which groups have a row: all; those in which some grounding is violated; those in which some is true.
+        most_groups : int or None
+            The most groups of all clauses together: more are refused before they are made. None, as `limit=None`, is no limit.
         world : "observed", Prediction, source or mapping of predicate to source
             "observed" is the labels. A source is anything that `load` takes, with the column `atom` (ids of the true query
             atoms), or with the arguments of the true query atoms as `predict(into=...)` writes them; of several open
@@ -1445,8 +1449,7 @@ class Database(Helpful):
             By default those of a prediction that is the world, else all.
         limit : int or None
             The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables, and
-            for variables of `by` that no one literal has (the ends of a path). Groups may be no more than that either, and no more
-            than 10 million unless it is None.
+            for variables of `by` that no one literal has (the ends of a path).
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 
@@ -1506,7 +1509,7 @@ class Database(Helpful):
             model = counted_groups.formula_model(self.session, model, world)
         asked = Query(model, examples, choices, limit)
         if by is not None:
-            return counted_groups.count_groups(self.session, asked, world, by, groups, text)
+            return counted_groups.count_groups(self.session, asked, world, by, groups, most_groups, text)
         if groups != "all":
             raise InputError(
                 f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by="

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
+import numpy as np
+
 from sqlrl.arguments import refuse
 from sqlrl.database.counting import counting, world_name
 from sqlrl.database.inference import Inferred
@@ -86,7 +88,7 @@ def variable_names(by: object) -> tuple[str, ...]:
     (('x', 'y'), ('x',))
     >>> variable_names("x, x")
     Traceback (most recent call last):
-    sqlrl.errors.InputError: by= names the variable x twice: name it once.
+    sqlrl.errors.InputError: the variable x is named twice to count by: name it once.
     """
     parts: list[object] = list(by.split(",") if isinstance(by, str) else by) if isinstance(by, Iterable) else [by]
     wrong = [part for part in parts if not isinstance(part, str)]
@@ -96,13 +98,13 @@ def variable_names(by: object) -> tuple[str, ...]:
         )
     names = tuple(str(part).strip() for part in parts)
     if not all(names) or not names:
+        where = f" at a comma of {shortened(str(by))!r}" if any(names) else ""
         raise InputError(
-            f"by={shortened(repr(by))} names no variable{' at a comma' if any(names) else ''}: name some, such as 'x, y', or leave by= out to "
-            "count all groundings of each clause."
+            f"no variable is named to count by{where}: name some, such as 'x, y', or leave by= out to count all groundings of each clause."
         )
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
-        raise InputError(f"by= names the variable {twice} twice: name it once.")
+        raise InputError(f"the variable {twice} is named twice to count by: name it once.")
     return names
 
 
@@ -136,13 +138,13 @@ def _unknown(program: Program, rules: Sequence[BoundFeature], name: str, text: s
     under = [bound.rule for bound in rules if bound.rule is not None and name in _quantified(bound.rule)]
     if under:
         problem = (
-            f"by={name!r}: the variable {name} stands under a quantifier, which takes all of its constants together, so that no grounding "
-            f"has one of them: {'count by ' + _some(known) if known else 'leave by= out'}, or leave the quantifier out"
+            f"the variable {name} stands under a quantifier, which takes all of its constants together, so that nothing can be counted by "
+            f"it: {'count by ' + _some(known) if known else 'leave by= out'}, or leave the quantifier out"
         )
         return _shown(problem, text, name, under[0])
     if not known:
         return InputError(
-            f"by={name!r}: the clauses have no variables, so that each has one grounding: leave by= out to count them"
+            f"there is no variable {name} to count by, since the clauses have no variables, and one grounding each: leave by= out to count them"
         )
     whose = (
         "the formula has" if text is not None else "no clause of the model has" if len(rules) > 1 else "the rule has"
@@ -154,7 +156,7 @@ def _unknown(program: Program, rules: Sequence[BoundFeature], name: str, text: s
         else ""
     )
     hint = nearest(name, known)
-    problem = f"by={name!r}: {whose} {what}{of_example}{hint or f'; count by {_some(known)}'}"
+    problem = f"{whose} {what} to count by{of_example}{hint or f': name {_some(known)}'}"
     # Where there is a name like it, that is where to look.
     like = next((each for each in known if repr(each) in hint), next(iter(known)))
     return _shown(problem, text, like, rules[0].rule if len(rules) == 1 else None)
@@ -200,15 +202,36 @@ def check_expanded(program: Program, features: Sequence[int]) -> None:
 # ---- the table ----------------------------------------------------------------------------------------
 
 
+def check_count(name: str, value: object) -> None:
+    """Refuse an option that is no number of rows, nor None.
+
+    Examples
+    --------
+    >>> check_count("most_groups", -1)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: most_groups=-1 must be a whole number, 0 or more, or None for no limit.
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    if value is not None and not whole:
+        raise InputError(f"{name}={value!r} must be a whole number, 0 or more, or None for no limit.")
+
+
 @verb
 def count_groups(
-    session: Session, asked: Query, world: Any, by: object, groups: object, text: str | None = None
+    session: Session,
+    asked: Query,
+    world: Any,
+    by: object,
+    groups: object,
+    most_groups: int | None,
+    text: str | None = None,
 ) -> Table:
     """Count the clauses that have some variables by the constants of these; `Database.count` explains it.
 
     `text` is the formula where the last rule of the model is one; only that is counted.
     """
     check_limit_option(asked.limit)
+    check_count("most_groups", most_groups)
     names = variable_names(by)
     which = next((each for each in get_args(Which) if each == groups), None)
     if which is None:
@@ -229,7 +252,8 @@ def count_groups(
         if text is not None:
             check_expanded(program, few)
         with worlds.shown(world) as shown:
-            data = group_counts(Extent(program, chosen, asked.limit), names, shown, which, few)
+            most = None if asked.limit is None else most_groups
+            data = group_counts(Extent(program, chosen, asked.limit), names, shown, which, few, most)
         of = sum(program.feature_of.count(i) for i in few) if len(few) < 50 else None
     title = f"n of {counted(of, 'clause')} by" if of is not None else "n by"
     kept = {"all": "", "violated": ", groups with a violated grounding", "true": ", groups with a true grounding"}

@@ -39,7 +39,7 @@ EXAMPLE = "example"
 """What the example is called where no variable stands for it, since a column of the data says it."""
 
 MOST_GROUPS = 10_000_000
-"""The most rows of a table of groups, unless there is no limit."""
+"""The most groups, with names that take much memory, of all clauses."""
 
 Which = Literal["all", "violated", "true"]
 """Which groups have a row: all, those with a violated grounding, those with a true one."""
@@ -236,7 +236,7 @@ class _Part:
             fewer = 'pass groups="violated" or groups="true", ' if self.which == "all" else ""
             raise GroundingLimitError(
                 f"by {_listed(self.by)} there are {counted(total, 'group')}, more than the limit of {most:,} (most of them of {place}, "
-                f"{shape_words(self.program, largest.use)}): count by fewer variables, {fewer}pass fewer examples=, or limit=None"
+                f"{shape_words(self.program, largest.use)}): count by fewer variables, {fewer}pass fewer examples=, or raise most_groups="
             )
 
     def _keys(self, alias: str) -> list[exp.Column]:
@@ -378,13 +378,14 @@ def group_counts(
     world: World = OBSERVED,
     which: Which = "all",
     features: Iterable[int] | None = None,
+    most: int | None = None,
 ) -> pa.Table:
     r"""Count the clauses that have some variables by the constants of these.
 
     A row for each clause and group, by clause and then by the ids of constants: `b0`, `b1`, ... (names, as `by` is), `clause`,
     `groundings`, `n` (true groundings of the formula as written) and `violated`; counts are int64, or decimal128 where one does not
     fit. A group is a choice of constants that some grounding has. `features` are those that are counted, all by default; of these, the
-    ones that have the variables (`has_variables`).
+    ones that have the variables (`has_variables`). More than `most` groups are refused.
 
     Examples
     --------
@@ -393,18 +394,18 @@ def group_counts(
     >>> group_counts(extent, ["x"]).select(["b0", "n", "violated"]).to_pylist()[:2]
     [{'b0': 'Anna', 'n': 3, 'violated': 0}, {'b0': 'Bob', 'n': 2, 'violated': 1}]
     """
-    program, limit = extent.program, extent.limit
+    program = extent.program
     parts: dict[tuple[str | None, ...], list[_Clauses]] = {}
     for feature in range(len(program.features)) if features is None else features:
         if has_variables(program, feature, by):
             clauses = _clauses(program, feature, by)
             if len(clauses.ids):
                 parts.setdefault(clauses.kinds, []).append(clauses)
-    most = None if limit is None else min(limit, MOST_GROUPS)
     found: list[pa.Table] = []
     for part in parts.values():
         so_far = sum(data.num_rows for data in found)
-        found.append(_Part(extent, part, by, which).counts(world, None if most is None else most - so_far))
+        left = None if most is None else max(most - so_far, 0)
+        found.append(_Part(extent, part, by, which).counts(world, left))
     names = [f"b{j}" for j in range(len(by))]
     counts = ("groundings", "n", "violated")
     if not found:
