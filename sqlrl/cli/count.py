@@ -71,7 +71,7 @@ def count(
     """Count the true groundings of every clause, exactly, in a world or in one against another.
 
     sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
-    sqlrl count cite.duckdb --model learned.mln --by example --groups violated
+    sqlrl count cite.duckdb --model learned.mln --by x,y --groups violated
     """
     if by is not None and against is not None:
         raise typer.BadParameter("--by counts in one world: leave --against out")
