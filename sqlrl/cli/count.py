@@ -28,6 +28,15 @@ Against = Annotated[
     list[str] | None,
     typer.Option("--against", metavar="WORLD", help="Print delta n: n in --world minus n here.", show_default=False),
 ]
+Formula = Annotated[
+    str | None,
+    typer.Option(
+        "--formula",
+        metavar="TEXT",
+        help="Count this formula in place of the rules of the model.",
+        show_default=False,
+    ),
+]
 By = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,6 +70,7 @@ def count(
     output: Output,
     world: WorldNames = None,
     against: Against = None,
+    formula: Formula = None,
     by: By = None,
     groups: WhichGroups = Groups.all,
     most_groups: MostGroups = 10_000_000,
@@ -73,8 +83,10 @@ def count(
     sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
     sqlrl count cite.duckdb --model learned.mln --by x,y --groups violated
     """
-    if by is not None and against is not None:
-        raise typer.BadParameter("--by counts in one world: leave --against out")
+    if against is not None and (by is not None or formula is not None):
+        raise typer.BadParameter(
+            f"{'--by' if by is not None else '--formula'} is counted in one world: leave --against out"
+        )
     if by is None and groups is not Groups.all:
         raise typer.BadParameter("--groups chooses among the groups of --by: name variables with it")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
@@ -83,6 +95,7 @@ def count(
             if against is None:
                 table = job.db.count(
                     job.model,
+                    formula=formula,
                     by=None if by is None else ",".join(by),
                     groups=groups.value,
                     most_groups=most_groups,

@@ -25,11 +25,12 @@ from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database import counting, exports, holdout, marginals, predictions
-from sqlrl.database import groups as counted_groups
 from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
 from sqlrl.database.exports import Exported
+from sqlrl.database.formulas import formula_model, is_formula
+from sqlrl.database.groups import count_groups
 from sqlrl.database.holdout import Split
 from sqlrl.database.inference import Destination
 from sqlrl.database.learning import Learning
@@ -1413,8 +1414,9 @@ class Database(Helpful):
 
     def count(
         self,
-        model: Model | str,
+        model: Model | str | None = None,
         *,
+        formula: str | None = None,
         by: str | Iterable[str] | None = None,
         groups: Literal["all", "violated", "true"] = "all",
         most_groups: int | None = MOST_GROUPS,
@@ -1430,8 +1432,11 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model or str
-            A model, or one formula, of predicates that are loaded. Its variables start with a small letter, as in a model.
+        model : Model or str, optional
+            A text in its place is a formula.
+        formula : str, optional
+            A formula that is counted in place of the rules of the model, with its declarations and constants. Without a model its predicates
+            are those that are loaded, or those of the model of a prediction that is the world.
         by : str or iterable of str, optional
             Names of variables, one by one or with commas between them: each clause that has all of them is counted by their constants. The
             `+` variables of a template are among them, and `example` where examples come from a column of the data. Variables under a
@@ -1504,17 +1509,17 @@ class Database(Helpful):
         ----  -----  ------  ----------  -  --------
         Anna  Chris       0           3  1         2
         """
-        choices, text = Choices(drop, query, hidden, empty), model if isinstance(model, str) else None
-        if isinstance(model, str):
-            model = counted_groups.formula_model(self.session, model, world)
-        asked = Query(model, examples, choices, limit)
+        if formula is None and is_formula(model):
+            model, formula = None, model
+        whole: Any = model if formula is None else formula_model(self.session, formula, model, world)
+        asked = Query(whole, examples, Choices(drop, query, hidden, empty), limit)
         if by is not None:
-            return counted_groups.count_groups(self.session, asked, world, by, groups, most_groups, text)
+            return count_groups(self.session, asked, world, by, groups, most_groups, formula)
         if groups != "all":
             raise InputError(
                 f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by="
             )
-        return counting.count(self.session, asked, world, None if text is None else counted_groups.formula_features)
+        return counting.count(self.session, asked, world, formula=formula is not None)
 
     def count_difference(
         self,

@@ -7,73 +7,22 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sqlrl.arguments import refuse
 from sqlrl.database.counting import counting, world_name
-from sqlrl.database.inference import Inferred
+from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.session import Query, Session, check_limit_option, verb
-from sqlrl.errors import InputError, ParseError
+from sqlrl.errors import InputError
 from sqlrl.ground.groups import EXAMPLE, Which, group_counts, has_variables
 from sqlrl.ground.program import BoundFeature, Extent, Program
-from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.lexer import NAME, Source, nearest, tokenize
-from sqlrl.logic.model import Model, Rule
+from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import placed
-from sqlrl.logic.subformulas import atoms_of, subformulas, terms_of
-from sqlrl.logic.terms import Argument, Exist, ForAll, Predicate, Variable
+from sqlrl.logic.subformulas import subformulas, terms_of
+from sqlrl.logic.terms import Exist, ForAll, Variable
 from sqlrl.report import Table
 from sqlrl.wording import counted, shortened
 
 _COUNTS = ("clause", "groundings", "n", "violated")
 _SHOWN = 8
-
-
-# ---- a formula in place of a model ---------------------------------------------------------------------
-
-
-def formula_model(session: Session, text: str, world: Any) -> Model:
-    """Return the model whose last rule is a formula, held against the predicates that are there; a prediction brings the other rules.
-
-    A formula that ends with `.` is a hard rule, as tables of clauses print it.
-    """
-    if text.endswith((".mln", ".json")) and "\n" not in text:
-        raise refuse("a model", text)
-    records = session.catalog.predicates()
-    known = {name: Predicate(name, tuple(map(Argument, record.known_types()))) for name, record in records.items()}
-    around = world.asked.model if isinstance(world, Inferred) and isinstance(world.asked.model, Model) else Model({})
-    hard = False
-    try:
-        formula = parse_formula(text, {**known, **around.predicates})
-    except ParseError:
-        if not text.rstrip().endswith("."):
-            raise
-        formula, hard = parse_formula(text.rstrip()[:-1], {**known, **around.predicates}), True
-    used = {name: known[name] for name in {atom.predicate for atom in atoms_of(formula)} - around.predicates.keys()}
-    types = session.catalog.types()
-    kinds = {kind for predicate in used.values() for kind in predicate.types}
-    bins = {kind: types[kind].bins for kind in sorted(kinds & types.keys()) if types[kind].bins}
-    declared = Model(
-        {**around.predicates, **used},
-        around.types,
-        around.rules,
-        around.query,
-        bins={**around.bins, **bins},
-        learned=around.learned,
-    )
-    return declared.with_rules((*around.rules, Rule(formula, None if hard else 0.0, hard=hard)))
-
-
-def formula_features(program: Program) -> list[int]:
-    """Return the features of the last rule that was given; InputError if it is a template without clauses."""
-    found = _of_last_rule(program)
-    check_expanded(program, found)
-    return found
-
-
-def _of_last_rule(program: Program) -> list[int]:
-    """Return the features of the last rule that was given."""
-    owners = {id(rule): owner for rule, owner in zip(program.model.rules, program.owners, strict=True)}
-    last = max(program.owners, default=0)
-    return [i for i, bound in enumerate(program.features) if bound.rule is not None and owners[id(bound.rule)] == last]
 
 
 # ---- the variables that a user names ------------------------------------------------------------------
@@ -187,18 +136,6 @@ def _shown(problem: str, text: str | None, name: str, rule: Rule | None) -> Inpu
     return InputError(f"{problem}\n  {text}") if token is None else source.error(InputError, problem, token)
 
 
-def check_expanded(program: Program, features: Sequence[int]) -> None:
-    """Refuse a formula with `+` variables that stands for no clause, which says nothing of its groundings."""
-    if features and not any(i in features for i in program.feature_of):
-        bound = program.features[features[0]]
-        assert bound.rule is not None
-        names = " and ".join(f"+{name}" for name in bound.feature.plus)
-        raise InputError(
-            f"{placed(bound.rule)}: {names} has no constants for which the evidence leaves the formula open, so that there is no clause to "
-            "count: write it without +, and count by it"
-        )
-
-
 # ---- the table ----------------------------------------------------------------------------------------
 
 
@@ -241,19 +178,22 @@ def count_groups(
 
     def features(program: Program) -> list[int]:
         """Return the features that are counted."""
-        return list(range(len(program.features))) if text is None else _of_last_rule(program)
+        return list(range(len(program.features))) if text is None else formula_features(program)
 
     def check(program: Program) -> None:
         """Refuse variables that no clause has."""
         check_variables(program, features(program), names, text)
 
-    with counting(session, asked, [world], check=check) as (program, chosen, worlds):
+    only = None if text is None else formula_features
+    with counting(session, asked, [world], check=check, only=only) as (program, chosen, worlds):
         few = [i for i in features(program) if has_variables(program, i, names)]
         if text is not None:
             check_expanded(program, few)
         with worlds.shown(world) as shown:
             most = None if asked.limit is None else most_groups
             data = group_counts(Extent(program, chosen, asked.limit), names, shown, which, few, most)
+            if text is not None:
+                data = renumbered(program, data)
         of = sum(program.feature_of.count(i) for i in few) if len(few) < 50 else None
     title = f"n of {counted(of, 'clause')} by" if of is not None else "n by"
     kept = {"all": "", "violated": ", groups with a violated grounding", "true": ", groups with a true grounding"}

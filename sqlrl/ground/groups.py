@@ -7,7 +7,7 @@ template is a constant of its clauses: each clause is in the groups of that one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
@@ -199,36 +199,52 @@ class _Part:
         with ExitStack() as stack:
             wrong = [(self._unit(stack, *key[:2], members), key[2]) for key, members in violated.items()]
             every = [(self._unit(stack, *key[:2], members), key[2]) for key, members in total.items()]
-            for unit, _ in wrong:
-                self._check_enumerated(unit, world)
-            for unit, _ in every:
-                _check_joined(
-                    self.extent, unit, joined_by_groups(unit.use.bound, self.extent.examples, unit.by), self.by
-                )
-            self._check_groups(
-                [(unit, group_count(unit.use.bound, self.extent.examples, unit.by)) for unit, few in every if not few]
-                + [
-                    (unit, violated_group_count(unit.use.bound, world, self.extent.examples, unit.by))
-                    for unit, few in wrong
-                    if few
-                ],
-                most,
-            )
+            self._check(wrong, every, world, most)
             found = self._violated(stack, [unit for unit, _ in wrong], world)
             return self._read(self._groundings(stack, every, found), found, stack)
 
-    def _check_enumerated(self, unit: _Unit, world: World) -> None:
-        check_count(self.extent, unit.use, world)
-        _check_joined(self.extent, unit, joined_by_count(unit.use.bound, world, self.extent.examples, unit.by), self.by)
+    def _check(
+        self,
+        wrong: Sequence[tuple[_Unit, bool]],
+        every: Sequence[tuple[_Unit, bool]],
+        world: World,
+        most: int | None,
+    ) -> None:
+        """Refuse what would enumerate too much, or give too many groups."""
+        examples = self.extent.examples
 
-    def _check_groups(self, sizes: Sequence[tuple[_Unit, exp.Select]], most: int | None) -> None:
+        def joined(unit: _Unit) -> list[exp.Select]:
+            """Plan what a count of violated groundings joins."""
+            return joined_by_count(unit.use.bound, world, examples, unit.by)
+
+        def tied(unit: _Unit) -> list[exp.Select]:
+            """Plan what a count of groundings joins."""
+            return joined_by_groups(unit.use.bound, examples, unit.by)
+
+        def number(unit: _Unit) -> exp.Select:
+            """Plan the number of all groups."""
+            return group_count(unit.use.bound, examples, unit.by)
+
+        def violated(unit: _Unit) -> exp.Select:
+            """Plan the number of groups with a violated grounding."""
+            return violated_group_count(unit.use.bound, world, examples, unit.by)
+
+        for unit, _ in wrong:
+            check_count(self.extent, unit.use, world)
+            _check_joined(self.extent, unit, joined, self.by)
+        for unit, _ in every:
+            _check_joined(self.extent, unit, tied, self.by)
+        sizes = [(unit, number) for unit, few in every if not few]
+        self._check_groups([*sizes, *((unit, violated) for unit, few in wrong if few)], most)
+
+    def _check_groups(self, sizes: Sequence[tuple[_Unit, Callable[[_Unit], exp.Select]]], most: int | None) -> None:
         """Refuse more groups than a limit; they are counted first where there may be that many."""
         if most is None:
             return
         bounds = [prod(domain_size(u.use.bound, slot) for _, slot in u.by) * len(u.ids) for u, _ in sizes]
         if sum(bounds) <= most:
             return
-        numbers = [_number(self.program, unit, query) for unit, query in sizes]
+        numbers = [_number(self.program, unit, plan(unit)) for unit, plan in sizes]
         total = sum(numbers)
         if total > most:
             largest, _ = sizes[numbers.index(max(numbers))]
@@ -350,12 +366,12 @@ def _number(program: Program, unit: _Unit, query: exp.Select) -> int:
     return size if "clause" in query.named_selects else size * len(unit.ids)
 
 
-def _check_joined(extent: Extent, unit: _Unit, queries: Sequence[exp.Select], by: Sequence[str]) -> None:
+def _check_joined(extent: Extent, unit: _Unit, plan: Callable[[_Unit], list[exp.Select]], by: Sequence[str]) -> None:
     """Refuse groups by variables that only a join of more rows than the limit ties together."""
     limit, program = extent.limit, extent.program
     if limit is None or extent.domain_bound(unit.use) <= limit:
         return
-    for query in queries:
+    for query in plan(unit):
         size = _number(program, unit, query)
         if size > limit:
             place = rule_place(program, program.feature_of[int(unit.ids[0])])

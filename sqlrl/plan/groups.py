@@ -64,7 +64,7 @@ def _tied(bound: BoundShape, examples: TableName | None, by: Groups) -> list[_Ti
             found.append(tied(set(slots), ()))
             rest -= slots
     last = tied(rest, [slot for slot in asked if not any(slot in each.asked for each in found)])
-    return [*found, last] if last.variables or last.asked else found
+    return found if found and not (last.variables or last.asked) else [*found, last]
 
 
 def _groundings(bound: BoundShape, tied: _Tied, examples: TableName | None) -> exp.Select:

@@ -164,6 +164,10 @@ def test_count_by_variables(run: Run, project: Project) -> None:
     violated = run("count", *shared, "--json", "--by", "x", "--by", "y", "--groups", "violated").rows()
     assert violated == [row for row in rows if row["violated"]]
     assert {(row["x"], row["y"]) for row in violated} <= {("Anna", "Bob"), ("Bob", "Chris")}
+    (row,) = run("count", *shared, "--json", "--formula", "Friends(x, y) ^ Smokes(x) => Smokes(y)").rows()
+    assert (row["clause"], row["n"]) == (0, whole[clause])
+    alone = run("count", *shared, "--json", "--formula", "Friends(x, y) ^ Smokes(x) => Smokes(y)", "--by", "x,y").rows()
+    assert alone == [{**row, "clause": 0} for row in rows]
     for given, said in {
         ("--by", "z"): "no clause of the model has a variable z to count by: name x or y",
         ("--by", ""): "leave --by out",
@@ -171,6 +175,8 @@ def test_count_by_variables(run: Run, project: Project) -> None:
         ("--by", "x", "--groups", "none"): "none",
         ("--groups", "true"): "--by",
         ("--by", "x", "--against", "observed"): "leave --against out",
+        ("--formula", "Smokes(x)", "--against", "observed"): "leave --against out",
+        ("--formula", "Smoke(x)"): "did you mean 'Smokes'",
     }.items():
         done = run("count", *shared, *given)
         assert done.code > 0

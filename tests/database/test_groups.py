@@ -86,7 +86,11 @@ def test_a_model_is_counted_where_its_clauses_have_the_variables(db: Database) -
         key[0]: value for key, value in by_y.items() if key[1] == 2
     }
     assert [row["clause"] for row in table] == sorted(row["clause"] for row in table)
-    # A clause of a template is in the groups of its own constant alone.
+    # A clause of a template is in the groups of its own constant alone; here it has no other variable.
+    alone = db.count(sqlrl.parse_mln(SMOKERS + "Smokes(+x) => Cancer(Bob)", query=("Smokes", "Cancer")), by="x")
+    assert {row["x"]: (row["groundings"], row["n"]) for row in alone} == dict.fromkeys(
+        ("Anna", "Bob", "Chris", "Dora"), (1, 1)
+    )
     fixed = {row["clause"]: row["x"] for row in table if "=> Cancer(y)" in whole[row["clause"]]["text"]}
     assert {whole[clause]["text"] for clause in fixed} == {f"Smokes({x}) => Cancer(y)" for x in fixed.values()}
 
@@ -150,6 +154,37 @@ def test_worlds_and_predictions(db: Database) -> None:
     assert [list(row.values())[2:] for row in alone] == [list(row.values())[2:] for row in within]
     (row,) = db.count(formula, world=prediction)
     assert row["n"] == sum(row["n"] for row in alone)
+
+
+def test_a_formula_is_held_against_a_model(db: Database) -> None:
+    """Its constants are in the domains, its declarations say what is predicted, and its other rules are not counted."""
+    rules = "2 Smokes(Eve) v Smokes(x)\nFriends(x, +y) => Old(x)\n1 " + " v ".join(
+        f"Friends(x, y{i})" for i in range(9)
+    )
+    model = sqlrl.parse_mln(SMOKERS + "Old(person)\n" + rules, query=("Old",))
+    world = {"Smokes": "select 'Bob' as person", "Old": "select 'Eve' as person"}
+    formula = "Friends(x, y) => Old(x) v Smokes(y)"
+    people = ["Anna", "Bob", "Chris", "Dora", "Eve"]
+    holds = {(x, y): (x, y) not in PAIRS or x == "Eve" or y == "Bob" for x, y in product(people, people)}
+    (row,) = db.count(model, formula=formula, world=world, limit=0)
+    assert (row["clause"], row["n"], row["groundings"]) == (0, sum(holds.values()), 25)
+    found = rows(db.count(model, formula=formula, by="y,x", world=world, limit=0, most_groups=None), "y", "x")
+    assert found == {(y, x, 0): (1, int(true), int(not true)) for (x, y), true in holds.items()}
+    template = db.count(model, formula="Friends(x, +y) => Old(y)", by="y", world=world)
+    assert [row["clause"] for row in template] == list(range(len(template)))
+    assert [row["y"] for row in template] == [
+        row["text"].split(", ")[1].split(")")[0]
+        for row in db.count(model, formula="Friends(x, +y) => Old(y)", world=world)
+    ]
+    # Groups that are left out leave the numbers of clauses as they are.
+    some = db.count(model, formula="Friends(x, +y) => Old(y)", by="y", groups="violated", world=world)
+    assert [row for row in template if row["violated"]] == list(some)
+    with pytest.raises(InputError, match="a model is needed"):
+        db.count(3, formula=formula)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the text of a formula is a str, not int"):
+        db.count(model, formula=3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a model is needed, not None"):
+        db.count()
 
 
 @pytest.mark.parametrize("semantics", ["exact", "alchemy"])
