@@ -197,8 +197,13 @@ class _Part:
             for place in range(len(instances)):
                 self._add(violated, clauses, place, few=few)
         with ExitStack() as stack:
-            wrong = [(self._unit(stack, *key[:2], members), key[2]) for key, members in violated.items()]
-            every = [(self._unit(stack, *key[:2], members), key[2]) for key, members in total.items()]
+            whole = {key: self._unit(stack, *key[:2], members) for key, members in total.items()}
+            every = [(unit, few) for (_, _, few), unit in whole.items()]
+            wrong = []
+            for key, members in violated.items():
+                # Mostly each formula is one clause, so that these are the same clauses.
+                same = key in total and len(total[key].clauses) == len(members.clauses)
+                wrong.append((whole[key] if same else self._unit(stack, *key[:2], members), key[2]))
             self._check(wrong, every, world, most)
             found = self._violated(stack, [unit for unit, _ in wrong], world)
             return self._read(self._groundings(stack, every, found), found, stack)

@@ -224,6 +224,65 @@ def test_columns_that_are_taken_get_another_name(db: Database) -> None:
     assert table.to_duckdb(db.engine.connection).aggregate("count(distinct n_)").fetchall() == [(4,)]
 
 
+EDGES = 60
+
+
+@pytest.fixture(scope="module")
+def graph() -> Database:
+    found = sqlrl.connect()
+    generator = np.random.default_rng(5)
+    pairs = sorted({(f"V{a}", f"V{b}") for a, b in generator.integers(0, EDGES, (300, 2)).tolist()})
+    found.load("Edge", pairs, types=("node", "node"))
+    found.engine.connection.execute("create table edge (a varchar, b varchar)")
+    found.engine.connection.executemany("insert into edge values (?, ?)", pairs)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("formula", "joined", "variables"),
+    [
+        ("Edge(x, y) ^ Edge(y, z)", "edge e join edge f on f.a = e.b", {"x": "e.a", "y": "e.b", "z": "f.b"}),
+        (
+            "Edge(x, y) ^ Edge(y, z) ^ Edge(z, x)",
+            "edge e join edge f on f.a = e.b join edge g on g.a = f.b and g.b = e.a",
+            {"x": "e.a", "y": "e.b", "z": "f.b"},
+        ),
+        (
+            "Edge(x, y) ^ Edge(y, z) ^ Edge(z, w)",
+            "edge e join edge f on f.a = e.b join edge g on g.a = f.b",
+            {"x": "e.a", "z": "g.a", "w": "g.b"},
+        ),
+        (
+            "Edge(x, y) ^ Edge(x, z) ^ y != z",
+            "edge e join edge f on f.a = e.a and f.b <> e.b",
+            {"x": "e.a", "y": "e.b", "z": "f.b"},
+        ),
+        ("Edge(x, y) ^ !Edge(y, x)", "edge e anti join edge f on f.a = e.b and f.b = e.a", {"x": "e.a", "y": "e.b"}),
+        ("Edge(x, y) ^ Edge(z, w) ^ x != V7", "edge e join edge f on e.a <> 'V7'", {"x": "e.a", "z": "f.a"}),
+        ("Edge(x, y) ^ x = z ^ Edge(z, w)", "edge e join edge f on f.a = e.a", {"x": "e.a", "z": "f.a", "w": "f.b"}),
+        (
+            "Edge(x, y) ^ (EXIST z Edge(y, z) ^ Edge(z, x))",
+            "edge e where exists (from edge f join edge g on g.a = f.b where f.a = e.b and g.b = e.a)",
+            {"x": "e.a", "y": "e.b"},
+        ),
+    ],
+)
+def test_conjunctions_are_what_sql_groups(
+    graph: Database, formula: str, joined: str, variables: dict[str, str]
+) -> None:
+    names = list(variables)
+    for by in ([names[0]], [names[-1]], [names[-1], names[0]], names):
+        columns = ", ".join(variables[name] for name in by)
+        query = f"select {columns}, count(*) from {joined} group by {columns}"
+        want = {tuple(row[:-1]): row[-1] for row in graph.sql(query).fetchall()}
+        table = graph.count(formula, by=by, groups="true")
+        assert {tuple(row[name] for name in by): row["n"] for row in table} == want
+        assert len(table) == len(want)
+        # Its negation is violated there.
+        negated = graph.count(f"!({formula})", by=by, groups="violated")
+        assert {tuple(row[name] for name in by): row["violated"] for row in negated} == want
+
+
 # ---- large counts, and limits -----------------------------------------------------------------------------
 
 

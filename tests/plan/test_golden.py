@@ -29,7 +29,7 @@ from sqlrl.plan.counting import count_difference, count_groundings, count_violat
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
-from sqlrl.plan.groups import group_count, group_groundings, violated_group_count
+from sqlrl.plan.groups import group_count, group_groundings, joined_by_groups, violated_group_count
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.parts import count_parts
@@ -96,6 +96,7 @@ CASES = {
     "group_number_local": ("number by v1 v2", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "group_number_violated": ("number violated by v0 v1", PEOPLE, "1 Friends(x, Anna) v Cancer(y) v Cancer(z)"),
     "groups_joined": ("joined by v0 v2", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x)"),
+    "group_joined_local": ("tied by v1 v2", CITATIONS, "InField(c, Author, p) ^ Next(p, q) => InField(c, Title, q)"),
     "unsatisfied_transitive": ("unsatisfied", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
     "unsatisfied_template": ("unsatisfied", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "unsatisfied_exists": ("unsatisfied", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
@@ -190,6 +191,8 @@ def planned(kind: str, program: Program) -> exp.Expression:
             return group_count(bound, None, by)
         case "number violated":
             return violated_group_count(bound, OBSERVED, None, by)
+        case "tied":
+            return joined_by_groups(bound, None, by)[0]
         case "joined":
             return joined_by_count(bound, OBSERVED, None, by)[0]
         case "joint":
