@@ -14,7 +14,7 @@ from sqlrl.ground.completion import completed_world
 from sqlrl.ground.groups import EXAMPLE, group_counts, has_variables
 from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import World
-from tests.ground.brute import Data, Formulas, Ground
+from tests.ground.brute import Data, Formulas, Ground, equalities_of
 from tests.ground.cases import (
     Case,
     Names,
@@ -74,6 +74,9 @@ def check(
             assert row["n"] + row["violated"] == row["groundings"]
         assert sum(row["groundings"] for row in rows.values()) == groundings[clause], rule
         assert sum(row["n"] for row in rows.values()) == n[clause], rule
+        if any(each.left == each.right for each in equalities_of(rule.formula)):
+            # What is always false is dropped, before anyone asks over whose constants its variables range.
+            continue
         assert rows.keys() == total.keys(), (rule, formula.fixed)
         for group, row in rows.items():
             if rule.hard:
