@@ -39,6 +39,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             f"{_SCORED} auc": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.marginals(model)) probabilities",
             "infer inference map_inference mpe decode solve": "db.predict(model) finds the most probable world, db.marginals(model) probabilities",
             "query execute fetch fetchall fetchone run_sql read_sql": "db.sql(query) runs SQL on it",
+            "count_by group_by group_counts": "db.count(model, by='x') counts the clauses by the constants of their variables",
             "examples example_names": "db.sql('from sqlrl.example') lists the examples",
             "runs history": "db.sql('from sqlrl.run') lists the runs",
             "models": "db.model(number) returns a model that was kept, and db.sql('from sqlrl.model') lists them",

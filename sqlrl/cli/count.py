@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,40 @@ Against = Annotated[
     list[str] | None,
     typer.Option("--against", metavar="WORLD", help="Print delta n: n in --world minus n here.", show_default=False),
 ]
+Formula = Annotated[
+    str | None,
+    typer.Option(
+        "--formula",
+        metavar="TEXT",
+        help="Count this formula in place of the rules of the model.",
+        show_default=False,
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="NAMES",
+        help="Count each clause by the constants of these variables (x,y), or by `example`.",
+        show_default=False,
+    ),
+]
+
+
+class Groups(StrEnum):
+    """Which groups of --by have a row."""
+
+    all = "all"
+    violated = "violated"
+    true = "true"
+
+
+WhichGroups = Annotated[
+    Groups, typer.Option("--groups", help="All groups of --by, or those with a violated, or a true grounding.")
+]
+MostGroups = Annotated[
+    int, typer.Option("--most-groups", metavar="N", min=1, help="The most groups of --by; more are refused.")
+]
 
 
 @grouped
@@ -35,6 +70,10 @@ def count(
     output: Output,
     world: WorldNames = None,
     against: Against = None,
+    formula: Formula = None,
+    by: By = None,
+    groups: WhichGroups = Groups.all,
+    most_groups: MostGroups = 10_000_000,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
@@ -42,12 +81,29 @@ def count(
     """Count the true groundings of every clause, exactly, in a world or in one against another.
 
     sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
+    sqlrl count cite.duckdb --model learned.mln --by x,y --groups violated
     """
+    if against is not None and (by is not None or formula is not None):
+        raise typer.BadParameter(
+            f"{'--by' if by is not None else '--formula'} is counted in one world: leave --against out"
+        )
+    if by is None and groups is not Groups.all:
+        raise typer.BadParameter("--groups chooses among the groups of --by: name variables with it")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
         shown = named_world(world, job.model, "--world")
         with job.run.working("counting"):
             if against is None:
-                table = job.db.count(job.model, world=shown, examples=job.examples, limit=limit, **job.choices)
+                table = job.db.count(
+                    job.model,
+                    formula=formula,
+                    by=None if by is None else ",".join(by),
+                    groups=groups.value,
+                    most_groups=most_groups,
+                    world=shown,
+                    examples=job.examples,
+                    limit=limit,
+                    **job.choices,
+                )
             else:
                 other = named_world(against, job.model, "--against")
                 table = job.db.count_difference(

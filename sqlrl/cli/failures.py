@@ -62,6 +62,8 @@ _PHRASES = {
     "use more folds": "use a larger --folds",
     "or change above_seed": "or give --below-seed",
     "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
+    "by= takes": "--by takes",
+    "leave by= out": "leave --by out",
     "is loaded, with types: db.load(": "is loaded, with types: sqlrl load --types (",
     "load facts with db.load and write rules with db.define": "load facts with `sqlrl load` and write rules with `sqlrl define`",
 }
@@ -113,6 +115,7 @@ _OPTIONS = {
                 "memory_limit",
                 "replace",
                 "missing",
+                "most_groups",
             ),
             *("into", "checkpoint", "resume", "groups"),
             *("hops", "negatives", "cap", "seed"),
@@ -185,6 +188,8 @@ def in_options(message: str) -> str:
     "pass --delimiter ';' or --quote ''"
     >>> in_options("load it with target=True; limit=0 is not positive: pass fewer examples=")
     'load it with --target; --limit 0 is not positive: pass fewer --examples'
+    >>> in_options("name some, or leave by= out")
+    'name some, or leave --by out'
     >>> in_options("widen the scope with db.scope('Liked', ...)")
     'widen the scope with --scope where Liked is loaded'
     >>> in_options("allow more, connect(memory_limit='4GB')")

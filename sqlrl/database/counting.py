@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
+from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.predictions import Prediction
 from sqlrl.database.session import Query, Session, check_limit_option, verb
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, union_all
@@ -22,6 +23,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import argument_names, clause_table
 from sqlrl.ground.completion import completed_world
+from sqlrl.ground.groups import group_counts
 from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows, table
 from sqlrl.report import Table
@@ -32,57 +34,94 @@ IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT",
 
 
 @verb
-def count(session: Session, asked: Query, world: Any) -> Table:
-    """Count the true groundings of every clause in a world; `Database.count` explains it."""
+def count(session: Session, asked: Query, world: Any, *, formula: bool = False) -> Table:
+    """Count the true groundings of every clause in a world; `Database.count` explains it.
+
+    Of a `formula`, which is the last rule of the model, only that is counted.
+    """
     check_limit_option(asked.limit)
-    with _counting(session, asked, [world]) as (program, chosen, worlds):
+    only = formula_features if formula else None
+    with counting(session, asked, [world], only=only) as (program, chosen, worlds):
         extent = Extent(program, chosen, asked.limit)
+        if formula:
+            check_expanded(program, formula_features(program))
         with worlds.shown(world) as shown:
-            n = counts.true_counts(extent, shown)
-        total = counts.groundings(extent)
-        columns = {"n": n, "groundings": total}
-        return _count_table(program, columns, f"true groundings in {_world_name(world)}")
+            columns = _formula_counts(extent, shown) if formula else {"n": counts.true_counts(extent, shown)}
+        if not formula:
+            columns["groundings"] = counts.groundings(extent)
+        return _count_table(program, columns, f"true groundings in {world_name(world)}", formula=formula)
+
+
+def _formula_counts(extent: Extent, world: World) -> dict[str, counts.Counts]:
+    """Count a formula alone, whatever other rules the model has."""
+    program = extent.program
+    data = group_counts(extent, (), world, features=formula_features(program))
+    found = {}
+    for name in ("n", "groundings"):
+        found[name] = np.zeros(program.clause_count, dtype=object)
+        found[name][data.column("clause").to_numpy()] = list(map(int, data.column(name).to_pylist()))
+    return found
 
 
 @verb
 def count_difference(session: Session, asked: Query, world: Any, other: Any) -> Table:
     """Count n in one world minus n in another; `Database.count_difference` explains it."""
     check_limit_option(asked.limit)
-    with _counting(session, asked, [world, other]) as (program, chosen, worlds):
+    with counting(session, asked, [world, other]) as (program, chosen, worlds):
         with worlds.shown(world) as first, worlds.shown(other) as second:
             change = counts.count_differences(Extent(program, chosen, asked.limit), first, second)
-        title = f"n in {_world_name(world)} minus n in {_world_name(other)}"
+        title = f"n in {world_name(world)} minus n in {world_name(other)}"
         return _count_table(program, {"delta_n": change}, title)
 
 
 @contextmanager
-def _counting(
-    session: Session, asked: Query, worlds: Sequence[Any]
+def counting(
+    session: Session,
+    asked: Query,
+    worlds: Sequence[Any],
+    *,
+    check: Callable[[Program], None] | None = None,
+    only: Callable[[Program], Sequence[int]] | None = None,
 ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
-    """Hold a model against chosen examples, with its templates expanded, to count in worlds."""
+    """Hold a model against chosen examples, with its templates expanded, to count in worlds.
+
+    `check` looks at the program before anything is counted; `only` says which of its templates are expanded, all by default.
+    """
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
     held = session.program(asked.model, choices=asked.choices, closed=True)
     with working, held as program, ExitStack() as stack:
+        if check is not None:
+            check(program)
         if asked.examples is None and predicted is not None:
             chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
         else:
             chosen = stack.enter_context(session.only(asked.examples))
-        program.expand(chosen)
+        program.expand(chosen, only=None if only is None else only(program))
         yield program, chosen, Worlds(session.catalog, program, chosen)
 
 
-def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str) -> Table:
-    """Return exact counts of the clauses that users see, with their texts and weights."""
+def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str, *, formula: bool = False) -> Table:
+    """Return exact counts of the clauses that users see, or of those of a formula, with their texts and weights."""
     listed = clause_table(program)
+    if formula:
+        features = np.array(program.feature_of)[listed.column("clause").to_numpy()]
+        listed = listed.filter(pa.array(np.isin(features, formula_features(program))))
     ids = listed.column("clause").to_numpy()
     data = {name: listed.column(name) for name in ("clause", "text")}
     data |= {name: _decimals(values[ids]) for name, values in columns.items()}
-    return Table(pa.table({**data, "weight": listed.column("weight")}), title=title)
+    found = pa.table({**data, "weight": listed.column("weight")})
+    return Table(renumbered(program, found) if formula else found, title=title)
 
 
-def _world_name(world: Any) -> str:
-    """Return what titles call a world."""
+def world_name(world: Any) -> str:
+    """Return what titles call a world.
+
+    Examples
+    --------
+    >>> world_name("observed"), world_name("select 1 as atom")
+    ('the observed world', 'the given world')
+    """
     if isinstance(world, Prediction):
         return "the predicted world"
     return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"

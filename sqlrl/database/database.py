@@ -29,6 +29,8 @@ from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
 from sqlrl.database.exports import Exported
+from sqlrl.database.formulas import formula_model, is_formula
+from sqlrl.database.groups import count_groups
 from sqlrl.database.holdout import Split
 from sqlrl.database.inference import Destination
 from sqlrl.database.learning import Learning
@@ -45,6 +47,7 @@ from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.factors import DENSITY, GROWTH
 from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.groups import MOST_GROUPS
 from sqlrl.ground.network import GROUNDING_LIMIT, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.bias import Bias
@@ -1549,8 +1552,12 @@ class Database(Helpful):
 
     def count(
         self,
-        model: Model,
+        model: Model | str | None = None,
         *,
+        formula: str | None = None,
+        by: str | Iterable[str] | None = None,
+        groups: Literal["all", "violated", "true"] = "all",
+        most_groups: int | None = MOST_GROUPS,
         world: Any = "observed",
         examples: Any = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -1563,7 +1570,19 @@ class Database(Helpful):
 
         Parameters
         ----------
-        model : Model
+        model : Model or str, optional
+            A text in its place is a formula.
+        formula : str, optional
+            A formula that is counted in place of the rules of the model, with its declarations and constants. Without a model its predicates
+            are those that are loaded, or those of the model of a prediction that is the world.
+        by : str or iterable of str, optional
+            Names of variables, one by one or with commas between them: each clause that has all of them is counted by their constants. The
+            `+` variables of a template are among them, and `example` where examples come from a column of the data. Variables under a
+            quantifier are not.
+        groups : {"all", "violated", "true"}
+            Which groups have a row: all; those in which some grounding is violated; those in which some is true.
+        most_groups : int or None
+            The most groups of all clauses together: more are refused before they are made. None, as `limit=None`, is no limit.
         world : "observed", Prediction, source or mapping of predicate to source
             "observed" is the labels. A source is anything that `load` takes, with the column `atom` (ids of the true query
             atoms), or with the arguments of the true query atoms as `predict(into=...)` writes them; of several open
@@ -1572,21 +1591,25 @@ class Database(Helpful):
         examples : list of names, query, relation or frame, optional
             By default those of a prediction that is the world, else all.
         limit : int or None
-            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables.
+            The most groundings that counting may enumerate, which it does where many positive literals of a clause share variables, and
+            for variables of `by` that no one literal has (the ends of a path).
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 
         Returns
         -------
         Table
-            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers.
+            Columns `clause`, `text`, `n`, `groundings`, `weight`; the counts are exact integers. With `by` a column for each variable, with
+            the names of constants, `clause`, `groundings`, `n`, `violated`, by clause and then by the order of constants in the data. A
+            variable with the name of another column has `_` behind it.
 
         Raises
         ------
         InputError
-            The world has rows that are no query atoms, query atoms have no label, or the prediction is of other examples.
+            The world has rows that are no query atoms, query atoms have no label, the prediction is of other examples, or no clause has the
+            variables of `by`.
         GroundingLimitError
-            Names the clause, where it stands, and the number of groundings.
+            Names the clause, where it stands, and the number of groundings, or of groups.
 
         Notes
         -----
@@ -1595,6 +1618,11 @@ class Database(Helpful):
         grounding variables, so that `groundings` may be more than those of the formula, and n is what is left of them when each
         ground clause that the world violates takes one away, which may be below 0. It is all of them exactly where the formula
         holds everywhere. To count such a formula as written, give it a weight.
+
+        A group is a choice of constants that some grounding has: all combinations of the constants over which the variables range, those of
+        one example where their types are local. Groundings that are true whatever the data say are counted, as everywhere: of `Friends(x, y)
+        ^ Smokes(x) => Smokes(y)` the n of an x who does not smoke is the number of people. The sum over the groups of a clause is
+        what it has without `by`.
 
         Examples
         --------
@@ -1608,8 +1636,28 @@ class Database(Helpful):
         sqlrl.errors.InputError: a world of Smokes has the columns person, as predict(into=...) writes them, not column0
         >>> db.count(model, world="select 'Anna' as person")["n"]
         [8]
+        >>> db.count(model, by="x", groups="violated", world="select 'Anna' as person")
+        n of 1 clause by x in the given world, groups with a violated grounding
+        x     clause  groundings  n  violated
+        ----  ------  ----------  -  --------
+        Anna       0           3  2         1
+        >>> db.count("Friends(x, y) ^ Friends(y, z)", by=["x", "z"], groups="true")
+        n of 1 clause by x and z in the observed world, groups with a true grounding
+        x     z      clause  groundings  n  violated
+        ----  -----  ------  ----------  -  --------
+        Anna  Chris       0           3  1         2
         """
-        return counting.count(self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world)
+        if formula is None and is_formula(model):
+            model, formula = None, model
+        whole: Any = model if formula is None else formula_model(self.session, formula, model, world)
+        asked = Query(whole, examples, Choices(drop, query, hidden, empty), limit)
+        if by is not None:
+            return count_groups(self.session, asked, world, by, groups, most_groups, formula)
+        if groups != "all":
+            raise InputError(
+                f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by="
+            )
+        return counting.count(self.session, asked, world, formula=formula is not None)
 
     def count_difference(
         self,

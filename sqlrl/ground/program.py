@@ -7,7 +7,7 @@ constants that some example leaves open, found by `expand` (or, in a learned mod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -408,13 +408,17 @@ class Program:
             self._fill(rows)
         return self.clause_count - before
 
-    def expand(self, examples: TableName | None = None, *, observed: bool = False) -> int:
+    def expand(
+        self, examples: TableName | None = None, *, observed: bool = False, only: Collection[int] | None = None
+    ) -> int:
         """Add clauses for the combinations of template constants that these examples leave open and that are new.
 
-        With `observed` for those with which the negated literals of some grounding are true, see `expand_observed`. Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
+        With `observed` for those with which the negated literals of some grounding are true, see `expand_observed`. With `only` no templates but
+        those at these places among the features. Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
         """
         before = self.clause_count
         templates = [i for i, f in enumerate(self.features) if f.feature.plus and f.instances and f.expansions is None]
+        templates = [i for i in templates if only is None or i in only]
         for i in staged("expanding templates", templates):
             self._expand_template(i, examples, observed=observed)
         return self.clause_count - before

@@ -8,7 +8,7 @@ clause that share no variable are counted alone, and their counts multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -19,16 +19,18 @@ from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquer
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import Item, components, item_slots, items_of, reduced
-from sqlrl.plan.semiring import Steps
+from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World, equal_rows, parameter_keys, parameter_source
 from sqlrl.plan.terms import (
     Context,
+    Groups,
     Part,
     change_factor,
     domain_size,
     guarded_factor,
     is_positive,
+    joined_query,
     mentions_open,
     part_factor,
     reduced_factors,
@@ -113,17 +115,20 @@ def _part(bound: BoundShape, slots: frozenset[Slot], items: Sequence[Item]) -> I
     )
 
 
-def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",)) -> exp.Select:
-    """Multiply the counts of independent parts: columns `clause` (if some query is marked) and `n`.
+def product_query(
+    counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",), by: Sequence[str] = ()
+) -> exp.Select:
+    """Multiply the counts of independent parts: columns `clause` (if some query is marked), those of `by`, and `n`.
 
     Counting queries that are marked have the columns `keys` beside `n`: `clause`, and after it other columns where a
-    clause has several rows, whose products are added up.
+    clause has several rows, whose products are added up. Each of the columns `by` is one of some query; products of 0 are left
+    out where there are any.
 
     Examples
     --------
     >>> from sqlrl.engine.nodes import integer
     >>> three, five = (exp.select(named(integer(n), "n")) for n in (3, 5))
-    >>> print(_product_query([(three, False), (five, False)]).sql("duckdb").replace('"', ""))
+    >>> print(product_query([(three, False), (five, False)]).sql("duckdb").replace('"', ""))
     SELECT part0.n * part1.n AS n FROM (SELECT 3 AS n) AS part0 CROSS JOIN (SELECT 5 AS n) AS part1
     """
     # A marked one first: the others join on its clauses.
@@ -134,13 +139,20 @@ def _product_query(counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str
     clause = [column("clause", "part0")] if ordered[0][1] else []
     several = bool(clause) and len(keys) > 1
     product = cast(exp.Sum(this=product), "INT128") if several else product
-    query = exp.select(*clause, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
+    place = {name: f"part{i}" for i, (part, _) in enumerate(ordered) for name in part.named_selects}
+    groups = [column(name, place[name]) for name in by]
+    query = exp.select(*clause, *groups, named(product, "n")).from_(subquery(ordered[0][0], "part0"))
     for i, (other, keyed) in enumerate(ordered[1:], start=1):
         same = exp.and_(*(exp.EQ(this=column(k, f"part{i}"), expression=column(k, "part0")) for k in keys))
         query = query.join(
             subquery(other, f"part{i}"), on=same if keyed else None, join_type="INNER" if keyed else "CROSS"
         )
-    return query.group_by(*(c.copy() for c in clause)) if several else query
+    if by:
+        # A count by no variable may be 0, or NULL for none.
+        plain = [i for i, (part, _) in enumerate(ordered) if not set(by) & set(part.named_selects)]
+        some = [exp.NEQ(this=column("n", f"part{i}"), expression=integer(0)) for i in plain]
+        query = query.where(*some)
+    return query.group_by(*(c.copy() for c in (*clause, *groups))) if several else query
 
 
 # ---- enumeration, where inclusion-exclusion would have too many terms --------------------------------
@@ -154,12 +166,13 @@ def _enumerate_violated(
     parameters: TableName | None = None,
     examples: TableName | None = None,
     apart: bool = False,
+    by: Groups = (),
 ) -> exp.Select:
     """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
 
     `parameters` is needed if the part mentions a parameter; `apart` counts each different row of that table by itself,
-    and once. Columns `clause` (if there are parameters; with `apart` all columns of their table) and `n` (HUGEINT); one
-    row for each clause that has any.
+    and once. Columns `clause` (if there are parameters; with `apart` all columns of their table), those of `by`, and `n`
+    (HUGEINT); one row for each clause, and constants of `by`, that has any.
 
     Examples
     --------
@@ -190,18 +203,20 @@ def _enumerate_violated(
     for equality in shape.equalities:
         body.equal(equality, holds=False)
     columns = [named(column(name, "p"), name) for name in keys]
+    columns += [named(body.known[slot].copy(), name) for name, slot in by]
     query = body.select([*columns, named(cast(star_count(), "INT128"), "n")])
-    return query.group_by(*(column(name, "p") for name in keys)) if keys else query
+    return query.group_by(*(x.this.copy() for x in columns)) if columns else query
 
 
 # ---- counting ----------------------------------------------------------------------------------------
 
 
-def count_violated(bound: BoundShape, world: World, examples: TableName | None = None) -> exp.Select:
-    """Plan the number of violated groundings of each clause of a shape in a world.
+def count_violated(bound: BoundShape, world: World, examples: TableName | None = None, by: Groups = ()) -> exp.Select:
+    """Plan the number of violated groundings of each clause of a shape in a world, in all or by the constants of some variables.
 
-    Columns `clause` (if the shape has parameters) and `n` (HUGEINT). A clause without a row has none; without
-    parameters there is at most one row, whose `n` may be NULL for none.
+    Columns `clause` (if the shape has parameters), those of `by` (ids), and `n` (HUGEINT). A clause without a row has none;
+    without parameters and `by` there is at most one row, whose `n` may be NULL for none. `by` are variables of the clause, or its
+    hidden example; groups without a row have none.
 
     Examples
     --------
@@ -211,19 +226,33 @@ def count_violated(bound: BoundShape, world: World, examples: TableName | None =
     ['n']
     """
     shape, parameters = bound.shape, bound.parameters
-    counts = violated_parts(bound, independent_parts(bound), world, examples)
+    counts = violated_parts(bound, independent_parts(bound), world, examples, by)
     apart = sum(keyed for _, keyed in counts) > 1
     if parameters is not None and apart:
         counts.append((equal_rows(parameters, shape), True))
-    return counts[0][0] if len(counts) == 1 else _product_query(counts, parameter_keys(shape, apart=apart))
+    if len(counts) == 1:
+        return counts[0][0]
+    return product_query(counts, parameter_keys(shape, apart=apart), [name for name, _ in by])
 
 
-def part_contexts(bound: BoundShape, parts: Sequence[IndependentPart], examples: TableName | None) -> list[Context]:
+def part_contexts(
+    bound: BoundShape, parts: Sequence[IndependentPart], examples: TableName | None, by: Groups = ()
+) -> list[Context]:
     """Return what the terms of each part share; without parameters where the part mentions none."""
     # A product of sums over the rows of a clause would not be the sum of their products.
     parameters = bound.parameters
     apart = parameters is not None and sum(part.keyed for part in parts) > 1
-    return [Context(part.bound, parameters if part.keyed else None, examples, Steps([]), apart) for part in parts]
+    return [
+        Context(
+            part.bound,
+            parameters if part.keyed else None,
+            examples,
+            Steps([]),
+            apart,
+            tuple((name, slot) for name, slot in by if slot in part.variables),
+        )
+        for part in parts
+    ]
 
 
 def violated_parts(
@@ -231,8 +260,11 @@ def violated_parts(
     parts: Sequence[IndependentPart],
     world: World,
     examples: TableName | None,
+    by: Groups = (),
 ) -> list[tuple[exp.Select, bool]]:
     """Plan the number of violated groundings of each part of a clause, and tell which have the columns of `parameter_keys`.
+
+    Each is by those variables of `by` that it has.
 
     Examples
     --------
@@ -241,7 +273,7 @@ def violated_parts(
     >>> query.named_selects, keyed
     (['n'], False)
     """
-    contexts = part_contexts(bound, parts, examples)
+    contexts = part_contexts(bound, parts, examples, by)
     return [
         (_violated(bound, part, context, world), context.parameters is not None)
         for part, context in zip(parts, contexts, strict=True)
@@ -250,6 +282,27 @@ def violated_parts(
 
 def _violated(bound: BoundShape, part: IndependentPart, context: Context, world: World) -> exp.Select:
     """Plan the number of violated groundings of a part of a clause."""
+    if _is_enumerated(part):
+        return _enumerate_violated(
+            bound,
+            part,
+            world,
+            parameters=context.parameters,
+            examples=context.examples,
+            apart=context.apart,
+            by=context.by,
+        )
+    terms = []
+    for chosen, factors in _products(bound, part, context, world):
+        sign = -1 if len(chosen) % 2 else 1
+        terms.append(term_query(context, factors, chosen, sign, variables=part.variables, restricted=part.asked))
+    return total_query(context, [t for t in terms if t is not None])
+
+
+def _products(
+    bound: BoundShape, part: IndependentPart, context: Context, world: World
+) -> Iterator[tuple[tuple[Part, ...], list[Factor]]]:
+    """Yield the terms of inclusion-exclusion of a part: the positive parts that are true in it, and its factors."""
     # Where the tuples of a literal or group are sought is a matter of the whole clause.
     whole = replace(context, bound=bound)
     shared = dict[ShapeLiteral | ShapeExists, tuple[exp.Query, int]]()
@@ -261,17 +314,10 @@ def _violated(bound: BoundShape, part: IndependentPart, context: Context, world:
         return shared[x]
 
     guards, positive = split_parts(part.bound)
-    if _is_enumerated(part):
-        return _enumerate_violated(
-            bound, part, world, parameters=context.parameters, examples=context.examples, apart=context.apart
-        )
-    terms = []
     for chosen in subsets(positive):
         factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in _negative(part.bound)]
         factors += [part_factor(context, x, relation(x)) for x in chosen if not isinstance(x, ShapeEquality)]
-        sign = -1 if len(chosen) % 2 else 1
-        terms.append(term_query(context, factors, chosen, sign, variables=part.variables, restricted=part.asked))
-    return total_query(context, [t for t in terms if t is not None])
+        yield chosen, factors
 
 
 def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | None = None) -> list[exp.Select]:
@@ -293,6 +339,34 @@ def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | N
             factors = [part_factor(context, x, true_query(context, x, world)) for x in _negative(part.bound)]
             term = term_query(context, factors, (), 1, variables=part.variables, restricted=part.asked)
             found.append(total_query(context, [] if term is None else [term]))
+    return found
+
+
+def joined_by_count(bound: BoundShape, world: World, examples: TableName | None, by: Groups) -> list[exp.Select]:
+    """Plan what `count_violated` joins for variables that no one literal has: what ties them to each other is enumerated.
+
+    Each is a count with the columns of `count_violated` by no variables; none if no join is larger than a relation.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.shapes import Shape
+    >>> from sqlrl.plan.sample_layout import people
+    >>> from sqlrl.plan.sources import OBSERVED
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> path = [ShapeLiteral("Friends", False, terms) for terms in ((x, y), (y, z))]
+    >>> bound = bind(Shape(("person",) * 3, (), tuple(path)), people())
+    >>> [len(joined_by_count(bound, OBSERVED, None, by)) for by in ((("b0", x),), (("b0", x), ("b1", z)))]
+    [0, 1]
+    """
+    found = []
+    parts = independent_parts(bound)
+    for part, context in zip(parts, part_contexts(bound, parts, examples, by), strict=True):
+        if context.by and not _is_enumerated(part):
+            for chosen, factors in _products(bound, part, context, world):
+                # Each is a query of its own, with the steps that it needs.
+                own = replace(context, steps=Steps([], aliases=context.steps.aliases))
+                query = joined_query(own, factors, chosen, variables=part.variables, restricted=part.asked)
+                found += [] if query is None else [query]
     return found
 
 

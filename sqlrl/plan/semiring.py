@@ -87,13 +87,14 @@ def sum_product(
     steps: Steps,
     *,
     multiplier: int = 1,
+    by: Sequence[tuple[str, Slot]] = (),
 ) -> exp.Select:
     """Plan the sum of products over all slots that are not kept.
 
     There is at least one factor, and one that brings the columns of `group` (the parameter table); the last step groups
     by them, empty for one total. Slots of `keep` are never summed out before the last step (the parameters).
-    `multiplier` is a constant factor: the domain sizes of variables that occur nowhere, and the sign of the term.
-    Columns of `group`, then `n`.
+    `multiplier` is a constant factor: the domain sizes of variables that occur nowhere, and the sign of the term. `by` names
+    slots, kept ones that some factor has, whose values the last step groups by as well. Columns of `group`, those of `by`, then `n`.
 
     Examples
     --------
@@ -112,8 +113,43 @@ def sum_product(
     left = _eliminate(factors, keep, steps, wide)
     known: dict[Slot, exp.Column] = {}
     total = exp.Sum(this=_product(left, wide, multiplier))
-    query = _join(exp.select(*group, named(cast(total, "INT128"), "n")), left, known)
-    return query.group_by(*(g.this.copy() for g in group)) if group else query
+    body = _join(exp.select(), left, known)
+    shown = [*group, *(named(known[slot].copy(), name) for name, slot in by)]
+    query = body.select(*shown, named(cast(total, "INT128"), "n"), append=False, copy=False)
+    return query.group_by(*(g.this.copy() for g in shown)) if shown else query
+
+
+def joined_rows(
+    factors: Sequence[Factor],
+    keep: frozenset[Slot],
+    group: Sequence[exp.Expression],
+    fixed: frozenset[Slot],
+    steps: Steps,
+) -> exp.Select | None:
+    """Plan how many rows the last step of `sum_product` joins; None if some factor has every slot, so that they are no more than its rows.
+
+    None, too, if what the last step joins is cyclic: to count that is to join it. `fixed` are the slots of `keep` that `group` is for.
+    Columns of `group`, then `n`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import table_name
+    >>> from sqlrl.plan.sources import table
+    >>> x, y, z = (Slot(False, i) for i in range(3))
+    >>> edges = table_name("edges")
+    >>> path = [Factor(Source(table(edges, a), a, (("a", s), ("b", t)))) for a, s, t in (("e", x, y), ("f", y, z))]
+    >>> joined_rows(path, frozenset([x]), [], frozenset(), Steps([])) is None
+    True
+    >>> both = joined_rows(path, frozenset([x, z]), [], frozenset(), Steps([]))
+    >>> print(both.sql("duckdb").replace('"', ""))
+    SELECT CAST(SUM(m0.n) AS INT128) AS n FROM db.main.edges AS f INNER JOIN m0 AS m0 ON m0.s0 = f.a
+    """
+    left = _eliminate(factors, keep, steps, wide=False)
+    every = frozenset[Slot]().union(*(f.slots for f in left))
+    if any(every <= f.slots for f in left) or not is_acyclic(f.slots - fixed for f in left):
+        return None
+    plain = [Factor(f.source, None, f.rows) for f in left]
+    return sum_product(plain, fixed, group, steps)
 
 
 def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps) -> Factor:

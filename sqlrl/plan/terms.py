@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from sqlglot import exp
@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.semiring import Factor, Steps, sum_product
+from sqlrl.plan.semiring import Factor, Steps, joined_rows, sum_product
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import (
     Source,
@@ -32,6 +32,9 @@ from sqlrl.plan.tuples import holding
 
 Part = ShapeLiteral | ShapeEquality | ShapeExists
 
+Groups = tuple[tuple[str, Slot], ...]
+"""Variables by whose constants groundings are counted, with the columns of these."""
+
 
 # ---- parts of a clause as factors --------------------------------------------------------------------
 
@@ -41,7 +44,8 @@ class Context:
     """What every term of one counting query shares.
 
     `apart`: different rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of
-    `P(A) <=> P(B)` do, have the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once.
+    `P(A) <=> P(B)` do, have the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once. `by` are the variables
+    whose constants a count is for, beside the clause, each with its column.
     """
 
     bound: BoundShape
@@ -49,6 +53,7 @@ class Context:
     examples: TableName | None
     steps: Steps
     apart: bool = False
+    by: Groups = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -56,9 +61,19 @@ class Context:
         return () if self.parameters is None else parameter_keys(self.bound.shape, apart=self.apart)
 
     @property
-    def keep(self) -> frozenset[Slot]:
-        """The parameters: they are never summed out."""
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a count before `n`."""
+        return (*self.keys, *(name for name, _ in self.by))
+
+    @property
+    def fixed(self) -> frozenset[Slot]:
+        """The parameters."""
         return frozenset(Slot(True, i) for i in range(len(self.bound.shape.parameters)))
+
+    @property
+    def keep(self) -> frozenset[Slot]:
+        """What is never summed out: the parameters, and the variables that a count is by."""
+        return self.fixed.union(slot for _, slot in self.by)
 
 
 def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:
@@ -470,6 +485,7 @@ def term_of(
     domains = [*_domains(context, variables, literals), *_constants(context, variables, mentioned, same)]
     domains += _asked_for(context, restricted)
     everything = [_renamed(f, same) for f in (*factors, *domains)]
+    everything += _ranges(context, everything, same)
     present = {slot for f in everything for slot in f.slots} | {same.find(k) for k in kept}
     multiplier = sign
     for slot in dict.fromkeys(same.find(v) for v in variables):
@@ -502,6 +518,62 @@ def term_query(
     >>> term_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), [], (), -1).sql("duckdb")
     'SELECT CAST((-9) AS INT128) AS "n"'
     """
+    found = _with_keys(context, factors, chosen, sign, variables, restricted, equalities=equalities, pivot=pivot)
+    if found is None:
+        return None
+    term, keep = found
+    group = _group(context)
+    if pivot is not None:
+        group += [named(column(name, pivot.factor.source.alias), name) for name in pivot.columns]
+    if not term.factors:
+        return exp.select(named(cast(integer(term.multiplier), "INT128"), "n"))
+    by = [(name, term.same.find(slot)) for name, slot in context.by]
+    return sum_product(term.factors, keep, group, context.steps, multiplier=term.multiplier, by=by)
+
+
+def joined_query(
+    context: Context,
+    factors: Sequence[Factor],
+    chosen: Sequence[Part],
+    *,
+    variables: Sequence[Slot],
+    restricted: Sequence[Slot],
+    equalities: bool = True,
+) -> exp.Select | None:
+    """Plan how many rows `term_query` joins last where it is by variables; None if they are no more than a relation has.
+
+    The columns are those of `term_query` by no variables, its steps are in front.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> from sqlrl.plan.semiring import Steps
+    >>> from sqlrl.plan.slots import bind
+    >>> x, y = Slot(False, 0), Slot(False, 1)
+    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]), by=(("b0", x), ("b1", y)))
+    >>> joined_query(context, [], (), variables=[x, y], restricted=()).sql("duckdb").count("CROSS JOIN")
+    1
+    """
+    found = _with_keys(context, factors, chosen, 1, variables, restricted, equalities=equalities)
+    if found is None:
+        return None
+    term, keep = found
+    query = joined_rows(term.factors, keep, _group(context), context.fixed, context.steps)
+    return None if query is None else context.steps.before(query)
+
+
+def _with_keys(
+    context: Context,
+    factors: Sequence[Factor],
+    chosen: Sequence[Part],
+    sign: int,
+    variables: Sequence[Slot] | None,
+    restricted: Sequence[Slot] | None,
+    *,
+    equalities: bool,
+    pivot: Pivot | None = None,
+) -> tuple[Term, frozenset[Slot]] | None:
+    """Return a term with the factors of examples and parameters, and the slots that are not summed out."""
     bound = context.bound
     kept = context.keep if pivot is None else context.keep | pivot.factor.slots
     term = term_of(
@@ -522,13 +594,19 @@ def term_query(
     if context.parameters is not None:
         source = parameter_source(context.parameters, bound.shape, apart=context.apart)
         found.append(_renamed(Factor(source, None, 1), term.same))
-    group = [named(column(name, "p"), name) for name in context.keys]
-    if pivot is not None:
-        group += [named(column(name, pivot.factor.source.alias), name) for name in pivot.columns]
-    if not found:
-        return exp.select(named(cast(integer(term.multiplier), "INT128"), "n"))
-    keep = frozenset(term.same.find(k) for k in kept)
-    return sum_product(found, keep, group, context.steps, multiplier=term.multiplier)
+    return replace(term, factors=tuple(found)), frozenset(term.same.find(k) for k in kept)
+
+
+def _group(context: Context) -> list[exp.Expression]:
+    """Return the columns of the parameter table that a count is for."""
+    return [named(column(name, "p"), name) for name in context.keys]
+
+
+def _ranges(context: Context, factors: Sequence[Factor], same: Union) -> list[Factor]:
+    """Return the domains of the variables that a count is by and that no factor mentions: each of their constants has a count."""
+    mentioned = {slot for f in factors for slot in f.slots}
+    found = dict.fromkeys(same.find(slot) for _, slot in context.by)
+    return [_domain(context, slot, None) for slot in found if slot not in mentioned and not slot.parameter]
 
 
 def _domains(context: Context, variables: Sequence[Slot], literals: Sequence[ShapeLiteral]) -> list[Factor]:
@@ -623,12 +701,15 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
     >>> total_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), []).sql("duckdb")
     'SELECT 0 AS "n" WHERE FALSE'
     """
-    group = [column(name) for name in context.keys]
+    group = [column(name) for name in context.columns]
     if not terms:
-        empty = [named(integer(0), name) for name in context.keys]
+        empty = [named(integer(0), name) for name in context.columns]
         query = exp.select(*empty, named(integer(0), "n")).where(exp.false())
     elif len(terms) == 1:
         query = terms[0]
+    elif context.by:
+        # Most groups of a term may come to nothing beside the others.
+        query = summed_terms(terms, context.columns, exp.NEQ)
     else:
         total = cast(exp.Sum(this=column("n")), "INT128")
         query = exp.select(*group, named(total, "n")).from_(subquery(union_all(terms), "terms"))

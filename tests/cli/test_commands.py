@@ -144,6 +144,47 @@ def test_count_gives_exact_integers(run: Run, project: Project) -> None:
     assert all(isinstance(row["n"], int) for row in done.rows())
 
 
+def test_count_by_variables(run: Run, project: Project) -> None:
+    shared = [
+        "-m",
+        project / "smokers.mln",
+        "-e",
+        project / "smokers.db",
+        "--query",
+        "Smokes,Cancer",
+        "--world",
+        "Smokes=select 'Bob' as person",
+    ]
+    shared += ["--world", "Cancer=select 'Bob' as person where false"]
+    (project / "smokers.db").write_text(EVIDENCE, encoding="utf-8")
+    whole = {row["clause"]: row["n"] for row in run("count", *shared, "--json").rows()}
+    rows = run("count", *shared, "--json", "--by", "x,y").rows()
+    (clause,) = {row["clause"] for row in rows}
+    assert sum(row["n"] for row in rows) == whole[clause]
+    violated = run("count", *shared, "--json", "--by", "x", "--by", "y", "--groups", "violated").rows()
+    assert violated == [row for row in rows if row["violated"]]
+    assert {(row["x"], row["y"]) for row in violated} <= {("Anna", "Bob"), ("Bob", "Chris")}
+    (row,) = run("count", *shared, "--json", "--formula", "Friends(x, y) ^ Smokes(x) => Smokes(y)").rows()
+    assert (row["clause"], row["n"]) == (0, whole[clause])
+    alone = run("count", *shared, "--json", "--formula", "Friends(x, y) ^ Smokes(x) => Smokes(y)", "--by", "x,y").rows()
+    assert alone == [{**row, "clause": 0} for row in rows]
+    for given, said in {
+        ("--by", "z"): "no clause of the model has a variable z to count by: name x or y",
+        ("--by", ""): "leave --by out",
+        ("--by", "x", "--most-groups", "1"): "more than the limit of 1",
+        ("--by", "x", "--groups", "none"): "none",
+        ("--groups", "true"): "--by",
+        ("--by", "x", "--against", "observed"): "leave --against out",
+        ("--formula", "Smokes(x)", "--against", "observed"): "leave --against out",
+        ("--formula", "Smoke(x)"): "did you mean 'Smokes'",
+    }.items():
+        done = run("count", *shared, *given)
+        assert done.code > 0
+        assert said in done.err, given
+        assert "by=" not in done.err
+        assert "most_groups" not in done.err
+
+
 def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project: Project) -> None:
     arguments = [
         "learn",

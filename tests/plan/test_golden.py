@@ -23,11 +23,13 @@ from sqlrl.engine.spark import SparkEngine
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
+from sqlrl.logic.shapes import Slot
 from sqlrl.plan.blankets import TermPlanner, is_countable
-from sqlrl.plan.counting import count_difference, count_groundings, count_violated
+from sqlrl.plan.counting import count_difference, count_groundings, count_violated, joined_by_count
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
+from sqlrl.plan.groups import group_count, group_groundings, joined_by_groups, violated_group_count
 from sqlrl.plan.joint_counts import joint_counts
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.parts import count_parts
@@ -72,6 +74,29 @@ CASES = {
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
     "count_alike": ("count", PEOPLE, "1 Smokes(Anna) v (Friends(x, Anna) <=> Friends(y, Bob))"),
     "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "groups_chain": ("count by v0", PEOPLE, "1 Friends(x, y) ^ Smokes(x) => Cancer(y)"),
+    "groups_path": ("count by v1", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
+    "groups_ends": ("count by v0 v2", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x)"),
+    "groups_apart": ("count by v0 v1", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
+    "groups_alike": ("count by v1", PEOPLE, "1 Smokes(Chris) v (Friends(x, Anna) <=> Friends(y, Bob))"),
+    "groups_unequal": ("count by v0 v1", PEOPLE, "1 Friends(x, y) ^ x != Anna => Cancer(x) v x = y"),
+    "groups_template": ("count by v1", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
+    "groups_exists": ("count by v0", PEOPLE, "1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
+    "groups_enumerated": (
+        "count by v1",
+        PEOPLE,
+        "1 Smokes(x) v Smokes(y) v Cancer(x) v Cancer(y) v Friends(x, y) v Friends(y, x)",
+    ),
+    "group_size_apart": ("size by v0 v1", PEOPLE, "1 Friends(x, y) => Cancer(z)"),
+    "group_size_local": (
+        "size by v1 v2",
+        CITATIONS,
+        "InField(c, Author, p) ^ Next(p, q) => InField(c, Title, q)",
+    ),
+    "group_number_local": ("number by v1 v2", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
+    "group_number_violated": ("number violated by v0 v1", PEOPLE, "1 Friends(x, Anna) v Cancer(y) v Cancer(z)"),
+    "groups_joined": ("joined by v0 v2", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x)"),
+    "group_joined_local": ("tied by v1 v2", CITATIONS, "InField(c, Author, p) ^ Next(p, q) => InField(c, Title, q)"),
     "unsatisfied_transitive": ("unsatisfied", PEOPLE, "1 Friends(x, y) ^ Cancer(x) => Cancer(y)"),
     "unsatisfied_template": ("unsatisfied", CITATIONS, "InField(c, +f, p) ^ Next(p, q) => InField(c, +g, q)"),
     "unsatisfied_exists": ("unsatisfied", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
@@ -139,6 +164,8 @@ def planned(kind: str, program: Program) -> exp.Expression:
     """The query of a program's first shape; the tables of its parameters are those of the program."""
     (use,) = program.shapes.values()
     layout, bound = program.layout, use.bound
+    kind, _, slots = kind.partition(" by ")
+    by = tuple((f"b{i}", Slot(False, int(name[1:]))) for i, name in enumerate(slots.split()))
     match kind:
         case "ground":
             return ground(bound).query
@@ -157,7 +184,17 @@ def planned(kind: str, program: Program) -> exp.Expression:
             way, *_ = ways(use.shape, use.shape.literals[-1].predicate, kind, 1)
             return some_groundings(bound, way, examples=None, parameters=None, most=5, repeats=2)
         case "count":
-            return count_violated(bound, OBSERVED)
+            return count_violated(bound, OBSERVED, by=by)
+        case "size":
+            return group_groundings(bound, None, by)
+        case "number":
+            return group_count(bound, None, by)
+        case "number violated":
+            return violated_group_count(bound, OBSERVED, None, by)
+        case "tied":
+            return joined_by_groups(bound, None, by)[0]
+        case "joined":
+            return joined_by_count(bound, OBSERVED, None, by)[0]
         case "joint":
             return joint_counts(bound)
         case "total":

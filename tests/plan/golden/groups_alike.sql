@@ -1,0 +1,469 @@
+-- count by v1: 1 Smokes(Chris) v (Friends(x, Anna) <=> Friends(y, Bob))
+
+-- duckdb
+SELECT
+  "part0"."clause",
+  "part1"."b0",
+  CAST(SUM("part0"."n" * "part1"."n" * "part2"."n" * "part3"."n") AS INT128) AS "n"
+FROM (
+  WITH "m0" AS (
+    SELECT
+      "f0"."a1" AS "s0",
+      COUNT(*) AS "n"
+    FROM "memory"."sqlrl"."fact_Friends" AS "f0"
+    GROUP BY
+      "f0"."a1"
+  )
+  SELECT
+    "p"."clause" AS "clause",
+    "p"."k0" AS "k0",
+    "p"."k1" AS "k1",
+    "p"."k2" AS "k2",
+    CAST(SUM("m0"."n") AS INT128) AS "n"
+  FROM (
+    SELECT DISTINCT
+      "clause",
+      "k0",
+      "k1",
+      "k2"
+    FROM "memory"."sqlrl"."scratch_parameter"
+  ) AS "p"
+  INNER JOIN "m0" AS "m0"
+    ON "m0"."s0" = "p"."k0"
+  GROUP BY
+    "p"."clause",
+    "p"."k0",
+    "p"."k1",
+    "p"."k2"
+) AS "part0"
+INNER JOIN (
+  SELECT
+    "clause",
+    "k0",
+    "k1",
+    "k2",
+    "b0",
+    CAST(SUM("terms"."n") AS INT128) AS "n"
+  FROM (
+    SELECT
+      "p"."clause" AS "clause",
+      "p"."k0" AS "k0",
+      "p"."k1" AS "k1",
+      "p"."k2" AS "k2",
+      "d0"."id" AS "b0",
+      CAST(SUM(1) AS INT128) AS "n"
+    FROM "memory"."sqlrl"."dictionary_person" AS "d0"
+    CROSS JOIN (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
+    GROUP BY
+      "p"."clause",
+      "p"."k0",
+      "p"."k1",
+      "p"."k2",
+      "d0"."id"
+    UNION ALL
+    SELECT
+      "p"."clause" AS "clause",
+      "p"."k0" AS "k0",
+      "p"."k1" AS "k1",
+      "p"."k2" AS "k2",
+      "f1"."a0" AS "b0",
+      CAST(SUM((
+        -1
+      )) AS INT128) AS "n"
+    FROM "memory"."sqlrl"."fact_Friends" AS "f1"
+    INNER JOIN (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
+      ON "p"."k1" = "f1"."a1"
+    GROUP BY
+      "p"."clause",
+      "p"."k0",
+      "p"."k1",
+      "p"."k2",
+      "f1"."a0"
+  ) AS "terms"
+  GROUP BY
+    "clause",
+    "k0",
+    "k1",
+    "k2",
+    "b0"
+  HAVING
+    CAST(SUM("terms"."n") AS INT128) <> 0
+) AS "part1"
+  ON "part1"."clause" = "part0"."clause"
+  AND "part1"."k0" = "part0"."k0"
+  AND "part1"."k1" = "part0"."k1"
+  AND "part1"."k2" = "part0"."k2"
+INNER JOIN (
+  SELECT
+    "clause",
+    "k0",
+    "k1",
+    "k2",
+    CAST(SUM("n") AS INT128) AS "n"
+  FROM (
+    SELECT
+      "p"."clause" AS "clause",
+      "p"."k0" AS "k0",
+      "p"."k1" AS "k1",
+      "p"."k2" AS "k2",
+      CAST(SUM(1) AS INT128) AS "n"
+    FROM (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
+    GROUP BY
+      "p"."clause",
+      "p"."k0",
+      "p"."k1",
+      "p"."k2"
+    UNION ALL
+    SELECT
+      "p"."clause" AS "clause",
+      "p"."k0" AS "k0",
+      "p"."k1" AS "k1",
+      "p"."k2" AS "k2",
+      CAST(SUM((
+        -1
+      )) AS INT128) AS "n"
+    FROM (
+      SELECT
+        "a"."a0"
+      FROM "memory"."sqlrl"."atom_Smokes" AS "a"
+      WHERE
+        "a"."truth"
+      UNION ALL
+      SELECT
+        "a0"
+      FROM "memory"."sqlrl"."fact_Smokes"
+      WHERE
+        "given" AND "truth"
+    ) AS "f0"
+    INNER JOIN (
+      SELECT DISTINCT
+        "clause",
+        "k0",
+        "k1",
+        "k2"
+      FROM "memory"."sqlrl"."scratch_parameter"
+    ) AS "p"
+      ON "p"."k2" = "f0"."a0"
+    GROUP BY
+      "p"."clause",
+      "p"."k0",
+      "p"."k1",
+      "p"."k2"
+  ) AS "terms"
+  GROUP BY
+    "clause",
+    "k0",
+    "k1",
+    "k2"
+) AS "part2"
+  ON "part2"."clause" = "part0"."clause"
+  AND "part2"."k0" = "part0"."k0"
+  AND "part2"."k1" = "part0"."k1"
+  AND "part2"."k2" = "part0"."k2"
+INNER JOIN (
+  SELECT
+    "clause",
+    "k0",
+    "k1",
+    "k2",
+    COUNT(*) AS "n"
+  FROM "memory"."sqlrl"."scratch_parameter"
+  GROUP BY
+    "clause",
+    "k0",
+    "k1",
+    "k2"
+) AS "part3"
+  ON "part3"."clause" = "part0"."clause"
+  AND "part3"."k0" = "part0"."k0"
+  AND "part3"."k1" = "part0"."k1"
+  AND "part3"."k2" = "part0"."k2"
+WHERE
+  "part0"."n" <> 0 AND "part2"."n" <> 0 AND "part3"."n" <> 0
+GROUP BY
+  "part0"."clause",
+  "part1"."b0";
+
+-- spark
+WITH `m0` AS (
+  SELECT
+    `f0`.`a1` AS `s0`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
+  GROUP BY
+    `f0`.`a1`
+)
+SELECT
+  `part0`.`clause`,
+  `part1`.`b0`,
+  COALESCE(
+    TRY_SUM(CAST(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`part0`.`n` * `part1`.`n` * `part2`.`n` * `part3`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
+FROM (
+  SELECT
+    `p`.`clause` AS `clause`,
+    `p`.`k0` AS `k0`,
+    `p`.`k1` AS `k1`,
+    `p`.`k2` AS `k2`,
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM (
+    SELECT DISTINCT
+      `clause`,
+      `k0`,
+      `k1`,
+      `k2`
+    FROM `memory`.`sqlrl`.`scratch_parameter`
+  ) AS `p`
+  INNER JOIN `m0` AS `m0`
+    ON `m0`.`s0` = `p`.`k0`
+  GROUP BY
+    `p`.`clause`,
+    `p`.`k0`,
+    `p`.`k1`,
+    `p`.`k2`
+) AS `part0`
+INNER JOIN (
+  SELECT
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`,
+    `b0`,
+    COALESCE(
+      TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`terms`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM (
+    SELECT
+      `p`.`clause` AS `clause`,
+      `p`.`k0` AS `k0`,
+      `p`.`k1` AS `k1`,
+      `p`.`k2` AS `k2`,
+      `d0`.`id` AS `b0`,
+      COALESCE(
+        TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(1) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
+    FROM `memory`.`sqlrl`.`dictionary_person` AS `d0`
+    CROSS JOIN (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
+    GROUP BY
+      `p`.`clause`,
+      `p`.`k0`,
+      `p`.`k1`,
+      `p`.`k2`,
+      `d0`.`id`
+    UNION ALL
+    SELECT
+      `p`.`clause` AS `clause`,
+      `p`.`k0` AS `k0`,
+      `p`.`k1` AS `k1`,
+      `p`.`k2` AS `k2`,
+      `f1`.`a0` AS `b0`,
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
+    FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
+    INNER JOIN (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
+      ON `p`.`k1` = `f1`.`a1`
+    GROUP BY
+      `p`.`clause`,
+      `p`.`k0`,
+      `p`.`k1`,
+      `p`.`k2`,
+      `f1`.`a0`
+  ) AS `terms`
+  GROUP BY
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`,
+    `b0`
+  HAVING
+    COALESCE(
+      TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`terms`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) <> 0
+) AS `part1`
+  ON `part1`.`clause` = `part0`.`clause`
+  AND `part1`.`k0` = `part0`.`k0`
+  AND `part1`.`k1` = `part0`.`k1`
+  AND `part1`.`k2` = `part0`.`k2`
+INNER JOIN (
+  SELECT
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`,
+    COALESCE(
+      TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM (
+    SELECT
+      `p`.`clause` AS `clause`,
+      `p`.`k0` AS `k0`,
+      `p`.`k1` AS `k1`,
+      `p`.`k2` AS `k2`,
+      COALESCE(
+        TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT(1) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
+    FROM (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
+    GROUP BY
+      `p`.`clause`,
+      `p`.`k0`,
+      `p`.`k1`,
+      `p`.`k2`
+    UNION ALL
+    SELECT
+      `p`.`clause` AS `clause`,
+      `p`.`k0` AS `k0`,
+      `p`.`k1` AS `k1`,
+      `p`.`k2` AS `k2`,
+      COALESCE(
+        TRY_SUM(CAST((
+          -1
+        ) AS DECIMAL(38, 0))),
+        CASE
+          WHEN COUNT((
+            -1
+          )) > 0
+          THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+        END
+      ) AS `n`
+    FROM (
+      SELECT
+        `a`.`a0`
+      FROM `memory`.`sqlrl`.`atom_Smokes` AS `a`
+      WHERE
+        `a`.`truth`
+      UNION ALL
+      SELECT
+        `a0`
+      FROM `memory`.`sqlrl`.`fact_Smokes`
+      WHERE
+        `given` AND `truth`
+    ) AS `f0`
+    INNER JOIN (
+      SELECT DISTINCT
+        `clause`,
+        `k0`,
+        `k1`,
+        `k2`
+      FROM `memory`.`sqlrl`.`scratch_parameter`
+    ) AS `p`
+      ON `p`.`k2` = `f0`.`a0`
+    GROUP BY
+      `p`.`clause`,
+      `p`.`k0`,
+      `p`.`k1`,
+      `p`.`k2`
+  ) AS `terms`
+  GROUP BY
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`
+) AS `part2`
+  ON `part2`.`clause` = `part0`.`clause`
+  AND `part2`.`k0` = `part0`.`k0`
+  AND `part2`.`k1` = `part0`.`k1`
+  AND `part2`.`k2` = `part0`.`k2`
+INNER JOIN (
+  SELECT
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`scratch_parameter`
+  GROUP BY
+    `clause`,
+    `k0`,
+    `k1`,
+    `k2`
+) AS `part3`
+  ON `part3`.`clause` = `part0`.`clause`
+  AND `part3`.`k0` = `part0`.`k0`
+  AND `part3`.`k1` = `part0`.`k1`
+  AND `part3`.`k2` = `part0`.`k2`
+WHERE
+  `part0`.`n` <> 0 AND `part2`.`n` <> 0 AND `part3`.`n` <> 0
+GROUP BY
+  `part0`.`clause`,
+  `part1`.`b0`;

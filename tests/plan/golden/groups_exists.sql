@@ -1,0 +1,155 @@
+-- count by v0: 1 Smokes(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
+
+-- duckdb
+SELECT
+  "b0",
+  CAST(SUM("terms"."n") AS INT128) AS "n"
+FROM (
+  SELECT
+    "f0"."a0" AS "b0",
+    CAST(SUM(1) AS INT128) AS "n"
+  FROM (
+    SELECT
+      "a"."a0"
+    FROM "memory"."sqlrl"."atom_Smokes" AS "a"
+    WHERE
+      "a"."truth"
+    UNION ALL
+    SELECT
+      "a0"
+    FROM "memory"."sqlrl"."fact_Smokes"
+    WHERE
+      "given" AND "truth"
+  ) AS "f0"
+  GROUP BY
+    "f0"."a0"
+  UNION ALL
+  SELECT
+    "f1"."a0" AS "b0",
+    CAST(SUM((
+      -1
+    )) AS INT128) AS "n"
+  FROM (
+    SELECT
+      "a"."a0"
+    FROM "memory"."sqlrl"."atom_Smokes" AS "a"
+    WHERE
+      "a"."truth"
+    UNION ALL
+    SELECT
+      "a0"
+    FROM "memory"."sqlrl"."fact_Smokes"
+    WHERE
+      "given" AND "truth"
+  ) AS "f1"
+  INNER JOIN (
+    SELECT DISTINCT
+      "wt0"."a0" AS "x0"
+    FROM "memory"."sqlrl"."fact_Friends" AS "wt0"
+    INNER JOIN (
+      SELECT
+        "a"."a0"
+      FROM "memory"."sqlrl"."atom_Cancer" AS "a"
+      WHERE
+        "a"."truth"
+    ) AS "wt1"
+      ON "wt1"."a0" = "wt0"."a1"
+  ) AS "f2"
+    ON "f2"."x0" = "f1"."a0"
+  GROUP BY
+    "f1"."a0"
+) AS "terms"
+GROUP BY
+  "b0"
+HAVING
+  CAST(SUM("terms"."n") AS INT128) <> 0;
+
+-- spark
+SELECT
+  `b0`,
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
+FROM (
+  SELECT
+    `f0`.`a0` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(1) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM (
+    SELECT
+      `a`.`a0`
+    FROM `memory`.`sqlrl`.`atom_Smokes` AS `a`
+    WHERE
+      `a`.`truth`
+    UNION ALL
+    SELECT
+      `a0`
+    FROM `memory`.`sqlrl`.`fact_Smokes`
+    WHERE
+      `given` AND `truth`
+  ) AS `f0`
+  GROUP BY
+    `f0`.`a0`
+  UNION ALL
+  SELECT
+    `f1`.`a0` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST((
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT((
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM (
+    SELECT
+      `a`.`a0`
+    FROM `memory`.`sqlrl`.`atom_Smokes` AS `a`
+    WHERE
+      `a`.`truth`
+    UNION ALL
+    SELECT
+      `a0`
+    FROM `memory`.`sqlrl`.`fact_Smokes`
+    WHERE
+      `given` AND `truth`
+  ) AS `f1`
+  INNER JOIN (
+    SELECT DISTINCT
+      `wt0`.`a0` AS `x0`
+    FROM `memory`.`sqlrl`.`fact_Friends` AS `wt0`
+    INNER JOIN (
+      SELECT
+        `a`.`a0`
+      FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
+      WHERE
+        `a`.`truth`
+    ) AS `wt1`
+      ON `wt1`.`a0` = `wt0`.`a1`
+  ) AS `f2`
+    ON `f2`.`x0` = `f1`.`a0`
+  GROUP BY
+    `f1`.`a0`
+) AS `terms`
+GROUP BY
+  `b0`
+HAVING
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) <> 0;

@@ -1,0 +1,189 @@
+-- count by v1: 1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)
+
+-- duckdb
+WITH "m0" AS (
+  SELECT
+    "f0"."a1" AS "s0",
+    COUNT(*) AS "n"
+  FROM "memory"."sqlrl"."fact_Friends" AS "f0"
+  GROUP BY
+    "f0"."a1"
+), "m1" AS (
+  SELECT
+    "f3"."a1" AS "s0",
+    COUNT(*) AS "n"
+  FROM "memory"."sqlrl"."fact_Friends" AS "f3"
+  INNER JOIN (
+    SELECT
+      "a"."a0"
+    FROM "memory"."sqlrl"."atom_Cancer" AS "a"
+    WHERE
+      "a"."truth"
+  ) AS "f6"
+    ON "f6"."a0" = "f3"."a0"
+  GROUP BY
+    "f3"."a1"
+)
+SELECT
+  "b0",
+  CAST(SUM("terms"."n") AS INT128) AS "n"
+FROM (
+  SELECT
+    "f1"."a0" AS "b0",
+    CAST(SUM("m0"."n") AS INT128) AS "n"
+  FROM "memory"."sqlrl"."fact_Friends" AS "f1"
+  INNER JOIN (
+    SELECT
+      "a"."a0"
+    FROM "memory"."sqlrl"."atom_Smokes" AS "a"
+    WHERE
+      "a"."truth"
+    UNION ALL
+    SELECT
+      "a0"
+    FROM "memory"."sqlrl"."fact_Smokes"
+    WHERE
+      "given" AND "truth"
+  ) AS "f2"
+    ON "f2"."a0" = "f1"."a1"
+  INNER JOIN "m0" AS "m0"
+    ON "m0"."s0" = "f1"."a0"
+  GROUP BY
+    "f1"."a0"
+  UNION ALL
+  SELECT
+    "f4"."a0" AS "b0",
+    CAST(SUM("m1"."n" * (
+      -1
+    )) AS INT128) AS "n"
+  FROM "memory"."sqlrl"."fact_Friends" AS "f4"
+  INNER JOIN (
+    SELECT
+      "a"."a0"
+    FROM "memory"."sqlrl"."atom_Smokes" AS "a"
+    WHERE
+      "a"."truth"
+    UNION ALL
+    SELECT
+      "a0"
+    FROM "memory"."sqlrl"."fact_Smokes"
+    WHERE
+      "given" AND "truth"
+  ) AS "f5"
+    ON "f5"."a0" = "f4"."a1"
+  INNER JOIN "m1" AS "m1"
+    ON "m1"."s0" = "f4"."a0"
+  GROUP BY
+    "f4"."a0"
+) AS "terms"
+GROUP BY
+  "b0"
+HAVING
+  CAST(SUM("terms"."n") AS INT128) <> 0;
+
+-- spark
+WITH `m0` AS (
+  SELECT
+    `f0`.`a1` AS `s0`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
+  GROUP BY
+    `f0`.`a1`
+), `m1` AS (
+  SELECT
+    `f3`.`a1` AS `s0`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Friends` AS `f3`
+  INNER JOIN (
+    SELECT
+      `a`.`a0`
+    FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
+    WHERE
+      `a`.`truth`
+  ) AS `f6`
+    ON `f6`.`a0` = `f3`.`a0`
+  GROUP BY
+    `f3`.`a1`
+)
+SELECT
+  `b0`,
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
+FROM (
+  SELECT
+    `f1`.`a0` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Friends` AS `f1`
+  INNER JOIN (
+    SELECT
+      `a`.`a0`
+    FROM `memory`.`sqlrl`.`atom_Smokes` AS `a`
+    WHERE
+      `a`.`truth`
+    UNION ALL
+    SELECT
+      `a0`
+    FROM `memory`.`sqlrl`.`fact_Smokes`
+    WHERE
+      `given` AND `truth`
+  ) AS `f2`
+    ON `f2`.`a0` = `f1`.`a1`
+  INNER JOIN `m0` AS `m0`
+    ON `m0`.`s0` = `f1`.`a0`
+  GROUP BY
+    `f1`.`a0`
+  UNION ALL
+  SELECT
+    `f4`.`a0` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST(`m1`.`n` * (
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m1`.`n` * (
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Friends` AS `f4`
+  INNER JOIN (
+    SELECT
+      `a`.`a0`
+    FROM `memory`.`sqlrl`.`atom_Smokes` AS `a`
+    WHERE
+      `a`.`truth`
+    UNION ALL
+    SELECT
+      `a0`
+    FROM `memory`.`sqlrl`.`fact_Smokes`
+    WHERE
+      `given` AND `truth`
+  ) AS `f5`
+    ON `f5`.`a0` = `f4`.`a1`
+  INNER JOIN `m1` AS `m1`
+    ON `m1`.`s0` = `f4`.`a0`
+  GROUP BY
+    `f4`.`a0`
+) AS `terms`
+GROUP BY
+  `b0`
+HAVING
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) <> 0;

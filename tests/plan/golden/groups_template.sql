@@ -1,0 +1,139 @@
+-- count by v1: Token(+w, p, c) => InField(c, +f, p)
+
+-- duckdb
+WITH "m0" AS (
+  SELECT
+    "f0"."a1" AS "s0",
+    "f0"."a0" AS "s1",
+    COUNT(*) AS "n"
+  FROM "memory"."sqlrl"."fact_Token" AS "f0"
+  GROUP BY
+    "f0"."a1",
+    "f0"."a0"
+)
+SELECT
+  "clause",
+  "b0",
+  CAST(SUM("terms"."n") AS INT128) AS "n"
+FROM (
+  SELECT
+    "p"."clause" AS "clause",
+    "m0"."s0" AS "b0",
+    CAST(SUM("m0"."n") AS INT128) AS "n"
+  FROM "memory"."sqlrl"."scratch_parameter" AS "p"
+  INNER JOIN "m0" AS "m0"
+    ON "m0"."s1" = "p"."k1"
+  GROUP BY
+    "p"."clause",
+    "m0"."s0"
+  UNION ALL
+  SELECT
+    "p"."clause" AS "clause",
+    "f1"."a1" AS "b0",
+    CAST(SUM((
+      -1
+    )) AS INT128) AS "n"
+  FROM "memory"."sqlrl"."fact_Token" AS "f1"
+  INNER JOIN (
+    SELECT
+      "a"."a0",
+      "a"."a1",
+      "a"."a2"
+    FROM "memory"."sqlrl"."atom_InField" AS "a"
+    WHERE
+      "a"."truth"
+  ) AS "f2"
+    ON "f2"."a0" = "f1"."a2" AND "f2"."a2" = "f1"."a1"
+  INNER JOIN "memory"."sqlrl"."scratch_parameter" AS "p"
+    ON "p"."k0" = "f2"."a1" AND "p"."k1" = "f1"."a0"
+  GROUP BY
+    "p"."clause",
+    "f1"."a1"
+) AS "terms"
+GROUP BY
+  "clause",
+  "b0"
+HAVING
+  CAST(SUM("terms"."n") AS INT128) <> 0;
+
+-- spark
+WITH `m0` AS (
+  SELECT
+    `f0`.`a1` AS `s0`,
+    `f0`.`a0` AS `s1`,
+    COUNT(*) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Token` AS `f0`
+  GROUP BY
+    `f0`.`a1`,
+    `f0`.`a0`
+)
+SELECT
+  `clause`,
+  `b0`,
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) AS `n`
+FROM (
+  SELECT
+    `p`.`clause` AS `clause`,
+    `m0`.`s0` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT(`m0`.`n`) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
+  INNER JOIN `m0` AS `m0`
+    ON `m0`.`s1` = `p`.`k1`
+  GROUP BY
+    `p`.`clause`,
+    `m0`.`s0`
+  UNION ALL
+  SELECT
+    `p`.`clause` AS `clause`,
+    `f1`.`a1` AS `b0`,
+    COALESCE(
+      TRY_SUM(CAST((
+        -1
+      ) AS DECIMAL(38, 0))),
+      CASE
+        WHEN COUNT((
+          -1
+        )) > 0
+        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+      END
+    ) AS `n`
+  FROM `memory`.`sqlrl`.`fact_Token` AS `f1`
+  INNER JOIN (
+    SELECT
+      `a`.`a0`,
+      `a`.`a1`,
+      `a`.`a2`
+    FROM `memory`.`sqlrl`.`atom_InField` AS `a`
+    WHERE
+      `a`.`truth`
+  ) AS `f2`
+    ON `f2`.`a0` = `f1`.`a2` AND `f2`.`a2` = `f1`.`a1`
+  INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
+    ON `p`.`k0` = `f2`.`a1` AND `p`.`k1` = `f1`.`a0`
+  GROUP BY
+    `p`.`clause`,
+    `f1`.`a1`
+) AS `terms`
+GROUP BY
+  `clause`,
+  `b0`
+HAVING
+  COALESCE(
+    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
+    CASE
+      WHEN COUNT(`terms`.`n`) > 0
+      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
+    END
+  ) <> 0;
