@@ -21,6 +21,7 @@ from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
+from sqlrl.cli.overlap import overlap
 from sqlrl.cli.psl import psl
 from sqlrl.cli.remove import remove
 from sqlrl.cli.sql import sql
@@ -76,6 +77,7 @@ for command in (
     ground,
     count,
     diagnose,
+    overlap,
     learn,
     infer,
     evaluate,

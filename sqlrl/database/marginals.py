@@ -106,7 +106,7 @@ class Marginals(Inferred):
             The predicate is not open, or atoms have been numbered anew since.
         """
         found = self.visible
-        return self._named(
+        return self.named(
             predicate,
             self._atoms,
             {
@@ -133,7 +133,7 @@ class Marginals(Inferred):
         """
         found = self.visible
         rounded, error = found.rounded, _two_digits(found.error)
-        data = self._named(
+        data = self.named(
             predicate,
             self._atoms,
             {

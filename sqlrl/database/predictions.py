@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -12,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.catalog.layout import TableName
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
 from sqlrl.database.session import Query, Session, verb
@@ -140,7 +138,7 @@ class Prediction(Inferred):
         """
         ids = self.network_atoms.ids
         shown = np.ones(len(ids), bool) if every else self.result.world
-        return self._named(predicate, ids[shown], {"truth": pa.array(self.result.world[shown])})
+        return self.named(predicate, ids[shown], {"truth": pa.array(self.result.world[shown])})
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -267,17 +265,6 @@ class Prediction(Inferred):
         from sqlrl.database.evaluation import evaluate_world
 
         return evaluate_world(self, outside)
-
-    @contextmanager
-    def held(self) -> Iterator[tuple[Program, TableName]]:
-        """Hold the model against the same examples once more, while the context is open."""
-        asked = self.asked
-        with (
-            self.session.program(asked.model, choices=asked.choices) as program,
-            program.only(self.examples) as chosen,
-        ):
-            program.expand(chosen)
-            yield program, chosen
 
     def _title(self) -> str:
         real = self.reported

@@ -131,7 +131,7 @@ class SoftPrediction(Inferred):
             The predicate is not open, or atoms have been numbered anew since the prediction.
         """
         kept = self.result.y >= at_least
-        return self._named(predicate, self.network_atoms.ids[kept], {"value": pa.array(self.result.y[kept])})
+        return self.named(predicate, self.network_atoms.ids[kept], {"value": pa.array(self.result.y[kept])})
 
     def table(self, predicate: str | None = None, *, at_least: float = 0.0) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
