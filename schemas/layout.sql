@@ -182,7 +182,8 @@ CREATE TABLE "clause" (
     "origin" VARCHAR NOT NULL,
     "step" BIGINT,
     "shape" INTEGER,
-    "rule" INTEGER
+    "rule" INTEGER,
+    "key" VARCHAR
 );
 COMMENT ON TABLE "clause" IS 'Clauses of a model.';
 COMMENT ON COLUMN "clause"."model" IS 'Model.';
@@ -194,6 +195,7 @@ COMMENT ON COLUMN "clause"."origin" IS 'What put it into the model.';
 COMMENT ON COLUMN "clause"."step" IS 'Step of the learner that added it; NULL if it was there from the start.';
 COMMENT ON COLUMN "clause"."shape" IS 'Its shape.';
 COMMENT ON COLUMN "clause"."rule" IS 'Rule of the model that it came from, from 0.';
+COMMENT ON COLUMN "clause"."key" IS 'The clause with its variables renamed: alike for clauses that differ in their names alone. NULL of soft models and earlier versions.';
 
 CREATE TABLE "run" (
     "run" INTEGER NOT NULL,
@@ -825,21 +827,21 @@ COMMENT ON COLUMN "clause_history"."weight_before" IS 'Weight after the last ste
 COMMENT ON COLUMN "clause_history"."id" IS 'Id of the clause within the model of the run.';
 
 CREATE VIEW "learning_curve" AS
-SELECT c.run, r.learner, c.unit, c.position, c.example, c.loss, c.accuracy, c.running_accuracy, c.recent_accuracy, c.objective, c.bound, c.errors
+SELECT c.run, r.learner, c.unit, c.position, c.example, c.loss, c.accuracy, c.running_accuracy, c.recent_accuracy, c.objective, c.bound, c.optimality, c.errors
 FROM (
     SELECT s.run, 'step' AS unit, s.step AS position, s.example_name AS example, s.loss, CAST(s.correct AS DOUBLE) / nullif(s.atoms, 0) AS accuracy,
         CAST(sum(s.correct) OVER sofar AS DOUBLE) / nullif(sum(s.atoms) OVER sofar, 0) AS running_accuracy,
         CAST(sum(s.correct) OVER recent AS DOUBLE) / nullif(sum(s.atoms) OVER recent, 0) AS recent_accuracy,
-        CAST(NULL AS DOUBLE) AS objective, CAST(NULL AS DOUBLE) AS bound, CAST(NULL AS BIGINT) AS errors
+        CAST(NULL AS DOUBLE) AS objective, CAST(NULL AS DOUBLE) AS bound, CAST(NULL AS DOUBLE) AS optimality, CAST(NULL AS BIGINT) AS errors
     FROM step AS s
     WINDOW sofar AS (PARTITION BY s.run ORDER BY s.step ASC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
         recent AS (PARTITION BY s.run ORDER BY s.step ASC NULLS LAST ROWS BETWEEN 99 PRECEDING AND CURRENT ROW)
     UNION ALL
-    SELECT i.run, 'iteration', i.iteration, NULL, NULL, NULL, NULL, NULL, i.objective, i.bound, i.errors
+    SELECT i.run, 'iteration', i.iteration, NULL, NULL, NULL, NULL, NULL, i.objective, i.bound, i.optimality, i.errors
     FROM iteration AS i
 ) AS c JOIN run AS r USING (run)
 ORDER BY c.run ASC NULLS LAST, c.unit DESC NULLS LAST, c.position ASC NULLS LAST;
-COMMENT ON VIEW "learning_curve" IS 'How learning went on: each example predicted before it is learned (filled by online learners), and the objective (by batch learners).';
+COMMENT ON VIEW "learning_curve" IS 'How learning went on: each example predicted before it is learned (filled by online learners), and the iterations of batch learners, of which each fills what it has.';
 COMMENT ON COLUMN "learning_curve"."run" IS 'Run.';
 COMMENT ON COLUMN "learning_curve"."learner" IS 'Name of the learner.';
 COMMENT ON COLUMN "learning_curve"."unit" IS 'step of an online learner, or iteration of a batch learner.';
@@ -851,6 +853,7 @@ COMMENT ON COLUMN "learning_curve"."running_accuracy" IS 'The same over all step
 COMMENT ON COLUMN "learning_curve"."recent_accuracy" IS 'The same over the last 100 steps.';
 COMMENT ON COLUMN "learning_curve"."objective" IS 'What an iteration maximises or minimises, as the parameters of the run say, penalty included.';
 COMMENT ON COLUMN "learning_curve"."bound" IS 'Bound on the optimal objective.';
+COMMENT ON COLUMN "learning_curve"."optimality" IS 'Largest violation of the condition of optimality: what is left to be done.';
 COMMENT ON COLUMN "learning_curve"."errors" IS 'Atoms that an iteration predicts wrongly.';
 
 CREATE VIEW "confusion" AS
@@ -976,9 +979,27 @@ COMMENT ON COLUMN "explain_atom"."contribution" IS 'What flipping the atom alone
 COMMENT ON COLUMN "explain_atom"."gap" IS 'The margin is off by no more than this.';
 
 CREATE VIEW "run_comparison" AS
-WITH learned AS (
-    SELECT r.run, c.text AS clause, c.weight, c.hard, row_number() OVER (PARTITION BY r.run, c.text ORDER BY c.clause ASC NULLS LAST) AS copy
-    FROM run AS r JOIN clause AS c ON c.model = r.model
+WITH known AS (
+    SELECT r.run, bool_and(c.key IS NOT NULL OR c.clause IS NULL) AS keyed
+    FROM run AS r LEFT JOIN clause AS c ON c.model = r.model
+    WHERE r.model IS NOT NULL
+    GROUP BY r.run
+), pair AS (
+    SELECT a.run AS first, b.run AS second, a.keyed AND b.keyed AS keyed
+    FROM known AS a JOIN known AS b ON b.run <> a.run
+), named AS (
+    SELECT r.run, w.keyed, CASE WHEN w.keyed THEN c.key ELSE c.text END AS name, c.clause AS id, c.text, c.weight, c.hard
+    FROM run AS r JOIN clause AS c ON c.model = r.model CROSS JOIN (VALUES (true), (false)) AS w(keyed)
+    WHERE c.key IS NOT NULL OR NOT w.keyed
+), learned AS (
+    SELECT n.run, n.keyed, n.name, row_number() OVER (PARTITION BY n.run, n.keyed, n.name ORDER BY n.id ASC NULLS LAST) AS copy, n.text, n.weight, n.hard
+    FROM named AS n
+), compared AS (
+    SELECT p.first, p.second, l.keyed, l.name, l.copy
+    FROM pair AS p JOIN learned AS l ON l.run = p.first AND l.keyed = p.keyed
+    UNION
+    SELECT p.first, p.second, l.keyed, l.name, l.copy
+    FROM pair AS p JOIN learned AS l ON l.run = p.second AND l.keyed = p.keyed
 ), judged AS (
     SELECT o.run, 2 * CAST(count(*) FILTER (WHERE o.label AND o.predicted) AS DOUBLE) / nullif(count(*) FILTER (WHERE o.label) + count(*) FILTER (WHERE o.predicted), 0) AS f1,
         CAST(count(*) FILTER (WHERE o.label = o.predicted) AS DOUBLE) / count(*) AS accuracy
@@ -991,28 +1012,20 @@ WITH learned AS (
 ), scored AS (
     SELECT r.run, j.f1, coalesce(j.accuracy, v.accuracy) AS accuracy
     FROM run AS r LEFT JOIN judged AS j USING (run) LEFT JOIN validated AS v USING (run)
-), compared AS (
-    SELECT a.run AS first, b.run AS second, l.clause, l.copy
-    FROM run AS a JOIN run AS b ON b.run <> a.run JOIN learned AS l ON l.run = a.run
-    WHERE a.model IS NOT NULL AND b.model IS NOT NULL
-    UNION
-    SELECT a.run, b.run, l.clause, l.copy
-    FROM run AS a JOIN run AS b ON b.run <> a.run JOIN learned AS l ON l.run = b.run
-    WHERE a.model IS NOT NULL AND b.model IS NOT NULL
 )
 SELECT c.first, c.second,
-    CASE WHEN x.clause IS NULL THEN 'gained' WHEN y.clause IS NULL THEN 'lost' WHEN x.weight IS DISTINCT FROM y.weight OR x.hard <> y.hard THEN 'changed' ELSE 'same' END AS change,
-    c.clause, x.weight AS first_weight, y.weight AS second_weight, y.weight - x.weight AS difference, u.f1 AS first_f1, v.f1 AS second_f1, u.accuracy AS first_accuracy, v.accuracy AS second_accuracy
+    CASE WHEN x.name IS NULL THEN 'gained' WHEN y.name IS NULL THEN 'lost' WHEN x.weight IS DISTINCT FROM y.weight OR x.hard <> y.hard THEN 'changed' ELSE 'same' END AS change,
+    coalesce(y.text, x.text) AS clause, x.weight AS first_weight, y.weight AS second_weight, y.weight - x.weight AS difference, u.f1 AS first_f1, v.f1 AS second_f1, u.accuracy AS first_accuracy, v.accuracy AS second_accuracy
 FROM compared AS c
-    LEFT JOIN learned AS x ON x.run = c.first AND x.clause = c.clause AND x.copy = c.copy
-    LEFT JOIN learned AS y ON y.run = c.second AND y.clause = c.clause AND y.copy = c.copy
+    LEFT JOIN learned AS x ON x.run = c.first AND x.keyed = c.keyed AND x.name = c.name AND x.copy = c.copy
+    LEFT JOIN learned AS y ON y.run = c.second AND y.keyed = c.keyed AND y.name = c.name AND y.copy = c.copy
     JOIN scored AS u ON u.run = c.first JOIN scored AS v ON v.run = c.second
-ORDER BY c.first ASC NULLS LAST, c.second ASC NULLS LAST, (x.clause IS NULL) DESC NULLS LAST, (y.clause IS NULL) DESC NULLS LAST, abs(coalesce(y.weight, 0) - coalesce(x.weight, 0)) DESC NULLS LAST, c.clause ASC NULLS LAST, c.copy ASC NULLS LAST;
-COMMENT ON VIEW "run_comparison" IS 'What a second run has that a first one has not, for every ordered pair of runs with a model: from run_comparison where first = 3 and second = 5. Clauses are compared by their texts.';
+ORDER BY c.first ASC NULLS LAST, c.second ASC NULLS LAST, (x.name IS NULL) DESC NULLS LAST, (y.name IS NULL) DESC NULLS LAST, abs(coalesce(y.weight, 0) - coalesce(x.weight, 0)) DESC NULLS LAST, clause ASC NULLS LAST, c.copy ASC NULLS LAST;
+COMMENT ON VIEW "run_comparison" IS 'What a second run has that a first one has not, for every ordered pair of runs with a model: from run_comparison where first = 3 and second = 5. Clauses are the same that differ in names of variables alone (beside a run of an earlier version: that have the same text).';
 COMMENT ON COLUMN "run_comparison"."first" IS 'A run of a learner or a prediction.';
 COMMENT ON COLUMN "run_comparison"."second" IS 'Another one.';
 COMMENT ON COLUMN "run_comparison"."change" IS 'gained: only the second has the clause; lost: only the first; changed: their weights differ; same.';
-COMMENT ON COLUMN "run_comparison"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "run_comparison"."clause" IS 'The clause as text, of the second run if it has it.';
 COMMENT ON COLUMN "run_comparison"."first_weight" IS 'Weight in the first (log-odds); NULL if hard, not learned or not there.';
 COMMENT ON COLUMN "run_comparison"."second_weight" IS 'Weight in the second.';
 COMMENT ON COLUMN "run_comparison"."difference" IS 'Second weight minus first.';

@@ -344,7 +344,7 @@ def _keep(found: Marginals, program: Program, parameters: Mapping[str, object], 
     run = records.begin_run("marginals", parameters, seed)
     with records.ending(run):
         model = records.save_model(
-            "marginals", stated_model(program), clause_table(program), shape_table(program), origin="given"
+            "marginals", stated_model(program), clause_table(program, keys=True), shape_table(program), origin="given"
         )
         for name in found.open_predicates:
             mine = found.of_predicate(name)

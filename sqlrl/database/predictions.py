@@ -478,7 +478,7 @@ def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program)
     atoms, records = prediction.network_atoms, prediction.session.records
     run = records.begin_run("predict", prediction.options, None)
     with records.ending(run):
-        listed = clause_table(program)
+        listed = clause_table(program, keys=True)
         shown = listed.column("clause").to_numpy()
         model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
         for name in prediction.open_predicates:

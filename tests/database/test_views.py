@@ -422,15 +422,23 @@ def worst(db: sqlrl.Database, data: list[dict[str, Any]]) -> None:
 
 
 CLAUSE = st.tuples(
-    st.sampled_from(["P(x)", "Q(x)", "P(x) v Q('a')", "R(x)."]),
+    st.sampled_from(["P(x)", "P(y)", "Q(x)", "Q(z)", "P(x) v Q('a')", "R(x)."]),
     st.one_of(st.none(), st.sampled_from([0.5, -1.25, 0.1 + 0.2, 0.3])),
     st.booleans(),
 )
 
 
-@given(models=st.lists(st.lists(CLAUSE, max_size=5), min_size=1, max_size=4), orphan=st.booleans())
+def alike(text: str) -> str:
+    return text.replace("y", "x").replace("z", "x")
+
+
+@given(
+    models=st.lists(st.tuples(st.lists(CLAUSE, max_size=5), st.booleans()), min_size=1, max_size=4),
+    orphan=st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_drawn_runs_are_compared_as_python_compares_them(models: list[list[Any]], orphan: bool) -> None:
+def test_drawn_runs_are_compared_as_python_compares_them(models: list[tuple[list[Any], bool]], orphan: bool) -> None:
+    """Those of earlier versions, of which variables were not renamed, are compared by their texts."""
     db = EVERYTHING
     for table in ("outcome", "step"):
         insert(db, table, [])
@@ -441,8 +449,16 @@ def test_drawn_runs_are_compared_as_python_compares_them(models: list[list[Any]]
         db,
         "clause",
         [
-            {"model": k + 10, "clause": i, "text": text, "weight": weight, "hard": hard, "origin": "given"}
-            for k, listed in enumerate(models)
+            {
+                "model": k + 10,
+                "clause": i,
+                "text": text,
+                "weight": weight,
+                "hard": hard,
+                "origin": "given",
+                "key": alike(text) if keyed else None,
+            }
+            for k, (listed, keyed) in enumerate(models)
             for i, (text, weight, hard) in enumerate(listed)
         ],
     )
@@ -463,15 +479,16 @@ def test_drawn_runs_are_compared_as_python_compares_them(models: list[list[Any]]
         ],
     )
     expected = Counter[Any]()
-    for a, first in enumerate(models):
-        for b, second in enumerate(models):
-            if a != b:
-                for text in {text for text, *_ in first + second}:
-                    mine, other = ([c[1:] for c in listed if c[0] == text] for listed in (first, second))
-                    for k in range(max(len(mine), len(other))):
-                        x, y = (listed[k] if k < len(listed) else None for listed in (mine, other))
-                        change = "gained" if x is None else "lost" if y is None else "same" if x == y else "changed"
-                        expected[a + 1, b + 1, change, text, x and x[0], y and y[0]] += 1
+    for a, (first, one) in enumerate(models):
+        for b, (second, other) in enumerate(models):
+            name = alike if (one or not first) and (other or not second) else str
+            for key in {name(text) for text, *_ in first + second} if a != b else ():
+                both = [[c for c in listed if name(c[0]) == key] for listed in (first, second)]
+                for k in range(max(map(len, both))):
+                    x, y = (listed[k] if k < len(listed) else None for listed in both)
+                    change = "gained" if x is None else "lost" if y is None else "same" if x[1:] == y[1:] else "changed"
+                    text = (y or x)[0]  # type: ignore[index]
+                    expected[a + 1, b + 1, change, text, x and x[1], y and y[1]] += 1
     found = rows(db, "from sqlrl.run_comparison")
     assert Counter(tuple(row.values())[:6] for row in found) == expected
     order = ["gained", "lost"]
@@ -520,6 +537,22 @@ def test_a_learning_curve_runs_and_looks_back_a_hundred_steps(seed: int, size: i
             assert row["recent_accuracy"] == ((right[k + 1] - right[start]) / recent if recent else None)
             assert row["unit"] == "step"
     db.sql("delete from sqlrl.step")
+
+
+def test_clauses_of_two_searches_are_the_same_whatever_their_variables_are_called(db: sqlrl.Database) -> None:
+    declared = "Word(doc, word)\nKind(doc, kind)\nGood(doc)\n"
+    rules = ['Word(d, "a") => Good(d)', "Kind(d, k) ^ Good(d)", 'Word(d, +w) => Kind(d, "u")', "Good(d)"]
+    first = sqlrl.Likelihood().fit(db, sqlrl.parse_mln(declared + "\n".join(r for r in rules if "Kind(d, k)" not in r)))
+    other = [rule.replace("(d", "(x").replace("+w", "+u").replace(" k)", " y)") for rule in rules[:3]]
+    second = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(declared + "\n".join(other)))
+    found = Counter(
+        (row["change"], row["clause"])
+        for row in rows(db, f"from sqlrl.run_comparison where first = {first.run_} and second = {second.run_}")
+    )
+    assert {change for change, clause in found if "Word" in clause} == {"changed"}
+    assert all("(x, " in clause for change, clause in found if change == "changed")
+    assert {(c, t) for c, t in found if c != "changed"} == {("gained", "Kind(x, y) ^ Good(x)"), ("lost", "Good(d)")}
+    assert len(found) > 8
 
 
 # ---- histories, curves and comparisons of real runs ------------------------------------------------------
