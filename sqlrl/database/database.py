@@ -1692,7 +1692,8 @@ class Database(Helpful):
         seed : int
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
-            predicted atom has a label, `evaluate` adds the counts of the observed world. Of a soft model: keep its truth values in
+            predicted atom has a label, `evaluate` adds the counts of the observed world; it also fills the views `sqlrl.confusion`,
+            `sqlrl.clause_support` and `sqlrl.worst_predicted_examples`. Of a soft model: keep its truth values in
             `sqlrl.truth_value`, the distances of every rule in `sqlrl.rule_distance` (`evaluate` adds those at the labels), and
             objective and bound in `sqlrl.optimum`.
         options : HingeOptions, optional
@@ -1964,7 +1965,7 @@ class Database(Helpful):
         limit : int or None
             The most ground clauses of one shape in a window, which is one example at least.
         keep : bool
-            Keep the probabilities in `sqlrl.marginal`.
+            Keep the probabilities in `sqlrl.marginal`; `evaluate` then fills the views `sqlrl.calibration` and `sqlrl.confusion`.
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 

@@ -181,6 +181,11 @@ class Marginals(Inferred):
         InputError
             No atom has one, or an option is none of those above.
 
+        Notes
+        -----
+        Of probabilities that were kept, `sqlrl.outcome` then has the labels beside them, for the views `calibration` (ten bins, whatever `bins`
+        says) and `confusion`.
+
         Examples
         --------
         >>> import sqlrl

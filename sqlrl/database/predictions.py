@@ -261,6 +261,12 @@ class Prediction(Inferred):
         ------
         InputError
             No atom has one.
+
+        Notes
+        -----
+        Of a prediction that was kept, `sqlrl.outcome` and `sqlrl.support` then have the labels beside what was predicted, and for how many atoms
+        each clause speaks: for the views `confusion`, `block_confusion`, `worst_predicted_examples` and `clause_support`. Examples that were
+        grounded in several windows are grounded once more for it.
         """
         from sqlrl.database.evaluation import evaluate_world
 
