@@ -24,10 +24,10 @@ COMMENT ON COLUMN "outcome"."atom" IS 'Query atom; NULL for a true label outside
 COMMENT ON COLUMN "outcome"."name" IS 'The atom with its constants; NULL outside the scope.';
 COMMENT ON COLUMN "outcome"."example" IS 'Its example, by its id in the data of the run.';
 COMMENT ON COLUMN "outcome"."example_name" IS 'Name of that example.';
-COMMENT ON COLUMN "outcome"."label" IS 'The label.';
-COMMENT ON COLUMN "outcome"."predicted" IS 'Predicted truth; of probabilities whether they are above one half.';
-COMMENT ON COLUMN "outcome"."probability" IS 'That the atom is true; NULL if a most probable world was predicted.';
-COMMENT ON COLUMN "outcome"."log_odds" IS 'What the weighted clauses and soft evidence say for the predicted truth, all other atoms being as predicted; hard clauses and blocks are left out. NULL for probabilities, cutting planes, and where helper atoms of quantifiers have a say.';
+COMMENT ON COLUMN "outcome"."label" IS 'The label; of a soft model whether it reaches the threshold.';
+COMMENT ON COLUMN "outcome"."predicted" IS 'Predicted truth; of probabilities whether they are above one half, of truth values of a soft model whether they reach the threshold of evaluate.';
+COMMENT ON COLUMN "outcome"."probability" IS 'That the atom is true; NULL of worlds and truth values.';
+COMMENT ON COLUMN "outcome"."log_odds" IS 'What the weighted clauses and soft evidence say for the predicted truth, all other atoms being as predicted; hard clauses and blocks are left out. NULL for probabilities, soft models, cutting planes, and where helper atoms of quantifiers have a say.';
 COMMENT ON COLUMN "outcome"."block" IS 'Number, within run and predicate, of the atoms of which at most one is true; NULL if the atom is in no block.';
 COMMENT ON COLUMN "outcome"."constant" IS 'Its constant at the argument that the block ranges over (several with commas); NULL if the predicate has no blocks.';
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inference import Inferred
-from sqlrl.database.outcomes import keep, outcomes_of, support_of
+from sqlrl.database.outcomes import blocks_of, keep, outcomes_of, support_of
 from sqlrl.database.provenance import seen
 from sqlrl.database.statistics import add_observed
 from sqlrl.errors import InputError
@@ -101,11 +101,9 @@ def _keep_world(prediction: Prediction, run: int, known: Compared) -> None:
             add_observed(prediction.session.records, run, extent)
         support, log_odds = support_of(prediction, known, program, extent)
         predicted = prediction.result.world[prediction.reported]
-        keep(
-            prediction,
-            outcomes_of(prediction, known, extent, predicted, log_odds=log_odds, network=prediction.network),
-            support,
-        )
+        blocks = blocks_of(known.atoms, extent, prediction.network)
+        outcomes = outcomes_of(prediction, known, predicted, missed=True, blocks=blocks, log_odds=log_odds)
+        keep(prediction, outcomes, support)
 
 
 def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> ProbabilityScores:
@@ -114,13 +112,9 @@ def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> Pro
         known = compared(marginals, outside)
         labelled = known.labelled
         chances = marginals.visible.probability
-        if marginals.run is not None and marginals.engine.writable:
-            with marginals.held() as (program, chosen):
-                extent = Extent(program, chosen, marginals.asked.limit)
-                keep(marginals, outcomes_of(marginals, known, extent, chances > THRESHOLD, probability=chances))
         ids, index = np.unique(np.concatenate([marginals.examples, known.example[labelled]]), return_inverse=True)
         named = example_names(marginals.engine, marginals.layout, ids)
-        return score_probabilities(
+        scores = score_probabilities(
             known.truth[labelled],
             chances[labelled],
             threshold=THRESHOLD,
@@ -132,3 +126,8 @@ def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> Pro
             outside=sum(map(len, known.missed)),
             seen=seen(marginals, known.atoms[labelled]),
         )
+        if marginals.run is not None and marginals.engine.writable:
+            with marginals.held() as (program, chosen):
+                blocks = blocks_of(known.atoms, Extent(program, chosen, marginals.asked.limit))
+                keep(marginals, outcomes_of(marginals, known, chances > THRESHOLD, blocks=blocks, probability=chances))
+        return scores

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,22 +43,40 @@ def keep(found: Inferred, outcomes: Iterable[pa.Table], support: pa.Table | None
                 records.append(table, found.run, part)
 
 
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of query atoms: `number`, int64 of shape (n,), is -1 for an atom in none; `positions` are those of the arguments that they range over."""
+
+    number: IntArray
+    positions: Mapping[str, tuple[int, ...]]
+
+
+def blocks_of(atoms: IntArray, extent: Extent, network: Network | None = None) -> Blocks | None:
+    """Return the blocks of the query atoms of an extent, None if there are none; `network` is that of the extent if it is at hand."""
+    rules = {rule.predicate: rule.positions for rule in reversed(extent.program.blocks)}
+    if not rules:
+        return None
+    if network is None:
+        read = read_atoms(extent)
+        return Blocks(read.block[np.searchsorted(read.ids, atoms)], rules)
+    return Blocks(network.block[np.searchsorted(network.atoms, atoms)], rules)
+
+
 def outcomes_of(
     found: Inferred,
     known: Compared,
-    extent: Extent,
     predicted: BoolArray,
     *,
+    missed: bool = False,
+    blocks: Blocks | None = None,
     probability: FloatArray | None = None,
     log_odds: FloatArray | None = None,
-    network: Network | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the labels of query atoms beside what was inferred of them, as rows of `sqlrl.outcome` without the run.
 
-    `predicted`, `probability` and `log_odds` (NaN where unknown) are of the atoms of `known`; `network` is that of the extent if it is at hand.
+    `predicted`, `blocks`, `probability` and `log_odds` (NaN where unknown) are of the atoms of `known`. With `missed` true labels outside the scope, as far
+    as `known` has them, are atoms predicted false.
     """
-    rules = {rule.predicate: rule for rule in reversed(extent.program.blocks)}
-    block = _blocks(known.atoms, extent, network) if rules else np.full(len(known.atoms), -1, np.int64)
     for kind, name in enumerate(known.names):
         mine = np.flatnonzero(known.labelled & (known.kind == kind))
         if len(mine):
@@ -69,22 +88,23 @@ def outcomes_of(
                 "example_name": named.column(0),
                 "label": pa.array(known.truth[mine]),
                 "predicted": pa.array(predicted[mine]),
-                "block": pa.array(block[mine], mask=block[mine] < 0),
             }
-            if name in rules:
-                columns["constant"] = _joined([named.column(1 + i) for i in rules[name].positions])
+            if blocks is not None and name in blocks.positions:
+                number = blocks.number[mine]
+                columns["block"] = pa.array(number, mask=number < 0)
+                columns["constant"] = _joined([named.column(1 + i) for i in blocks.positions[name]])
             for column, values in (("probability", probability), ("log_odds", log_odds)):
                 if values is not None:
                     columns[column] = pa.array(values[mine], mask=np.isnan(values[mine]))
             yield _of_predicate(name, columns)
-        missed = known.missed[kind]
-        if len(missed) and probability is None:
-            texts = example_names(found.engine, found.layout, missed)
+        outside = known.missed[kind]
+        if missed and len(outside):
+            texts = example_names(found.engine, found.layout, outside)
             columns = {
-                "example": pa.array(missed.astype(np.int32)),
-                "example_name": pa.array([texts[example] for example in missed.tolist()], pa.string()),
-                "label": pa.array(np.ones(len(missed), bool)),
-                "predicted": pa.array(np.zeros(len(missed), bool)),
+                "example": pa.array(outside.astype(np.int32)),
+                "example_name": pa.array([texts[example] for example in outside.tolist()], pa.string()),
+                "label": pa.array(np.ones(len(outside), bool)),
+                "predicted": pa.array(np.zeros(len(outside), bool)),
             }
             yield _of_predicate(name, columns)
 
@@ -92,17 +112,6 @@ def outcomes_of(
 def _of_predicate(name: str, columns: dict[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
     data = pa.table(columns)
     return data.append_column("predicate", pa.array([name]).take(pa.array(np.zeros(len(data), np.int64))))
-
-
-def _blocks(atoms: IntArray, extent: Extent, network: Network | None) -> IntArray:
-    """Return the number of the block of each atom, -1 for none."""
-    if network is None:
-        read = read_atoms(extent)
-        ids, block = read.ids, read.block
-    else:
-        ids, block = network.atoms, network.block
-    found: IntArray = block[np.searchsorted(ids, atoms)]
-    return found
 
 
 def _texts(predicate: str, arguments: list[pa.ChunkedArray]) -> pa.Array:

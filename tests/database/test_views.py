@@ -139,6 +139,47 @@ def test_labels_outside_the_scope_count_as_missed() -> None:
     ]
 
 
+def test_a_block_may_range_over_two_arguments_and_one_that_is_decided_is_none() -> None:
+    db = sqlrl.connect()
+    db.load("At", [("a", "x", "1"), ("b", "y", "2"), ("c", "y", "1")], types=["thing", "row", "column"], target=True)
+    db.load("At", [("c", "y", "1")], types=["thing", "row", "column"], given=True)
+    text = "At(thing, row!, column!)\n1 At(a, x, 1)\n1 At(b, x, 2)\n0.1 At(t, r, c)"
+    db.predict(
+        sqlrl.parse_mln(text.replace("(a,", '("a",').replace("(b,", '("b",').replace(" x,", ' "x",')), keep=True
+    ).evaluate()
+    assert rows(db, "select label, predicted, blocks from sqlrl.block_confusion") == [
+        {"label": "x, 1", "predicted": "x, 1", "blocks": 1},
+        {"label": "y, 2", "predicted": "x, 2", "blocks": 1},
+    ]
+    assert rows(
+        db, "select constant, true_positives from sqlrl.confusion where true_positives > 0 and constant > ''"
+    ) == [{"constant": "x, 1", "true_positives": 1}]
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5])
+def test_truth_values_of_a_soft_model_are_held_against_labels(tmp_path: Path, threshold: float) -> None:
+    with sqlrl.connect(tmp_path / "soft.duckdb") as db:
+        trusts = [("A", "B", 1.0), ("B", "C", 0.8), ("C", "D", 0.5), ("D", "E", 0.9)]
+        db.load("Trusts", trusts, types=["p", "p"], value=2)
+        db.load("Smokes", [("A", 0.9)], types=["p"], value=1, given=True)
+        labels = {"B": 0.8, "C": 0.3, "D": 0.0, "E": 0.4}
+        db.load("Smokes", [*labels.items()], types=["p"], value=1, target=True)
+        db.scope("Smokes", [(name,) for name in labels])
+        model = sqlrl.parse_psl("2: Trusts(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2")
+        prediction = db.predict(model, keep=True)
+        scores = db.evaluate(prediction, threshold=threshold)
+        values = dict(zip(*(prediction.atoms().column(i).to_pylist() for i in (1, 2)), strict=True))
+        assert rows(db, "select name, label, predicted from sqlrl.outcome order by name") == [
+            {"name": f"Smokes({name})", "label": label >= threshold, "predicted": values[name] >= threshold}
+            for name, label in labels.items()
+        ]
+        [row] = rows(db, "from sqlrl.confusion")
+        assert row["f1"] == pytest.approx(scores.f1)
+        wrong = sum((label >= threshold) != (values[name] >= threshold) for name, label in labels.items())
+        assert sum(r["loss"] for r in rows(db, "from sqlrl.worst_predicted_examples")) == wrong
+        assert wrong > 0 or threshold == 0.5
+
+
 @given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
 @settings(max_examples=20, deadline=None)
 def test_hostile_names_come_back_as_they_are(names: list[str]) -> None:
