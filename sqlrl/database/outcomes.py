@@ -32,10 +32,8 @@ def keep(found: Inferred, outcomes: Iterable[pa.Table], support: pa.Table | None
     They are there before: a transaction of a file writes to that file alone, and naming atoms takes scratch tables.
     """
     assert found.run is not None, "it was kept"
-    records, tables = (
-        found.session.records,
-        {"outcome": list(outcomes), "support": [] if support is None else [support]},
-    )
+    records = found.session.records
+    tables = {"outcome": list(outcomes), "support": [] if support is None else [support]}
     with records.together():
         for table, parts in tables.items():
             records.clear(table, found.run)
