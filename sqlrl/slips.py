@@ -54,6 +54,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "disconnect": "db.close() closes it",
             "types": "db.sql('from sqlrl.type') lists the types",
             "why": "db.predict(model).why('Predicate(constant)') says why an atom is predicted so",
+            "confusion confusion_matrix worst_predictions": "once db.evaluate(db.predict(model, keep=True)) has filled them, db.sql('from sqlrl.confusion') and "
+            "db.sql('from sqlrl.worst_predicted_examples') show them",
+            "redundant redundant_clauses overlaps": "db.overlap(model) finds the clauses that say the same",
+            "compare compare_runs": "db.sql('from sqlrl.run_comparison where first = 1 and second = 2') compares two runs",
             "set_scope candidates": "db.scope('Predicate', rows) says which tuples are query atoms",
         }
     ),
@@ -141,7 +145,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "auc auc_roc roc_auc average_precision log_likelihood calibration log_loss": "they need probabilities: db.evaluate(db.marginals(model))",
             "accuracy": "scores.example_accuracy is the share of examples that are all right, scores.total has the counts of atoms",
             "f1_score fscore micro_f1": "scores.f1 is it",
-            "tp fp fn tn true_positives false_positives confusion_matrix errors": "scores.total has the counts",
+            "tp fp fn tn true_positives false_positives errors": "scores.total has the counts",
+            "confusion_matrix confusion": "scores.total has the counts; those of a kept prediction are in SQL: db.sql('from sqlrl.confusion')",
             f"{_FRAME} report": "scores.table() returns a row for each predicate",
         }
     ),

@@ -123,6 +123,8 @@ RECORDS = {
     "coverage": "run, candidate, atom",
     "prediction": "run, predicate, atom, truth",
     "marginal": "run, predicate, atom, probability, error, rhat, ess, method",
+    "outcome": "run, predicate, name, example_name, label, predicted, probability, log_odds, block, constant",
+    "support": "run, clause, for_right, for_wrong, against_right, against_wrong",
     "explanation": "atom, example, truth, margin, side, clause, ground_clause, weight, times, contribution, gap, run",
 }
 """What runs leave in the database, without times, versions and fingerprints."""

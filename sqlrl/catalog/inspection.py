@@ -53,9 +53,12 @@ def inspect(engine: DuckDBEngine) -> None:
     found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
     if not found:
         return
-    layout = _layout(layout_script(), tuple(step.script for step in _steps_since(engine, found)))
+    steps = tuple(step.script for step in _steps_since(engine, found))
+    layout, renewed = _layout(layout_script(), steps), _renewed(steps)
     names = {item.name for item in layout}
     others = [item for item in found if item.name.casefold() not in names]
+    # Nothing reads these before a migration drops them.
+    others = [item for item in others if item.kind != "view" or item.name.casefold() not in renewed]
     copied = _copies([item for item in others if item.kind == "table"])
     # What is there says more than what is missing.
     faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
@@ -63,7 +66,9 @@ def inspect(engine: DuckDBEngine) -> None:
     # What stands in place of a table comes before the views that it breaks.
     for item in sorted(others, key=lambda each: each.kind == "view"):
         if item.kind == "table":
-            if item.sql not in copied:
+            if item.name.casefold() in renewed:
+                faults.append(f"{_SCHEMA}.{item.name} is a table, not a view")
+            elif item.sql not in copied:
                 faults.append(f"the table {_SCHEMA}.{item.name} has more than plain columns")
         elif item.kind == "view":
             if not item.name.startswith(VIEWS) or not _joins(item, tables):
@@ -99,12 +104,23 @@ def _layout(script: str, steps: tuple[str, ...] = ()) -> tuple[Item, ...]:
         engine.close()
 
 
+@cache
+def _renewed(steps: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the views that migrations drop, to make them anew."""
+    statements = [each for step in steps for each in parse(step, dialect="duckdb")]
+    dropped = [each for each in statements if isinstance(each, exp.Drop) and each.kind == "VIEW"]
+    return frozenset(table.name.casefold() for each in dropped for table in each.args["tables"])
+
+
 def _undo(engine: DuckDBEngine, statement: exp.Expr | None) -> None:
-    """Take back a statement of a migration: the table that it creates, or the columns that it adds."""
+    """Take back a statement of a migration: the table or view that it creates, or the columns that it adds."""
     target = exp.table_("", db=_SCHEMA, quoted=True)
     if isinstance(statement, exp.Create) and isinstance(statement.this, exp.Schema):
         target.set("this", statement.this.this.this.copy())
         engine.execute(exp.Drop(tables=[target], kind="TABLE"), step="undo a migration")
+    elif isinstance(statement, exp.Create) and statement.kind == "VIEW":
+        target.set("this", statement.this.this.copy())
+        engine.execute(exp.Drop(tables=[target], kind="VIEW"), step="undo a migration")
     elif isinstance(statement, exp.Alter):
         target.set("this", statement.this.this.copy())
         for added in statement.args["actions"]:

@@ -287,7 +287,7 @@ class Records:
     ) -> int:
         """Keep a model with its clauses and shapes; return its number.
 
-        `clauses` has the columns `clause`, `text`, `weight`, `hard`, `rule`, and `step` where a learner added clauses; `shapes`
+        `clauses` has the columns `clause`, `text`, `weight`, `hard`, `rule`, `step` where a learner added clauses, and `key` where it is known; `shapes`
         has `shape`, `text`, `literals`. `origin` is what put the clauses into the model.
         """
         with self.together():
@@ -304,6 +304,7 @@ class Records:
             if "step" not in data.column_names:
                 data = data.append_column("step", pa.nulls(size, pa.int64()))
             columns = ["model", "clause", "text", "weight", "hard", "origin", "step", "rule"]
+            columns += ["key"] if "key" in data.column_names else []
             self._store.insert("clause", data, columns, "keep clauses")
             data = shapes.append_column("model", pa.array([number] * len(shapes), pa.int32()))
             self._store.insert("shape", data, ["model", "shape", "text", "literals"], "keep shapes")

@@ -21,6 +21,7 @@ from sqlrl.cli.ground import ground
 from sqlrl.cli.infer import infer
 from sqlrl.cli.load import load
 from sqlrl.cli.migrate import migrate
+from sqlrl.cli.overlap import overlap
 from sqlrl.cli.psl import psl
 from sqlrl.cli.remove import remove
 from sqlrl.cli.run import run as run_script
@@ -77,6 +78,7 @@ for command in (
     ground,
     count,
     diagnose,
+    overlap,
     learn,
     infer,
     evaluate,

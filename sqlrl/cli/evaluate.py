@@ -37,6 +37,14 @@ ByBin = Annotated[
         help="With --marginals: a row for each bin of probabilities, with the share of true atoms in it.",
     ),
 ]
+Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep",
+        metavar=FLAG,
+        help="Keep what is predicted and its labels in the database, for the views confusion, calibration, clause_support, worst_predicted_examples.",
+    ),
+]
 InOutside = Annotated[Outside, typer.Option("--outside", help="True labels outside the scope.")]
 
 
@@ -50,6 +58,7 @@ def evaluate(
     by_example: ByExample = False,
     calibration: ByBin = False,
     outside: InOutside = Outside.missed,
+    keep: Keep = False,
     read_only: ReadOnly = False,
 ) -> None:
     """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels. With --marginals
@@ -65,9 +74,11 @@ def evaluate(
         raise typer.BadParameter("--calibration and --by-example are two tables: leave one of them out")
     if calibration and not sampler.marginals:
         raise typer.BadParameter("--calibration is about probabilities: add --marginals")
-    with inputs.open(output, examples=examples, labels=True, read_only=read_only, rules=False) as job:
+    if keep and (inputs.evidence or read_only):
+        raise typer.BadParameter("--keep needs a database that can be written")
+    with inputs.open(output, examples=examples, labels=True, read_only=read_only, reads=not keep, rules=False) as job:
         if sampler.marginals:
-            chances = job.db.evaluate(sampler.infer(job, solver), outside=outside.value)
+            chances = job.db.evaluate(sampler.infer(job, solver, keep=keep), outside=outside.value)
             if by_example:
                 rankings = chances.by_example()
                 job.run.show(worst_ranked(rankings), title="rankings of each example, the worst first")
@@ -79,7 +90,7 @@ def evaluate(
                 job.run.show(chances.table().to_arrow(), title="scores")
             job.run.message(str(chances))
             return
-        prediction = solver.predict(job)
+        prediction = solver.predict(job, keep=keep)
         scores = job.db.evaluate(prediction, outside=outside.value)
         if by_example:
             job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")

@@ -1550,6 +1550,61 @@ class Database(Helpful):
             self.session, model, examples=examples, threshold=threshold, effort=effort, shown=shown, limit=limit
         )
 
+    def overlap(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
+    ) -> Table:
+        r"""Find the pairs of clauses that say the same of the same atoms: those that share ground clauses on the data.
+
+        A ground clause is the set of its literals over query atoms, as the evidence leaves it open. One with a single literal is its atom, whichever sign it
+        has: with the opposite weight it says the same, and so does the negation of a clause. No label is read, and no weight.
+
+        Parameters
+        ----------
+        model : Model
+        examples : list of names, query, relation or frame, optional
+            All by default.
+        limit : int or None
+            The most ground clauses that one shape may have.
+        drop, query, hidden, empty : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `first`, `second` (clauses), `shared` (distinct ground clauses that both have), `first_ground`, `second_ground` (that each has),
+            `shared_atoms`, `first_atoms`, `second_atoms` (query atoms that they mention); those with the largest share of ground clauses in common first.
+            A database that can be written keeps it, for the view `sqlrl.clause_overlap`.
+
+        Raises
+        ------
+        InputError
+            Clauses share ground clauses too often to be counted.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Bird", [("tweety",), ("pingu",)], types=["animal"])
+        >>> db.load("Wings", [("tweety",), ("bat",)], types=["animal"])
+        >>> rules = "Bird(x) => Flies(x)\nWings(x) => Flies(x)"
+        >>> model = sqlrl.parse_mln("Bird(animal)\nWings(animal)\nFlies(animal)\n" + rules, query=["Flies"])
+        >>> [(row["shared"], row["first_ground"], row["second_ground"]) for row in db.overlap(model)]
+        [(1, 2, 2)]
+        >>> db.sql("select first, second, round(share, 2) from sqlrl.clause_overlap").fetchall()
+        [('Bird(x) => Flies(x)', 'Wings(x) => Flies(x)', 0.33)]
+        """
+        from sqlrl.database.overlaps import overlap
+
+        return overlap(self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit))
+
     def count(
         self,
         model: Model | str | None = None,
@@ -1829,7 +1884,8 @@ class Database(Helpful):
             (`atoms(every=True)` has it); not by "cutting-plane", which grounds too little for that.
         keep : bool
             Keep the true atoms in `sqlrl.prediction` and exact counts of every clause in `sqlrl.clause_statistics`. If every
-            predicted atom has a label, `evaluate` adds the counts of the observed world. Of a soft model: keep its truth values in
+            predicted atom has a label, `evaluate` adds the counts of the observed world; it also fills the views `sqlrl.confusion`,
+            `sqlrl.clause_support` and `sqlrl.worst_predicted_examples`. Of a soft model: keep its truth values in
             `sqlrl.truth_value`, the distances of every rule in `sqlrl.rule_distance` (`evaluate` adds those at the labels), and
             objective and bound in `sqlrl.optimum`.
         options : HingeOptions, optional
@@ -2101,7 +2157,7 @@ class Database(Helpful):
         limit : int or None
             The most ground clauses of one shape in a window, which is one example at least.
         keep : bool
-            Keep the probabilities in `sqlrl.marginal`.
+            Keep the probabilities in `sqlrl.marginal`; `evaluate` then fills the views `sqlrl.calibration` and `sqlrl.confusion`.
         drop, query, hidden, empty : iterable of str
             As in `ground`.
 

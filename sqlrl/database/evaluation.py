@@ -9,6 +9,7 @@ import numpy as np
 
 from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inference import Inferred
+from sqlrl.database.outcomes import blocks_of, keep, outcomes_of, support_of
 from sqlrl.database.provenance import seen
 from sqlrl.database.statistics import add_observed
 from sqlrl.errors import InputError
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 OUTSIDE = ("missed", "ignore")
 """What a true label outside the scope, which has no query atom, may count as."""
+
+THRESHOLD = 0.5
+"""An atom whose probability is above it counts as predicted true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +76,8 @@ def evaluate_world(prediction: Prediction, outside: str) -> Scores:
     with prediction.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(prediction, outside)
         labelled = known.labelled
-        if prediction.run is not None and labelled.all():
-            with prediction.held() as (program, chosen):
-                add_observed(
-                    prediction.session.records, prediction.run, Extent(program, chosen, prediction.asked.limit)
-                )
+        if prediction.run is not None and prediction.engine.writable:
+            _keep_world(prediction, prediction.run, known)
         beside = np.concatenate([np.zeros(0, np.int64), *known.missed])
         none = np.zeros(len(beside), bool)
         return score(
@@ -92,16 +93,31 @@ def evaluate_world(prediction: Prediction, outside: str) -> Scores:
         )
 
 
+def _keep_world(prediction: Prediction, run: int, known: Compared) -> None:
+    """Keep what labels say of a prediction that was kept."""
+    with prediction.held() as (program, chosen):
+        extent = Extent(program, chosen, prediction.asked.limit)
+        if known.labelled.all():
+            add_observed(prediction.session.records, run, extent)
+        support, log_odds = support_of(prediction, known, program, extent)
+        predicted = prediction.result.world[prediction.reported]
+        blocks = blocks_of(known.atoms, extent, prediction.network)
+        outcomes = outcomes_of(prediction, known, predicted, missed=True, blocks=blocks, log_odds=log_odds)
+        keep(prediction, outcomes, support)
+
+
 def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> ProbabilityScores:
     """Compare probabilities with the labels; `Marginals.evaluate` explains it."""
     with marginals.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(marginals, outside)
         labelled = known.labelled
+        chances = marginals.visible.probability
         ids, index = np.unique(np.concatenate([marginals.examples, known.example[labelled]]), return_inverse=True)
         named = example_names(marginals.engine, marginals.layout, ids)
-        return score_probabilities(
+        scores = score_probabilities(
             known.truth[labelled],
-            marginals.visible.probability[labelled],
+            chances[labelled],
+            threshold=THRESHOLD,
             bins=bins,
             predicate=known.kind[labelled],
             names=known.names,
@@ -110,3 +126,8 @@ def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> Pro
             outside=sum(map(len, known.missed)),
             seen=seen(marginals, known.atoms[labelled]),
         )
+        if marginals.run is not None and marginals.engine.writable:
+            with marginals.held() as (program, chosen):
+                blocks = blocks_of(known.atoms, Extent(program, chosen, marginals.asked.limit))
+                keep(marginals, outcomes_of(marginals, known, chances > THRESHOLD, blocks=blocks, probability=chances))
+        return scores

@@ -135,7 +135,7 @@ class GrowingStream(TrainingStream):
         rules, order = rules_of(self._book, self.additions, weights[count:], self._names)
         ids = count + np.array(order, dtype=np.int64)
         with closing(bind_program(program.engine, program.public_layout, program.model.with_rules(rules))) as added:
-            listed = clause_table(added).sort_by([("rule", "ascending"), ("clause", "ascending")])
+            listed = clause_table(added, keys=True).sort_by([("rule", "ascending"), ("clause", "ascending")])
             own = listed.column("clause").to_numpy()
             delta_n = np.zeros(added.clause_count, dtype=np.int64)
             delta_n[own] = support.column("delta_n").to_numpy()[ids]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
-from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.views import unique_name
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -153,7 +153,7 @@ class Inferred(Helpful):
         ids: IntArray = data.column(0).to_numpy()
         return ids
 
-    def _named(self, predicate: str | None, atoms: IntArray, columns: Mapping[str, pa.Array]) -> pa.Table:
+    def named(self, predicate: str | None, atoms: IntArray, columns: Mapping[str, pa.Array]) -> pa.Table:
         """Return values of atoms with the names of those of one predicate: `example`, the arguments, `columns`; ordered by atom."""
         self.check_current()
         info = self.chosen(predicate)
@@ -163,6 +163,17 @@ class Inferred(Helpful):
             query = query.join(table(source, "w"), on=exp.EQ(this=column("atom", "w"), expression=column("atom", "a")))
             query = query.select(*(column(name, "w") for name in columns)).order_by(column("atom", "a"))
             return self.engine.fetch(query, step=f"name the atoms of {info.name}")
+
+    @contextmanager
+    def held(self) -> Iterator[tuple[Program, TableName]]:
+        """Hold the model against the same examples once more, while the context is open."""
+        asked = self.asked
+        with (
+            self.session.program(asked.model, choices=asked.choices) as program,
+            program.only(self.examples) as chosen,
+        ):
+            program.expand(chosen)
+            yield program, chosen
 
     def _write(self, into: str, rows_of: Callable[[str], pa.Table], *, replace: bool) -> None:
         """Create a table for each open predicate; all are checked before the first is written."""

@@ -106,7 +106,7 @@ class Marginals(Inferred):
             The predicate is not open, or atoms have been numbered anew since.
         """
         found = self.visible
-        return self._named(
+        return self.named(
             predicate,
             self._atoms,
             {
@@ -133,7 +133,7 @@ class Marginals(Inferred):
         """
         found = self.visible
         rounded, error = found.rounded, _two_digits(found.error)
-        data = self._named(
+        data = self.named(
             predicate,
             self._atoms,
             {
@@ -180,6 +180,11 @@ class Marginals(Inferred):
         ------
         InputError
             No atom has one, or an option is none of those above.
+
+        Notes
+        -----
+        Of probabilities that were kept, `sqlrl.outcome` then has the labels beside them, for the views `calibration` (ten bins, whatever `bins`
+        says) and `confusion`.
 
         Examples
         --------
@@ -344,7 +349,7 @@ def _keep(found: Marginals, program: Program, parameters: Mapping[str, object], 
     run = records.begin_run("marginals", parameters, seed)
     with records.ending(run):
         model = records.save_model(
-            "marginals", stated_model(program), clause_table(program), shape_table(program), origin="given"
+            "marginals", stated_model(program), clause_table(program, keys=True), shape_table(program), origin="given"
         )
         for name in found.open_predicates:
             mine = found.of_predicate(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -12,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.catalog.layout import TableName
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
 from sqlrl.database.session import Query, Session, verb
@@ -147,7 +145,7 @@ class Prediction(Inferred):
         columns: dict[str, pa.Array] = {"truth": pa.array(self.result.world[shown])}
         if self.margin is not None:
             columns["margin"] = pa.array(self.margin[shown], from_pandas=True)
-        return self._named(predicate, ids[shown], columns)
+        return self.named(predicate, ids[shown], columns)
 
     def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -270,21 +268,16 @@ class Prediction(Inferred):
         ------
         InputError
             No atom has one.
+
+        Notes
+        -----
+        Of a prediction that was kept, `sqlrl.outcome` and `sqlrl.support` then have the labels beside what was predicted, and for how many atoms
+        each clause speaks: for the views `confusion`, `block_confusion`, `worst_predicted_examples` and `clause_support`. Examples that were
+        grounded in several windows are grounded once more for it.
         """
         from sqlrl.database.evaluation import evaluate_world
 
         return evaluate_world(self, outside)
-
-    @contextmanager
-    def held(self) -> Iterator[tuple[Program, TableName]]:
-        """Hold the model against the same examples once more, while the context is open."""
-        asked = self.asked
-        with (
-            self.session.program(asked.model, choices=asked.choices) as program,
-            program.only(self.examples) as chosen,
-        ):
-            program.expand(chosen)
-            yield program, chosen
 
     def _title(self) -> str:
         real = self.reported
@@ -523,7 +516,7 @@ def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program)
     atoms, records = prediction.network_atoms, prediction.session.records
     run = records.begin_run("predict", prediction.options, None)
     with records.ending(run):
-        listed = clause_table(program)
+        listed = clause_table(program, keys=True)
         shown = listed.column("clause").to_numpy()
         model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
         for name in prediction.open_predicates:

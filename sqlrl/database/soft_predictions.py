@@ -14,6 +14,7 @@ from sqlrl import markup
 from sqlrl.database.evaluation import compared
 from sqlrl.database.inference import Destination, Inferred, collected, into_tables
 from sqlrl.database.named_atoms import find_atom
+from sqlrl.database.outcomes import keep, outcomes_of
 from sqlrl.database.provenance import seen
 from sqlrl.database.runs import no_shapes, soft_clauses
 from sqlrl.database.session import Query, Session, verb
@@ -131,7 +132,7 @@ class SoftPrediction(Inferred):
             The predicate is not open, or atoms have been numbered anew since the prediction.
         """
         kept = self.result.y >= at_least
-        return self._named(predicate, self.network_atoms.ids[kept], {"value": pa.array(self.result.y[kept])})
+        return self.named(predicate, self.network_atoms.ids[kept], {"value": pa.array(self.result.y[kept])})
 
     def table(self, predicate: str | None = None, *, at_least: float = 0.0) -> Table:
         """Return `atoms` as a table that prints; parameters and errors are the same."""
@@ -174,17 +175,23 @@ class SoftPrediction(Inferred):
         ------
         InputError
             No atom has one.
+
+        Notes
+        -----
+        Of truth values that were kept, `sqlrl.outcome` then has which of them, and of the labels, count as true, for the views `confusion` and
+        `worst_predicted_examples`.
         """
         with self.session.verb(), self.session.console.progress("evaluating"):
             known = compared(self, outside)
             labelled = known.labelled
             if self.run is not None and labelled.all() and self.reported.all() and self.session.engine.writable:
                 self._keep_observed(self.run)
+            labels, values = read_values(self.engine, self.layout, known.atoms), self.result.y[self.reported]
             ids, index = np.unique(np.concatenate([self.examples, known.example[labelled]]), return_inverse=True)
             named = example_names(self.engine, self.layout, ids)
-            return score_values(
-                read_values(self.engine, self.layout, known.atoms)[labelled],
-                self.result.y[self.reported][labelled],
+            scores = score_values(
+                labels[labelled],
+                values[labelled],
                 threshold=threshold,
                 predicate=known.kind[labelled],
                 names=known.names,
@@ -193,6 +200,9 @@ class SoftPrediction(Inferred):
                 outside=sum(map(len, known.missed)),
                 seen=seen(self, known.atoms[labelled]),
             )
+            if self.run is not None and self.session.engine.writable:
+                keep(self, outcomes_of(self, replace(known, truth=labels >= threshold), values >= threshold))
+            return scores
 
     def why(self, atom: str, *, example: str | None = None) -> Pushes:
         r"""Say which hinges push an atom up and down.

@@ -681,7 +681,7 @@ class StreamTraining:
         program = self._frame
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
-        clauses = clause_table(program, full)
+        clauses = clause_table(program, full, keys=True)
         learned = LearnedModel(learned_model(program, full), clauses, shape_table(program))
         change = np.full(program.clause_count, 0, dtype=object)
         change[record.support.column("clause").to_numpy()] = record.support.column("delta_n").to_pylist()

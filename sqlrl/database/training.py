@@ -303,7 +303,7 @@ class TrainingStream:
         program = self._program
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
-        clauses = clause_table(program, full)
+        clauses = clause_table(program, full, keys=True)
         statistics = self._statistics(support, clauses.column("clause").to_numpy())
         return CountedModel(learned_model(program, full), clauses, shape_table(program), statistics)
 

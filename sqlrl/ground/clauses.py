@@ -67,11 +67,12 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
     return data.column("clause").to_pylist(), list(zip(*names, strict=True))
 
 
-def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = None) -> pa.Table:
+def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = None, *, keys: bool = False) -> pa.Table:
     r"""Return the clauses of a program.
 
     Columns `clause` (id), `text`, `weight` (log-odds, NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
-    predicates are left out. `weights` has shape (m,); those of the program by default.
+    predicates are left out. `weights` has shape (m,); those of the program by default. With `keys` also `key`: a text that is alike for
+    clauses that differ in names of variables alone.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     [{'text': 'Token("rule", b) => Topic(b)', 'weight': 0.5}, {'text': 'Token("sql", b) => Topic(b)', 'weight': -1.0}]
     """
     weights = program.weights() if weights is None else weights
-    ids, texts, hard, rules = list[int](), list[str](), list[bool](), list[int]()
+    ids, texts, hard, rules, alike = list[int](), list[str](), list[bool](), list[int](), list[str]()
     places = {id(rule): i for i, rule in enumerate(program.model.rules)}
     plain = {
         feature: clause
@@ -94,36 +95,47 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     for i, bound in enumerate(program.features):
         if bound.rule is None:
             continue
-        found, lines = ([plain[i]], [_text(bound)]) if i in plain else _template_texts(program, i)
+        formulas = [bound.rule.formula]
+        if keys:
+            formulas.append(canonical_variables(bound.rule.formula, bound.feature.plus))
+        if i in plain:
+            found, lines = [plain[i]], [[_text(bound, formula)] for formula in formulas]
+        else:
+            found, lines = _template_texts(program, i, formulas)
         ids += found
-        texts += lines
+        texts += lines[0]
+        alike += lines[-1]
         hard += [bound.hard] * len(found)
         rules += [places[id(bound.rule)]] * len(found)
     shown = pa.array(weights[np.array(ids, dtype=np.int64)], mask=np.array(hard, dtype=bool))
     data = {"clause": pa.array(ids, pa.int64()), "text": pa.array(texts, pa.string()), "weight": shown}
-    return pa.table({**data, "hard": pa.array(hard, pa.bool_()), "rule": pa.array(rules, pa.int32())}).sort_by("clause")
+    data |= {"hard": pa.array(hard, pa.bool_()), "rule": pa.array(rules, pa.int32())}
+    if keys:
+        data["key"] = pa.array(alike, pa.string())
+    return pa.table(data).sort_by("clause")
 
 
-def _text(bound: BoundFeature) -> str:
-    assert bound.rule is not None
-    return format_formula(bound.rule.formula) + ("." if bound.hard else "")
+def _text(bound: BoundFeature, formula: Formula) -> str:
+    return format_formula(formula) + ("." if bound.hard else "")
 
 
-def _template_texts(program: Program, feature: int, formula: Formula | None = None) -> tuple[list[int], list[str]]:
-    """Print the clauses of a template, or of another formula in its place: its text once, cut where constants go."""
+def _template_texts(program: Program, feature: int, formulas: Sequence[Formula]) -> tuple[list[int], list[list[str]]]:
+    """Print the clauses of a template, whose formula may be written in several ways: each text once, cut where constants go."""
     bound = program.features[feature]
-    assert bound.rule is not None
     clauses, rows = expansion_names(program, feature)
     marks = {name: f"\x00{j}\x00" for j, name in enumerate(bound.feature.plus)}
-    pieces = _MARK.split(format_formula(fill(formula or bound.rule.formula, marks)))
     printed = {name: str(Constant(name)) for row in rows for name in row}
-    end = "." if bound.hard else ""
-    fixed, places = pieces[::2], [int(piece) for piece in pieces[1::2]]
-    texts = [
-        fixed[0] + "".join(printed[row[j]] + piece for j, piece in zip(places, fixed[1:], strict=True)) + end
-        for row in rows
-    ]
-    return clauses, texts
+    found = []
+    for formula in formulas:
+        pieces = _MARK.split(_text(bound, fill(formula, marks)))
+        fixed, places = pieces[::2], [int(piece) for piece in pieces[1::2]]
+        found.append(
+            [
+                fixed[0] + "".join(printed[row[j]] + piece for j, piece in zip(places, fixed[1:], strict=True))
+                for row in rows
+            ]
+        )
+    return clauses, found
 
 
 def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
@@ -147,7 +159,8 @@ def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
             continue
         formula = canonical_variables(bound.rule.formula, bound.feature.plus)
         if bound.feature.plus:
-            found |= zip(*_template_texts(program, i, formula), strict=True)
+            clauses, (texts,) = _template_texts(program, i, [formula])
+            found |= zip(clauses, texts, strict=True)
         else:
             found[plain[i]] = format_formula(formula)
     return {clause: found[clause] for clause in sorted(found) if clause >= first}

@@ -116,6 +116,60 @@ def test_a_file_from_before_truth_values_were_kept_predicts_the_same_and_keeps_t
         assert db.sql("select status from sqlrl.optimum").fetchall() == [("optimal",)]
 
 
+VIEWS = [
+    *("strongest_clauses", "clause_history", "learning_curve", "worst_predicted_examples", "confusion"),
+    *("block_confusion", "calibration", "clause_support", "clause_overlap", "explain_atom", "run_comparison"),
+]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("layout", range(1, 8))
+def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trusted: bool) -> None:
+    store = Store(connect(old))
+    open_layout(store, migrations.shipped_migrations()[: layout - 1])
+    store.engine.close()
+    with sqlrl.connect(old, trusted=trusted) as db:
+        rules = "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
+        model = sqlrl.Likelihood().fit(db, sqlrl.parse_mln(rules)).model_
+        prediction = db.predict(model, keep=True)
+        prediction.evaluate()
+        prediction.why(db.sql("select any_value(name) from sqlrl.outcome").fetchall()[0][0])
+        db.marginals(model, keep=True).evaluate()
+        db.overlap(model)
+        rows = {view: len(db.sql(f"from sqlrl.{view}").fetchall()) for view in VIEWS}
+    assert {view for view in VIEWS if not rows[view]} <= {"clause_history", "clause_overlap"}
+    with sqlrl.connect(old, trusted=trusted, read_only=True) as db:
+        assert {view: len(db.sql(f"from sqlrl.{view}").fetchall()) for view in VIEWS} == rows
+
+
+def test_a_view_that_a_migration_makes_anew_is_replaced_and_others_are_held_against_the_layout(old: Path) -> None:
+    store = Store(connect(old))
+    open_layout(store, migrations.shipped_migrations()[:6])
+    store.engine.close()
+    changes = {
+        "create or replace view sqlrl.worst_predicted_examples as select 1 as mine": None,
+        "drop view sqlrl.worst_predicted_examples": None,
+        "drop view sqlrl.worst_predicted_examples; create table sqlrl.worst_predicted_examples (a INTEGER)": "is a table, not a view",
+        "create view sqlrl.confusion as select 1 as mine": "view sqlrl.confusion is none of those",
+        "create table sqlrl.outcome (a INTEGER)": None,
+        "create or replace view sqlrl.added_clauses as select 1 as mine": "added_clauses is defined otherwise",
+    }
+    for change, message in changes.items():
+        path = Path(shutil.copy(old, old.with_name("other.duckdb")))
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(change)
+        if message is not None:
+            with pytest.raises(UntrustedError, match=message):
+                sqlrl.connect(path, trusted=False)
+        elif "outcome" in change:
+            with pytest.raises(EngineError, match="migrate from layout 7 to 8"):
+                sqlrl.connect(path, trusted=False)
+        else:
+            with sqlrl.connect(path, trusted=False) as db:
+                assert db.sql("from sqlrl.worst_predicted_examples").columns[:2] == ["run", "example"]
+                assert "mine" not in db.sql("from sqlrl.worst_predicted_examples").columns
+
+
 def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
     for change in (None, "alter table sqlrl.type add column edges VARCHAR", "drop table sqlrl.step"):
         path = Path(shutil.copy(old, old.with_name("other.duckdb")))
@@ -202,7 +256,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
         with duckdb.connect(str(path)) as connection:
             ours = "where schema_name = 'sqlrl' and table_name not similar to '(fact|label|atom|dictionary|domain|named)_.*'"
             tables = f"select table_name, sql, comment from duckdb_tables() {ours} order by 1"
-            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'truth_value', 'rule_distance', 'optimum') order by table_name, column_index"
+            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'truth_value', 'rule_distance', 'optimum', 'outcome', 'support', 'overlap') order by table_name, column_index"
             found.append([connection.sql(query).fetchall() for query in (tables, columns)])
     assert found[0] == found[1]
     assert "learned_from" in {name for name, *_ in found[0][0]}

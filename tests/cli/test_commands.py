@@ -36,6 +36,7 @@ def test_help_lists_every_command_and_no_arguments_mean_help(run: Run) -> None:
         "ground",
         "count",
         "diagnose",
+        "overlap",
         "learn",
         "infer",
         "evaluate",

@@ -24,6 +24,7 @@ COMMANDS = {
     "ground": ["ground", "{db}", "--model", "{model}"],
     "count": ["count", "{db}", "--model", "{model}"],
     "diagnose": ["diagnose", "{db}", "--model", "{model}"],
+    "overlap": ["overlap", "{db}", "--model", "{model}"],
     "learn": ["learn", "{db}", "--model", "{model}"],
     "learn ilp": ["learn", "{db}", "--learner", "ilp", "--model", "{model}"],
     "infer": ["infer", "{db}", "--model", "{model}"],

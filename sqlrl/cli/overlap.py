@@ -1,0 +1,25 @@
+"""`sqlrl overlap`."""
+
+from __future__ import annotations
+
+from sqlrl.cli.grouping import grouped
+from sqlrl.cli.inputs import Inputs
+from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+
+
+@grouped
+def overlap(
+    inputs: Inputs,
+    output: Output,
+    examples: Examples = None,
+    limit: Limit = GROUNDING_LIMIT,
+    read_only: ReadOnly = False,
+) -> None:
+    """Find the clauses that say the same of the same atoms: pairs that share ground clauses on the data.
+
+    The database keeps them for the view sqlrl.clause_overlap, unless it can only be read.
+
+    sqlrl overlap cite.duckdb --model learned.mln
+    """
+    with inputs.open(output, examples=examples, read_only=read_only) as job:
+        job.run.show(job.db.overlap(job.model, job.examples, limit=limit, **job.choices))
