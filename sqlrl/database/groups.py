@@ -11,7 +11,7 @@ from sqlrl.database.counting import counting, world_name
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.session import Query, Session, check_limit_option, verb
 from sqlrl.errors import InputError
-from sqlrl.ground.groups import EXAMPLE, Which, group_counts, has_variables
+from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.lexer import NAME, Source, nearest, tokenize
 from sqlrl.logic.model import Rule
@@ -21,40 +21,10 @@ from sqlrl.logic.terms import Exist, ForAll, Variable
 from sqlrl.report import Table
 from sqlrl.wording import counted, shortened
 
-_COUNTS = ("clause", "groundings", "n", "violated")
 _SHOWN = 8
 
 
 # ---- the variables that a user names ------------------------------------------------------------------
-
-
-def variable_names(by: object) -> tuple[str, ...]:
-    """Return the names of variables, given one by one, or in a text with commas between them.
-
-    Examples
-    --------
-    >>> variable_names("x, y"), variable_names(["x"])
-    (('x', 'y'), ('x',))
-    >>> variable_names("x, x")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the variable x is named twice to count by: name it once.
-    """
-    parts: list[object] = list(by.split(",") if isinstance(by, str) else by) if isinstance(by, Iterable) else [by]
-    wrong = [part for part in parts if not isinstance(part, str)]
-    if wrong:
-        raise InputError(
-            f"by= takes names of variables, such as 'x' or ['x', 'y'], and {shortened(repr(wrong[0]))} is none."
-        )
-    names = tuple(str(part).strip() for part in parts)
-    if not all(names) or not names:
-        where = f" at a comma of {shortened(str(by))!r}" if any(names) else ""
-        raise InputError(
-            f"no variable is named to count by{where}: name some, such as 'x, y', or leave by= out to count all groundings of each clause."
-        )
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise InputError(f"the variable {twice} is named twice to count by: name it once.")
-    return names
 
 
 def check_variables(program: Program, features: Sequence[int], by: Sequence[str], text: str | None) -> None:
@@ -198,25 +168,6 @@ def count_groups(
     title = f"n of {counted(of, 'clause')} by" if of is not None else "n by"
     kept = {"all": "", "violated": ", groups with a violated grounding", "true": ", groups with a true grounding"}
     return Table(
-        data.rename_columns(_column_names(names)),
+        data.rename_columns(group_columns(names)),
         title=f"{title} {' and '.join(names)} in {world_name(world)}{kept[which]}",
     )
-
-
-def _column_names(names: Sequence[str]) -> list[str]:
-    """Return the columns: variables by their names, with `_` behind one that another column has, whatever its case.
-
-    Examples
-    --------
-    >>> _column_names(["x", "n"])
-    ['x', 'n_', 'clause', 'groundings', 'n', 'violated']
-    """
-    taken = {name.casefold() for name in _COUNTS}
-    found = []
-    for name in names:
-        free = name
-        while free.casefold() in taken:
-            free += "_"
-        taken.add(free.casefold())
-        found.append(free)
-    return [*found, *_COUNTS]

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, subquery
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import GroundingLimitError, InputError
 from sqlrl.ground.clauses import expansion_names
 from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_of, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
@@ -33,7 +33,7 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, World, table
 from sqlrl.plan.terms import Groups, domain_size
 from sqlrl.progress import staged
-from sqlrl.wording import counted
+from sqlrl.wording import counted, shortened
 
 EXAMPLE = "example"
 """What the example is called where no variable stands for it, since a column of the data says it."""
@@ -447,3 +447,57 @@ def _whole(values: pa.ChunkedArray) -> pa.ChunkedArray:
     least, greatest = pc.min_max(values).as_py().values()
     small = least is None or (int(least) >= -(2**63) and int(greatest) < 2**63)
     return values.cast(pa.int64() if small else pa.decimal128(38))
+
+
+# ---- names -------------------------------------------------------------------------------------------
+
+_COUNTS = ("clause", "groundings", "n", "violated")
+"""Columns of counts by groups, beside those of the variables."""
+
+
+def variable_names(by: object) -> tuple[str, ...]:
+    """Return the names of variables, given one by one, or in a text with commas between them.
+
+    Examples
+    --------
+    >>> variable_names("x, y"), variable_names(["x"])
+    (('x', 'y'), ('x',))
+    >>> variable_names("x, x")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: the variable x is named twice to count by: name it once.
+    """
+    parts: list[object] = list(by.split(",") if isinstance(by, str) else by) if isinstance(by, Iterable) else [by]
+    wrong = [part for part in parts if not isinstance(part, str)]
+    if wrong:
+        raise InputError(
+            f"by= takes names of variables, such as 'x' or ['x', 'y'], and {shortened(repr(wrong[0]))} is none."
+        )
+    names = tuple(str(part).strip() for part in parts)
+    if not all(names) or not names:
+        where = f" at a comma of {shortened(str(by))!r}" if any(names) else ""
+        raise InputError(
+            f"no variable is named to count by{where}: name some, such as 'x, y', or leave by= out to count all groundings of each clause."
+        )
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError(f"the variable {twice} is named twice to count by: name it once.")
+    return names
+
+
+def group_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns: variables by their names, with `_` behind one that another column has, whatever its case.
+
+    Examples
+    --------
+    >>> group_columns(["x", "n"])
+    ['x', 'n_', 'clause', 'groundings', 'n', 'violated']
+    """
+    taken = {name.casefold() for name in _COUNTS}
+    found = []
+    for name in names:
+        free = name
+        while free.casefold() in taken:
+            free += "_"
+        taken.add(free.casefold())
+        found.append(free)
+    return [*found, *_COUNTS]

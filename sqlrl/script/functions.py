@@ -12,11 +12,11 @@ from sqlglot import exp
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import names_of_types
+from sqlrl.ground.groups import group_columns, variable_names
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
-from sqlrl.script.learning import read_rule
 from sqlrl.script.plain import has_order
 from sqlrl.script.settings import Context
 from sqlrl.script.statements import Call, Query, Text, Variable
@@ -320,33 +320,35 @@ def _explained(asked: Asked) -> pa.Schema:
 
 
 def _count(asked: Asked) -> pa.Table:
-    options = dict(asked.options)
-    model = asked.model
-    if not isinstance(model, Model):
-        raise InputError(
-            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.COUNT counts those of Markov logic networks"
-        )
-    if asked.text is not None:
-        model = model.with_rules((read_rule(model, asked.text),))
-    found = asked.db.count(model, examples=asked.examples, **options).to_arrow()
+    found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
     # Large counts are of another type, which whoever keeps them in a table has to know before.
-    wide = [
-        pa.field(f.name, _COUNT if pa.types.is_integer(f.type) and f.name in _COUNTS else f.type) for f in found.schema
-    ]
+    wide = [pa.field(f.name, _COUNT if f.name in _COUNTS else f.type) for f in found.schema]
     return found.cast(pa.schema(wide))
 
 
 _COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
 
 
-def _counted(_: Asked) -> pa.Schema:
+def _network(asked: Asked) -> Model:
+    if not isinstance(asked.model, Model):
+        raise InputError(
+            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.COUNT counts those of Markov logic networks"
+        )
+    return asked.model
+
+
+def _counted(asked: Asked) -> pa.Schema:
+    by = asked.options.get("by")
+    if by is None:
+        return pa.schema(
+            {"clause": pa.int64(), "text": pa.string(), "n": _COUNT, "groundings": _COUNT, "weight": pa.float64()}
+        )
+    *variables, clause, groundings, n, violated = group_columns(variable_names(by))
     return pa.schema(
         {
-            "clause": pa.int64(),
-            "text": pa.string(),
-            "n": pa.decimal128(38),
-            "groundings": pa.decimal128(38),
-            "weight": pa.float64(),
+            **dict.fromkeys(variables, pa.string()),
+            clause: pa.int64(),
+            **dict.fromkeys((groundings, n, violated), _COUNT),
         }
     )
 
@@ -385,7 +387,13 @@ FUNCTIONS: Mapping[str, Function] = {
     "EXPLAIN": Function(
         _explain, _explained, True, "the atom, such as 'Smokes(Anna)'", ("example", "neutral", *_EFFORT)
     ),
-    "COUNT": Function(_count, _counted, True, "a rule, such as 'Smokes(x) => Cancer(x)'", ("by", "world", *_CHOICES)),
+    "COUNT": Function(
+        _count,
+        _counted,
+        True,
+        "a rule, such as 'Smokes(x) => Cancer(x)'",
+        ("by", "groups", "most_groups", "world", *_CHOICES),
+    ),
     "DIAGNOSE": Function(
         _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "seed", "limit")
     ),

@@ -77,6 +77,12 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
     assert (row["n"], row["groundings"]) == (third["n"], third["groundings"])
     (row,) = rows(db, "SELECT n FROM ML.COUNT(MODEL taste, 'Liked(d)', world => (SELECT 'd2' AS doc))")
     assert row["n"] == 1
+    by = "FROM ML.COUNT(MODEL taste, 'Link(x, y) ^ Liked(x) => Liked(y)', by => 'x')"
+    expected = db.count(model, formula="Link(x, y) ^ Liked(x) => Liked(y)", by="x").to_pylist()
+    assert rows(db, by) == expected
+    assert sum(r["n"] for r in expected) == third["n"]
+    described = [r["column_name"] for r in rows(db, f"DESCRIBE {by}")]
+    assert described == ["x", "clause", "groundings", "n", "violated"]
     reasons = db.predict(model).why("Liked(d5)")
     found = rows(db, "FROM ML.EXPLAIN(MODEL taste, 'Liked(d5)')")
     assert [
