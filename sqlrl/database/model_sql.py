@@ -404,6 +404,10 @@ def _rendered(
     ]
     if dialect == "sqlite":
         lines.append("Needs SQLite 3.35 or later with its mathematical functions, as Python and the shell have it.")
+    if dialect == "postgres":
+        lines.append(
+            "ANALYZE the tables once they are filled: without statistics PostgreSQL may join them in an order that takes hours."
+        )
     if left_out:
         lines.append("It is not the whole model: left out are rules that join atoms.")
         lines += [f"  {rule!r}" for rule in left_out]

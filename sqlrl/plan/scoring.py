@@ -169,7 +169,9 @@ def _atoms_spoken_for(
     With their number `n`, and the weight of the clause if there are parameters; of hard clauses each atom once.
     """
     body = Body(bound)
-    parts = counted_parts(bound, bound.variables)
+    # What a view joins is ordered by whichever database has it: few relations at a time, those that share a variable.
+    body.steps.freely = True
+    parts = counted_parts(bound, bound.variables, freely=True)
     counted = Multiplicity(bound, body, parts)
     rest = without_parts(bound, parts)
     clause_body(rest, body, None, undecided=True, counted=counted)

@@ -19,6 +19,7 @@ from tests.spark import unknown_functions
 
 FOLDER = Path(__file__).parent / "golden_views"
 PEOPLE = "Friends(person, person)\nTall(person)\nSmokes(person)\n"
+NEAR = f"{PEOPLE}Near(person, person)\n"
 CITATIONS = "Token(word, position, bib)\nfield = {Author, Title}\nInField(bib, field!, position)\n"
 FRIENDS = [("Anna", "Bob"), ("Bob", "Chris"), ("Chris", "Anna"), ("Anna", "Chris")]
 TOKENS = [("w", "P1", "B1"), ("v", "P2", "B1"), ("w", "P1", "B2")]
@@ -28,6 +29,7 @@ CASES = {
     "counted": (PEOPLE, ["0.25 Friends(x, y) ^ Friends(y, z) => Smokes(z)", "-0.125 Smokes(x) v Friends(x, y)"]),
     "witnessed": (PEOPLE, ["0.75 Smokes(x) v (EXIST y (Friends(y, x) ^ Tall(y)))", "2 (EXIST y Friends(x, y)) => Smokes(x)"]),
     "block": (CITATIONS, ["1.5 Token(w, p, c) ^ Token(w, q, c) => InField(c, Author, p)", "-0.5 InField(c, Title, p)"]),
+    "chained": (NEAR, ["0.5 Friends(a, x) ^ Friends(a, b) ^ Friends(c, b) ^ Friends(c, y) ^ b != y => Near(x, y)"]),
     "constants": (PEOPLE, ["1 Friends(Anna, x) => Smokes(x)", "2 Friends(Bob, x) => Smokes(x)", "-1 Smokes(Eve) v Tall(Eve)"]),
 }  # fmt: skip
 
@@ -49,7 +51,7 @@ def database(declared: str) -> tuple[sqlrl.Database, dict[str, tuple[list[str], 
 def test_golden(name: str) -> None:
     declared, rules = CASES[name]
     db, tables = database(declared)
-    target = "InField" if declared is CITATIONS else "Smokes"
+    target = {CITATIONS: "InField", NEAR: "Near"}.get(declared, "Smokes")
     model = sqlrl.parse_mln(declared + "\n".join(rules), query=[] if declared is CITATIONS else [target])
     views = {dialect: db.export_sql(model, dialect=dialect) for dialect in DIALECTS}
     text = "".join(f"-- ---- {dialect}\n{view.text}\n" for dialect, view in views.items())

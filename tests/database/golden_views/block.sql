@@ -340,6 +340,7 @@ FROM "certain";
 -- Reads, with constants as text, as sqlrl writes them:
 --   "InField": ("column0", "column1", "column2") what is given of InField
 --   "Token": ("column0", "column1", "column2") facts of Token
+-- ANALYZE the tables once they are filled: without statistics PostgreSQL may join them in an order that takes hours.
 CREATE VIEW "infield_scores" AS
 WITH "InField_given" /* what is given of InField */ AS (
   SELECT DISTINCT

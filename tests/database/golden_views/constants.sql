@@ -152,6 +152,7 @@ FROM "certain";
 -- Reads, with constants as text, as sqlrl writes them:
 --   "Friends": ("column0", "column1") facts of Friends
 --   "Tall": ("column0") facts of Tall
+-- ANALYZE the tables once they are filled: without statistics PostgreSQL may join them in an order that takes hours.
 CREATE VIEW "smokes_scores" AS
 WITH "Friends_facts" /* facts of Friends */ AS (
   SELECT DISTINCT
