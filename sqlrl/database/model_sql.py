@@ -444,7 +444,11 @@ def _read_tables(tables: ViewTables, query: exp.Query) -> dict[str, str]:
                     *([source.truth] if source.truth else []),
                 ]
                 columns = dict.fromkeys(c.sql(tables.dialect) for part in parts for c in part.find_all(exp.Column))
-                says = f"({', '.join(columns)}) {what} {p.info.name}"
+                loaded = tables.sources.get((p.info.name, "fact"))
+                derived = (
+                    ", which rules define: fill it with what they say" if loaded and loaded.kind == "definition" else ""
+                )
+                says = f"({', '.join(columns)}) {what} {p.info.name}{derived}"
                 found[name] = f"{found[name]}; {says}" if name in found else says
     return found
 

@@ -575,6 +575,14 @@ def test_what_is_asked_wrongly_is_told(people: sqlrl.Database, options: dict[str
         people.export_sql(smoking("1 Friends(x, y) => Smokes(y)"), **options)
 
 
+def test_the_text_says_of_which_tables_rules_have_the_facts(people: sqlrl.Database) -> None:
+    people.define("Near(x, y) :- Friends(x, y). Near(x, z) :- Friends(x, y), Near(y, z).")
+    model = sqlrl.parse_mln(PEOPLE + "Near(person, person)\n1 Near(x, y) => Smokes(y)", query=["Smokes"])
+    exported = people.export_sql(model, tables={"Near": "reachable", "Friends": "public.friends"})
+    assert list(exported.tables) == ["public.friends", "reachable"]
+    assert '--   reachable: ("x", "y") facts of Near, which rules define: fill it with what they say' in exported.text
+
+
 def test_models_that_no_view_can_have_are_told(people: sqlrl.Database) -> None:
     with pytest.raises(InputError, match="has no weight"):
         people.export_sql(smoking("Friends(x, y) => Smokes(y)"))
