@@ -38,6 +38,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             f"{_PROBABLE} probabilities probability marginal sample gibbs": "db.marginals(model) finds the probability of each atom",
             f"{_SCORED} auc": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.marginals(model)) probabilities",
             "infer inference map_inference mpe decode solve": "db.predict(model) finds the most probable world, db.marginals(model) probabilities",
+            "to_sql as_sql model_sql create_view export_view score_sql": "db.export_sql(model) writes a model as a view that gives each atom its "
+            "probability",
             "query execute fetch fetchall fetchone run_sql read_sql": "db.sql(query) runs SQL on it",
             "count_by group_by group_counts": "db.count(model, by='x') counts the clauses by the constants of their variables",
             "examples example_names": "db.sql('from sqlrl.example') lists the examples",
@@ -115,6 +117,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             f"{_PROBABLE} marginals probabilities": "db.marginals(model) finds probabilities",
             f"{_SCORED} evaluate": "db.evaluate(db.predict(model)) scores it",
             "load read from_file from_string parse open": "sqlrl.read_mln(path) reads a model, sqlrl.parse_mln(text) makes one of a text",
+            "to_sql as_sql export_sql sql": "db.export_sql(model) writes it as a view that gives each atom its probability",
             f"write export to_string {_FILES}": "model.save('model.mln') writes it, and str(model) is its text",
             "weights coef_ clauses formulas weight": "model.rules has the rules, each with its weight",
             "add add_rule append extend add_rules": "model.with_rules((*model.rules, *other.rules)) returns a model with more rules",

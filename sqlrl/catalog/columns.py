@@ -226,8 +226,7 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
     outputs = [*(["example"] if mapped.example_column else []), *argument_columns(len(mapped.arguments))]
     for name, output in zip(names, outputs, strict=True):
-        text = exp.Lower(this=source.text(name)) if options.fold_case else source.text(name)
-        parts.append(named(_renamed(text, options.constants), output))
+        parts.append(named(renamed(source.text(name), options), output))
     if mapped.truth is not None:
         parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:
@@ -238,8 +237,16 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
     return exp.select(*(parts or [named(exp.true(), "present")])).from_(source.table)
 
 
-def _renamed(text: exp.Expr, constants: Mapping[str, str]) -> exp.Expr:
-    """Return the text with the constants renamed."""
+def renamed(text: exp.Expr, options: LoadOptions) -> exp.Expr:
+    """Return the text of a constant as the options of a load rename it: in small letters, by another name.
+
+    Examples
+    --------
+    >>> print(renamed(column("x"), LoadOptions(fold_case=True, constants={"anne": "Anna"})).sql("duckdb"))
+    CASE LOWER("x") WHEN 'anne' THEN 'Anna' ELSE LOWER("x") END
+    """
+    text = exp.Lower(this=text) if options.fold_case else text
+    constants = options.constants
     if not constants:
         return text
     case = exp.Case(this=text)

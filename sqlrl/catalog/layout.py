@@ -137,6 +137,8 @@ class Layout:
         The most query atoms, helper atoms beside them, and clauses of templates.
     numbering : int
         As long as it is the same, constants keep their ids.
+    sized : bool
+        False where numbers of constants may change before a query runs, as that of a view: none stands in it.
     """
 
     predicates: Mapping[str, PredicateInfo]
@@ -147,6 +149,7 @@ class Layout:
     scratch: tuple[str, str]
     atom_limit: int = ATOM_LIMIT
     numbering: int = 0
+    sized: bool = True
 
     def type_of(self, predicate: str, place: int) -> str:
         """Return the type of an argument of a predicate."""

@@ -24,7 +24,7 @@ from sqlrl.catalog.loading import Sources, Types, chosen_sources, shared_bins
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
-from sqlrl.database import counting, exports, holdout, marginals, named_models, predictions
+from sqlrl.database import counting, exports, holdout, marginals, model_sql, named_models, predictions
 from sqlrl.database.constraints import clause_costs, cost_table
 from sqlrl.database.definitions import define, follow, read_definitions
 from sqlrl.database.explanations import Explanations, explain
@@ -35,11 +35,13 @@ from sqlrl.database.holdout import Split
 from sqlrl.database.inference import Destination
 from sqlrl.database.learning import Learning
 from sqlrl.database.marginals import Marginals
+from sqlrl.database.model_sql import ExportedSQL
 from sqlrl.database.named_atoms import check_atoms
 from sqlrl.database.predictions import Prediction
 from sqlrl.database.selection import list_candidates
 from sqlrl.database.session import Query, Session
 from sqlrl.database.soft_predictions import SoftPrediction, predict_soft, refuse_options
+from sqlrl.database.view_tables import Naming
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
@@ -1399,6 +1401,90 @@ class Database(Helpful):
             path,
             format=format,
             dialect=dialect,
+        )
+
+    def export_sql(
+        self,
+        model: Model,
+        target: str | None = None,
+        *,
+        dialect: str = "duckdb",
+        view: str | None = None,
+        tables: Mapping[str, str] | None = None,
+        columns: Mapping[str, Mapping[str, str]] | None = None,
+        scopes: Mapping[str, str] | None = None,
+        partial: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
+    ) -> ExportedSQL:
+        r"""Write a model as one SQL view over your own tables, which gives each atom of a target its log-odds and probability.
+
+        Wherever the tables are, in PostgreSQL, SQLite, Spark or DuckDB, the view needs nothing of sqlrl, and holds for rows that come later. It
+        can tell what `marginals` does, to 12 digits, of rules that have one literal to predict in each clause: the log-odds of an atom are the
+        weights of the clauses times the number of their groundings. A block has the softmax of these; a hard rule makes log-odds infinite.
+        The atoms are those of the scope that are not given, with the constants that the tables hold, labels left out.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        target : str, optional
+            The predicate of whose atoms the view is; required if the model predicts several.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}
+        view : str, optional
+            Its name, as SQL has it; by default `target_scores` in small letters.
+        tables : mapping of str to str, optional
+            What the table of a predicate is called where it is not as the predicate, as SQL has it: `{"Friends": "public.friends"}`. That
+            of a target has what is given of it, if anything is; labels are never read.
+        columns : mapping of str to mapping of str to str, optional
+            By predicate, what columns are called where they are not as in the data that were loaded: `{"Token": {"pos": "position"}}`.
+        scopes : mapping of str to str, optional
+            The table of the tuples that have atoms, by default `Target_scope`, where `scope` says which do; its columns are called as
+            those of the predicate.
+        partial : bool
+            Whether to leave out rules that join several atoms to predict, which is another model; `left_out` of the result lists them.
+        limit, drop, query, hidden, empty
+            As in `ground`; the limit is about a model with hard rules, which is grounded to see that they can be satisfied.
+
+        Returns
+        -------
+        ExportedSQL
+            Prints as the statement; `write(path)` writes it to a file.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; a dialect, target, predicate, column or table is none, or two tables have one name.
+        UnsupportedError
+            Rules join several atoms to predict, which the error lists; there is soft evidence; more than 10,000 constants of a type stand in
+            labels alone.
+        InfeasibleError
+            Hard rules contradict each other on the data that are loaded. Where they do on later rows, the view has NULL.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> _ = db.sql("create table friends as from (values ('Anna', 'Bob'), ('Bob', 'Chris')) t(person, friend)")
+        >>> db.load("Friends", "friends", types=["person", "person"])
+        >>> rules = "Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) => Smokes(y)\n-0.7 Smokes(x)"
+        >>> view = db.export_sql(sqlrl.parse_mln(rules, query=["Smokes"]), tables={"Friends": "friends"})
+        >>> _ = db.sql(view.text)
+        >>> db.sql("select person, round(probability, 4) from smokes_scores order by person").fetchall()
+        [('Anna', 0.3318), ('Bob', 0.69), ('Chris', 0.69)]
+        >>> _ = db.sql("insert into friends values ('Chris', 'Dan')")
+        >>> db.sql("select round(probability, 4) from smokes_scores where person = 'Dan'").fetchall()
+        [(0.69,)]
+        """
+        return model_sql.export_sql(
+            self.session,
+            Query(model, None, Choices(drop, query, hidden, empty), limit),
+            target,
+            Naming(dialect, view, tables, columns, scopes),
+            partial=partial,
         )
 
     def constraint_costs(

@@ -62,6 +62,10 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
     from sqlrl.solve.exchange.uai import write_uai
     from sqlrl.solve.weighted import weigh
 
+    if str(format) == "sql" or (format is None and Path(path).suffix.lower() == ".sql"):
+        raise InputError(
+            "db.export writes ground networks; db.export_sql(model).write(path) writes a model as a view in SQL"
+        )
     kind = format_of(path, format)
     if dialect not in ("classic", "2022"):
         raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -63,6 +64,39 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
         return node
 
     return _with_own_names(query.transform(widened).transform(replaced).transform(unhinted))
+
+
+@dataclass(frozen=True)
+class ViewText:
+    """A view as text: the statement that creates it, and its query alone."""
+
+    statement: str
+    query: str
+
+
+def view_text(view: exp.Table, query: exp.Query, dialect: str) -> ViewText:
+    """Write the query of a view, to be read, in a dialect (sqlglot's name).
+
+    Examples
+    --------
+    >>> from sqlrl.engine.nodes import cast, named
+    >>> infinite = exp.select(named(cast(exp.Literal.string("Infinity"), "DOUBLE"), "x"))
+    >>> print(view_text(exp.table_("v", quoted=True), infinite, "sqlite").statement)
+    CREATE VIEW "v" AS
+    SELECT
+      9E999 AS "x"
+    """
+    query = _finite(query.copy()) if dialect == "sqlite" else query.copy()
+    create = exp.Create(this=view.copy(), kind="VIEW", expression=query)
+    return ViewText(create.sql(dialect, pretty=True), query.sql(dialect, pretty=True))
+
+
+def _finite(query: exp.Query) -> exp.Query:
+    """Write infinity as a number too large, which is how SQLite has it: it casts its name to 0. The query is changed."""
+    for node in list(query.find_all(exp.Cast)):
+        if node.this.is_string and node.this.name == "Infinity":
+            node.replace(exp.Literal(this="9E999", is_string=False))
+    return query
 
 
 def _with_own_names(query: exp.Expression) -> exp.Expression:

@@ -37,13 +37,18 @@ class CountedPart:
 
 
 def counted_parts(
-    bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot] = (), *, distinct: bool = False
+    bound: BoundShape,
+    variables: Sequence[Slot],
+    shown: Iterable[Slot] = (),
+    *,
+    distinct: bool = False,
+    freely: bool = False,
 ) -> tuple[CountedPart, ...]:
     """Return the parts of a clause that can be aggregated before they are joined.
 
     Empty if some closed literal that must be true has all slots: then a join enumerates no more than its facts.
     `variables` are the grounding variables, the hidden example among them; `shown` are slots that the query returns,
-    beside those of open literals. With `distinct` it returns each tuple of these once, so that parts may be as large as that.
+    beside those of open literals. With `freely` all others are counted, however large what is summed may be. With `distinct` it returns each tuple of these once, so that parts may be as large as that.
 
     Examples
     --------
@@ -64,7 +69,8 @@ def counted_parts(
     counted = set(variables) - _shown(bound, variables, shown)
     items = [x for x in items_of(shape) if item_slots(bound, x) & counted]
     within = frozenset(set(variables) - counted) if distinct else frozenset[Slot]()
-    counted &= _eliminable(bound, counted, items, within)
+    if not freely:
+        counted &= _eliminable(bound, counted, items, within)
     found = []
     for slots in components([item_slots(bound, x) & counted for x in items], counted):
         mine = [x for x in items if item_slots(bound, x) & slots]

@@ -242,8 +242,10 @@ def ground(
     witnesses, list_signs = list_columns(lists)
     columns += witnesses
     variables = [slot for slot in whole.variables if slot not in counted.slots]
-    merges = not raw and (repeated or bool(may_be_zero) or _counted(bound, variables, open_, absent))
-    multiplicity = [named(_multiplicity(bound, variables, counted, merges), "multiplicity")] if merges or parts else []
+    merges = not raw and (repeated or bool(may_be_zero) or may_merge(bound, variables, open_, absent))
+    multiplicity = (
+        [named(multiplicity_column(bound, variables, counted, merges), "multiplicity")] if merges or parts else []
+    )
     query = body.select([*columns, *multiplicity])
     if merges and columns:
         query = query.group_by(*(c.this.copy() for c in columns))
@@ -372,7 +374,9 @@ def _in_order(open_: tuple[ShapeLiteral, ...], atoms: list[exp.Expression]) -> t
     return ordered, repeated
 
 
-def _multiplicity(bound: BoundShape, variables: Sequence[Slot], counted: Multiplicity, merges: bool) -> exp.Expression:
+def multiplicity_column(
+    bound: BoundShape, variables: Sequence[Slot], counted: Multiplicity, merges: bool
+) -> exp.Expression:
     """Return how many groundings a row stands for; HUGEINT where that may not fit into 64 bits."""
     if not counted.slots:
         return star_count()
@@ -384,7 +388,7 @@ def _multiplicity(bound: BoundShape, variables: Sequence[Slot], counted: Multipl
     return cast(exp.Sum(this=value), "INT128" if wide else "BIGINT") if merges else value
 
 
-def _counted(bound: BoundShape, variables: Sequence[Slot], open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:
+def may_merge(bound: BoundShape, variables: Sequence[Slot], open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:
     """True if some variable that is enumerated occurs in no open literal, so that rows have to be merged."""
     shown = {slot for i, x in enumerate(open_) if i not in absent for _, slot in bound.columns(x)}
     return not shown.issuperset(variables)

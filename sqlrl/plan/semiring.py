@@ -48,7 +48,9 @@ class Factor:
 class Steps:
     """The named steps of one query, in order; names and aliases are unique inside it.
 
-    `aliases` is how many aliases there are so far; `prefix` starts the names of the steps, so that queries nest.
+    `aliases` is how many aliases there are so far; `prefix` starts the names of the steps, so that queries nest. With `freely` a slot is
+    summed out also where the result may be larger than each factor: each step then joins what shares a slot, which a database that orders
+    joins badly cannot spoil.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Steps:
     steps: list[tuple[str, exp.Query]]
     aliases: int = 0
     prefix: str = ""
+    freely: bool = False
 
     def fresh(self) -> int:
         """Return a number that no other alias of the query has."""
@@ -204,7 +207,7 @@ def _rows(factors: Sequence[Factor]) -> int:
 def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, wide: bool) -> list[Factor]:
     """Sum out slot after slot, as long as no result is larger than a factor."""
     left = list(factors)
-    while (slot := _eliminable(left, keep)) is not None:
+    while (slot := _eliminable(left, keep, freely=steps.freely)) is not None:
         bucket = [f for f in left if slot in f.slots]
         left = [f for f in left if slot not in f.slots]
         elsewhere = keep.union(*(f.slots for f in left))
@@ -212,8 +215,8 @@ def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, w
     return left
 
 
-def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot]) -> Slot | None:
-    """Return the slot whose elimination gives the smallest relation, if that is no larger than a factor; else None."""
+def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot], *, freely: bool) -> Slot | None:
+    """Return the slot whose elimination gives the smallest relation, if that is no larger than a factor or may be so `freely`; else None."""
     best: tuple[int, int, Slot] | None = None
     every = frozenset[Slot]().union(*(f.slots for f in factors))
     if any(every <= f.slots for f in factors):
@@ -221,7 +224,9 @@ def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot]) -> Slot | None
     for slot in sorted({slot for f in factors for slot in f.slots} - keep):
         bucket = [f for f in factors if slot in f.slots]
         others = frozenset().union(*(f.slots for f in bucket)) - {slot}
-        if any(others <= f.slots for f in factors) and (best is None or (len(others), len(bucket), slot) < best):
+        if (freely or any(others <= f.slots for f in factors)) and (
+            best is None or (len(others), len(bucket), slot) < best
+        ):
             best = (len(others), len(bucket), slot)
     return None if best is None else best[2]
 

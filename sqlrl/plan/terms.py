@@ -484,6 +484,11 @@ def term_of(
     mentioned = {slot for f in factors for slot in f.slots}
     domains = [*_domains(context, variables, literals), *_constants(context, variables, mentioned, same)]
     domains += _asked_for(context, restricted)
+    if not bound.layout.sized:
+        # A number of constants that may change is no multiplier: the constants are counted.
+        said = {same.find(slot) for f in (*factors, *domains) for slot in f.slots} | {same.find(k) for k in kept}
+        free = dict.fromkeys(same.find(v) for v in variables)
+        domains += [_domain(context, slot, None) for slot in free if slot not in said]
     everything = [_renamed(f, same) for f in (*factors, *domains)]
     everything += _ranges(context, everything, same)
     present = {slot for f in everything for slot in f.slots} | {same.find(k) for k in kept}

@@ -1,0 +1,438 @@
+"""Tables as a user has them, in the place of those of the catalog: named steps that any database can run, and the layout that names them.
+
+What is planned against such a layout is SQL over the user's tables alone. Constants are texts, and stand for themselves where the
+catalog has ids; nothing of today's data is in a plan, no constant and no number, so that it holds for rows that come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
+from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, subquery
+from sqlrl.plan.sources import argument_columns, selected, table
+
+KNOWN = "known"
+"""The column of what is given of an open predicate: 1 for true, 0 for false."""
+
+
+# ---- tables of the user ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A table of the user's, and how facts stand in it.
+
+    Parameters
+    ----------
+    relation : exp.Table
+    arguments : tuple of exp.Expression
+        The constant of each argument as text, over the columns of the table.
+    example : exp.Expression or None
+        The example as text, where it stands in a column of its own.
+    truth : exp.Expression or None
+        The condition under which a row is true; None: all are.
+    """
+
+    relation: exp.Table
+    arguments: tuple[exp.Expression, ...]
+    example: exp.Expression | None = None
+    truth: exp.Expression | None = None
+
+    @property
+    def keys(self) -> list[exp.Expression]:
+        """What identifies a row, each under its name in plans."""
+        found: list[exp.Expression] = []
+        if self.example is not None:
+            found.append(named(self.example.copy(), "example"))
+        return found + [named(argument.copy(), f"a{i}") for i, argument in enumerate(self.arguments)]
+
+
+@dataclass(frozen=True)
+class PlainPredicate:
+    """A predicate with the tables that hold what is known of it.
+
+    Parameters
+    ----------
+    info : PredicateInfo
+        As the catalog describes it; its tables are not read.
+    facts : PlainTable or None
+        The facts of a closed predicate; of an open one what is given. None: nothing is.
+    scope : PlainTable or None
+        The tuples of an open predicate that have atoms; None: all that its types allow.
+    example : int or None
+        The argument that is the example.
+    """
+
+    info: PredicateInfo
+    facts: PlainTable | None
+    scope: PlainTable | None = None
+    example: int | None = None
+
+
+@dataclass(frozen=True)
+class PlainData:
+    """The tables of all predicates, and the constants that stand in none.
+
+    Parameters
+    ----------
+    predicates : sequence of PlainPredicate
+    types : mapping of str to TypeInfo
+        What the catalog says of them: their tables and sizes are not read.
+    listed : mapping of str to tuple of str
+        By type, constants that are in its domain whatever the tables hold.
+    example_type : str or None
+        The type whose constants are the examples.
+    examples : tuple of str
+        Examples that are there whatever the tables hold, where they stand in a column of their own.
+    """
+
+    predicates: Sequence[PlainPredicate]
+    types: Mapping[str, TypeInfo]
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    example_type: str | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def in_column(self) -> bool:
+        """Whether examples stand in a column of their own."""
+        return any(predicate.info.example_column for predicate in self.predicates)
+
+
+# ---- names of steps ----------------------------------------------------------------------------------
+
+
+class StepNames:
+    """Names of the steps of one query, distinct whatever case a database heeds, and none of a table that the query reads.
+
+    Examples
+    --------
+    >>> names = StepNames(["Smokes_atoms"])
+    >>> names.free("smokes_atoms"), names.free("rule 1")
+    ('smokes_atoms_2', 'rule 1')
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {name.casefold() for name in taken}
+
+    def free(self, name: str) -> str:
+        """Return a name like this one that nothing has yet."""
+        free, number = name, 1
+        while free.casefold() in self._taken:
+            number += 1
+            free = f"{name}_{number}"
+        self._taken.add(free.casefold())
+        return free
+
+
+@dataclass(frozen=True)
+class NamedStep:
+    """A step of a query: its name, what it is, and in words what its rows are.
+
+    `columns` are given where the query names none, as VALUES.
+    """
+
+    name: str
+    query: exp.Query | exp.Values
+    says: str = ""
+    columns: tuple[str, ...] = ()
+
+    def node(self) -> exp.CTE:
+        """Return the step as it stands in a WITH."""
+        columns = [exp.to_identifier(name, quoted=True) for name in self.columns]
+        alias = exp.TableAlias(this=exp.to_identifier(self.name, quoted=True), columns=columns)
+        found = exp.CTE(this=self.query.copy(), alias=alias)
+        if self.says:
+            found.add_comments([harmless(self.says)])
+        return found
+
+
+def harmless(text: str) -> str:
+    """Return a text that can stand in a comment: it ends none, begins none, and has one line.
+
+    Examples
+    --------
+    >>> harmless("a */ drop /* b\\n--c")
+    'a * / drop / * b --c'
+    """
+    one_line = "".join(c if c.isprintable() else " " for c in text)
+    return one_line.replace("*/", "* /").replace("/*", "/ *")
+
+
+def with_steps(steps: Sequence[NamedStep], query: exp.Query) -> exp.Query:
+    """Put in front of a query those of some steps that it needs, in their order.
+
+    Examples
+    --------
+    >>> steps = [
+    ...     NamedStep("a", exp.select("1 AS x")),
+    ...     NamedStep("b", exp.select("2 AS x")),
+    ...     NamedStep("c", exp.select("x").from_(cte("a"))),
+    ... ]
+    >>> with_steps(steps, exp.select("x").from_(cte("c"))).sql("duckdb")
+    'WITH "a" AS (SELECT 1 AS x), "c" AS (SELECT x FROM "a") SELECT x FROM "c"'
+    """
+    known = {step.name: step for step in steps}
+    needed, left = set[str](), list[exp.Expr]([query])
+    while left:
+        for read in left.pop().find_all(exp.Table):
+            if not read.db and read.name in known and read.name not in needed:
+                needed.add(read.name)
+                left.append(known[read.name].query)
+    found = query.copy()
+    nodes = [step.node() for step in steps if step.name in needed]
+    if nodes:
+        found.set("with_", exp.With(expressions=nodes))
+    return found
+
+
+def step_table(name: str) -> TableName:
+    """Return the name by which a layout knows a step: of no catalog and no schema."""
+    return TableName("", "", name)
+
+
+def values(rows: Iterable[Sequence[exp.Expression]]) -> exp.Values:
+    """Return rows of literals, of which there is one at least.
+
+    Examples
+    --------
+    >>> values([[text("a")], [text("b")]]).sql("duckdb")
+    "VALUES ('a'), ('b')"
+    """
+    return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows])
+
+
+def text(value: str) -> exp.Expression:
+    """Return a text as a literal."""
+    return exp.Literal.string(value)
+
+
+# ---- the steps of a layout ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlainLayout:
+    """A layout whose tables are steps, and the steps, each after those that it reads.
+
+    `listed` has by type the step of the constants that are there whatever the tables hold; by `""` that of such examples.
+    """
+
+    layout: Layout
+    steps: tuple[NamedStep, ...]
+    listed: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain_layout(data: PlainData, names: StepNames) -> PlainLayout:
+    """Return the layout of tables of the user's.
+
+    Examples
+    --------
+    >>> from sqlrl.engine.nodes import cast
+    >>> from sqlrl.plan.sample_layout import people
+    >>> known = people().predicates
+    >>> texts = tuple(cast(column(name), "TEXT") for name in ("one", "other"))
+    >>> friends = PlainPredicate(known["Friends"], PlainTable(exp.table_("friends"), texts))
+    >>> found = plain_layout(
+    ...     PlainData([friends, PlainPredicate(known["Smokes"], None)], people().types), StepNames(["friends"])
+    ... )
+    >>> [step.name for step in found.steps]
+    ['Friends_facts', 'Smokes_given', 'person_constants', 'Smokes_atoms']
+    >>> print(found.steps[2].query.sql("duckdb").replace('"', ""))
+    SELECT a0 AS id FROM Friends_facts UNION SELECT a1 AS id FROM Friends_facts
+    """
+    return _Builder(data, names).build()
+
+
+class _Builder:
+    def __init__(self, data: PlainData, names: StepNames) -> None:
+        self.data, self.names = data, names
+        self.steps: list[NamedStep] = []
+        self.facts: dict[str, str] = {}
+        self.scopes: dict[str, str] = {}
+        self.constants: dict[str, str] = {}
+        self.domains: dict[str, str] = {}
+        self.listed: dict[str, str] = {}
+        self.examples = ""
+
+    def build(self) -> PlainLayout:
+        """Make the steps, and the layout over them."""
+        for predicate in self.data.predicates:
+            self._known(predicate)
+        for kind in self.data.types:
+            self._constants_of(kind)
+        self._examples()
+        for kind, info in self.data.types.items():
+            if info.local:
+                self._domain(kind)
+        predicates = {p.info.name: self._predicate(p) for p in self.data.predicates}
+        types = {
+            kind: TypeInfo(
+                kind, step_table(self.constants[kind]), 1, kind in self.domains,
+                step_table(self.domains[kind]) if kind in self.domains else None,
+            )
+            for kind in self.data.types
+        }  # fmt: skip
+        layout = Layout(predicates, types, self.data.example_type, step_table(self.examples), 1, ("", ""), sized=False)
+        return PlainLayout(layout, tuple(self.steps), self.listed)
+
+    def _add(self, name: str, query: exp.Query | exp.Values, says: str, columns: tuple[str, ...] = ()) -> str:
+        step = NamedStep(self.names.free(name), query, says, columns)
+        self.steps.append(step)
+        return step.name
+
+    # ---- what the tables hold -----------------------------------------------------------------------
+
+    def _known(self, predicate: PlainPredicate) -> None:
+        info, name = predicate.info, predicate.info.name
+        what, says = ("given", f"what is given of {name}") if info.open else ("facts", f"facts of {name}")
+        self.facts[name] = self._add(f"{name}_{what}", _rows(predicate), says)
+        if predicate.scope is not None:
+            scope = replace(predicate, facts=replace(predicate.scope, truth=None), info=replace(info, open=False))
+            self.scopes[name] = self._add(f"{name}_scope", _rows(scope), f"tuples of {name} that have an atom")
+
+    def _constants_of(self, kind: str) -> None:
+        parts: list[exp.Query] = []
+        for name, predicate in self._known_tables():
+            for i, argument in enumerate(predicate.info.types):
+                if argument == kind:
+                    parts.append(exp.select(named(column(f"a{i}"), "id")).from_(cte(name)))
+        listed = self.data.listed.get(kind, ())
+        if listed:
+            rows = self._add(f"{kind}_listed", values([text(c)] for c in listed), f"constants of {kind}", ("id",))
+            self.listed[kind] = rows
+            parts.append(exp.select(column("id")).from_(cte(rows)))
+        self.constants[kind] = self._add(f"{kind}_constants", _union(parts, ["id"]), f"all constants of {kind}")
+
+    def _examples(self) -> None:
+        if self.data.example_type is not None:
+            rows = exp.select(named(column("id"), "example")).from_(cte(self.constants[self.data.example_type]))
+            self.examples = self._add("examples", rows, "the examples")
+        elif self.data.in_column:
+            parts: list[exp.Query] = [
+                exp.select(column("example")).from_(cte(name))
+                for name, predicate in self._known_tables()
+                if predicate.info.example_column
+            ]
+            if self.data.examples:
+                listed = self._add("examples_listed", values([text(c)] for c in self.data.examples), "", ("example",))
+                self.listed[""] = listed
+                parts.append(exp.select(column("example")).from_(cte(listed)))
+            self.examples = self._add("examples", _union(parts, ["example"]), "the examples")
+
+    def _domain(self, kind: str) -> None:
+        parts: list[exp.Query] = []
+        for name, predicate in self._known_tables():
+            example = self._example_column(predicate)
+            for i, argument in enumerate(predicate.info.types):
+                if argument == kind and example is not None:
+                    rows = exp.select(named(column(example), "example"), named(column(f"a{i}"), "id"))
+                    parts.append(rows.from_(cte(name)))
+        says = f"constants of {kind} in each example"
+        self.domains[kind] = self._add(f"{kind}_domain", _union(parts, ["example", "id"]), says)
+
+    def _known_tables(self) -> Iterator[tuple[str, PlainPredicate]]:
+        """Yield the steps of facts, of what is given, and of scopes."""
+        for predicate in self.data.predicates:
+            if predicate.facts is not None:
+                yield self.facts[predicate.info.name], predicate
+            if predicate.scope is not None:
+                yield self.scopes[predicate.info.name], predicate
+
+    def _example_column(self, predicate: PlainPredicate) -> str | None:
+        if predicate.info.example_column:
+            return "example"
+        return None if predicate.example is None else f"a{predicate.example}"
+
+    # ---- atoms --------------------------------------------------------------------------------------
+
+    def _predicate(self, predicate: PlainPredicate) -> PredicateInfo:
+        info, name = predicate.info, predicate.info.name
+        atoms = None
+        if info.open:
+            rows = self._listed(predicate) if predicate.scope is not None else self._all(predicate)
+            atoms = step_table(self._add(f"{name}_atoms", self._not_given(predicate, rows), f"atoms of {name}"))
+        return replace(info, facts=step_table(self.facts[name]), atoms=atoms, rows=1, atom_count=1, valued=False)
+
+    def _all(self, predicate: PlainPredicate) -> exp.Select:
+        """Select all type-consistent tuples, of each example."""
+        info, example = predicate.info, self._example_column(predicate)
+        query, outputs = exp.select(), list[exp.Expression]()
+        sources: list[tuple[exp.Table, exp.Expression | None]] = []
+        if example is not None:
+            sources.append((cte(self.examples, "e"), None))
+            outputs += [named(column("example", "e"), "example")] if info.example_column else []
+        for i, kind in enumerate(info.types):
+            if f"a{i}" == example:
+                outputs.append(named(column("example", "e"), f"a{i}"))
+            elif kind in self.domains:
+                same = exp.EQ(this=column("example", f"d{i}"), expression=column("example", "e"))
+                sources.append((cte(self.domains[kind], f"d{i}"), same))
+                outputs.append(named(column("id", f"d{i}"), f"a{i}"))
+            else:
+                sources.append((cte(self.constants[kind], f"d{i}"), None))
+                outputs.append(named(column("id", f"d{i}"), f"a{i}"))
+        for place, (relation, on) in enumerate(sources):
+            if place == 0:
+                query = query.from_(relation, copy=False)
+            else:
+                query = join(query, relation, on, "CROSS" if on is None else "INNER")
+        return query.select(*(outputs or [named(integer(1), "one")]))
+
+    def _listed(self, predicate: PlainPredicate) -> exp.Select:
+        names = argument_columns(predicate.info)
+        return exp.select(*selected(names)).from_(cte(self.scopes[predicate.info.name]))
+
+    def _not_given(self, predicate: PlainPredicate, rows: exp.Select) -> exp.Select:
+        if predicate.facts is None:
+            return rows
+        names = argument_columns(predicate.info)
+        given = exp.select(integer(1)).from_(cte(self.facts[predicate.info.name], "g"))
+        same = conjunction(exp.EQ(this=column(n, "g"), expression=column(n, "s")) for n in names)
+        absent = exp.Not(this=exp.Exists(this=given if same is None else given.where(same)))
+        return exp.select(*selected(names, "s")).from_(subquery(rows, "s")).where(absent)
+
+
+def _rows(predicate: PlainPredicate) -> exp.Select:
+    """Select the distinct facts of a predicate; of an open one what is given, with its truth."""
+    info, found = predicate.info, predicate.facts
+    outputs = found.keys if found is not None else [named(_no_text(), name) for name in argument_columns(info)]
+    read = [each for output in outputs for each in output.find_all(exp.Column)]
+    if info.open:
+        one = exp.Case().when(found.truth.copy(), integer(1)).else_(integer(0)) if found and found.truth else integer(1)
+        outputs = [*outputs, named(one, KNOWN)]
+    query = exp.select(*(outputs or [named(integer(1), "one")])).distinct()
+    if found is None:
+        return query.where(exp.false())
+    conditions: list[exp.Expression] = [
+        exp.Not(this=exp.Is(this=each.copy(), expression=exp.null())) for each in dict.fromkeys(read)
+    ]
+    if found.truth is not None and not info.open:
+        conditions.append(found.truth.copy())
+    where = conjunction(conditions)
+    query = query.from_(found.relation.copy())
+    return query if where is None else query.where(where)
+
+
+def _no_text() -> exp.Expression:
+    return exp.cast(exp.null(), exp.DataType.build("TEXT"))
+
+
+def _union(parts: Sequence[exp.Query], names: Sequence[str]) -> exp.Query:
+    """Return the distinct rows of some queries; of none no row."""
+    if not parts:
+        return exp.select(*(named(_no_text(), name) for name in names)).where(exp.false())
+    if len(parts) == 1:
+        (only,) = parts
+        assert isinstance(only, exp.Select)
+        return only.distinct()
+    return reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=True), parts)
+
+
+def given_true(info: PredicateInfo) -> exp.Select:
+    """Select what is given true of an open predicate of a plain layout."""
+    true = exp.EQ(this=column(KNOWN), expression=integer(1))
+    return exp.select(*selected(argument_columns(info))).from_(table(info.facts)).where(true)

@@ -1,0 +1,212 @@
+"""Clauses of one open literal as SQL: how much each speaks for an atom, one step of a query for all clauses of a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.engine.nodes import cast, column, cte, integer, named, union_all
+from sqlrl.logic.shapes import Shape
+from sqlrl.plan.body import Body
+from sqlrl.plan.counted_variables import counted_parts, without_parts
+from sqlrl.plan.grounding import clause_body, may_merge, multiplicity_column, open_literals, witness_lists
+from sqlrl.plan.multiplicity import Multiplicity
+from sqlrl.plan.plain_tables import NamedStep, StepNames, step_table, text, values
+from sqlrl.plan.slots import BoundShape, bind
+from sqlrl.plan.sources import argument_columns, table
+
+AMOUNT, MUST, MUST_NOT = "log_odds", "must", "must_not"
+"""What a clause adds to the log-odds of an atom; 1 if a hard clause makes it true; 1 if one makes it false."""
+
+MOST_TOGETHER = 200
+"""How many steps are joined by one UNION ALL: SQLite takes up to 500."""
+
+
+@dataclass(frozen=True)
+class ScoredClauses:
+    """The clauses of one shape, which has one open literal and no open existential group.
+
+    Parameters
+    ----------
+    shape : Shape
+    rows : sequence of (float or None, tuple of str)
+        For each clause its weight (log-odds of a true clause), negated where violated groundings count, or None if it is hard; and the constants of the
+        shape's parameters. All are hard, or none is.
+    says : str
+        The rules that they are of.
+    """
+
+    shape: Shape
+    rows: Sequence[tuple[float | None, tuple[str, ...]]]
+    says: str = ""
+
+    @property
+    def hard(self) -> bool:
+        """Whether the clauses are hard."""
+        return self.rows[0][0] is None
+
+
+def number(value: float) -> exp.Expression:
+    """Return a number as a literal that every database reads as the same double, never as a decimal.
+
+    Examples
+    --------
+    >>> [number(x).sql("duckdb") for x in (0.1, -2.0, 1e-07, 1e22)]
+    ['0.1E0', '-2.0E0', '1E-07', '1E+22']
+    """
+    digits = repr(abs(float(value))).upper()
+    literal = exp.Literal(this=digits if "E" in digits else f"{digits}E0", is_string=False)
+    return exp.Neg(this=literal) if value < 0 else literal
+
+
+def atom_columns(info: PredicateInfo) -> tuple[str, ...]:
+    """Return the columns that identify an atom: the example if it has one, then the arguments; `one` if there are none.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> atom_columns(people().predicates["Friends"])
+    ('a0', 'a1')
+    """
+    return argument_columns(info) or ("one",)
+
+
+def evidence_steps(layout: Layout, target: str, clauses: Sequence[ScoredClauses], names: StepNames) -> list[NamedStep]:
+    """Return the steps that give what clauses say of the atoms of a target; the last one has a row for each clause and atom, and one for each atom.
+
+    Its columns are those of the atom, `log_odds`, `must` and `must_not`.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from sqlrl.plan.sample_layout import friends_smoke, people
+    >>> clauses = ScoredClauses(friends_smoke(), [(1.5, ())], "1.5 Friends(x, y) => Smokes(y)")
+    >>> steps = evidence_steps(replace(people(), sized=False), "Smokes", [clauses], StepNames([]))
+    >>> [step.name for step in steps]
+    ['rule_1', 'evidence']
+    >>> print(steps[0].query.sql("duckdb").replace('"', ""))
+    SELECT o0.a0, COUNT(*) AS n FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.a0
+    >>> print(steps[1].query.sql("duckdb").replace('"', ""))
+    SELECT a0, 0.0E0 AS log_odds, 0 AS must, 0 AS must_not FROM db.main.atoms
+    UNION ALL SELECT a0, 1.5E0 * n AS log_odds, 0 AS must, 0 AS must_not FROM rule_1
+    """
+    info, steps = layout.predicates[target], list[NamedStep]()
+    assert info.atoms is not None
+    keys = atom_columns(info)
+    # An atom of which no clause says anything has a row, too: so no outer join is needed, for which SQLite would build no index.
+    nothing = exp.select(*map(column, keys), *_amounts(number(0.0), 0, 0)).from_(table(info.atoms))
+    parts: list[exp.Query] = [nothing]
+    for place, each in enumerate(clauses, 1):
+        found, part = _clause_steps(layout, each, f"rule_{place}", keys, names)
+        steps += found
+        parts.append(part)
+    while len(parts) > MOST_TOGETHER:
+        groups = [parts[i : i + MOST_TOGETHER] for i in range(0, len(parts), MOST_TOGETHER)]
+        together = [NamedStep(names.free("evidence_part"), union_all(group)) for group in groups]
+        steps += together
+        parts = [exp.select(*map(column, [*keys, AMOUNT, MUST, MUST_NOT])).from_(cte(step.name)) for step in together]
+    says = "what each clause says of each atom: log-odds, and whether a hard one makes it true or false"
+    return [*steps, NamedStep(names.free("evidence"), union_all(parts), says)]
+
+
+def _amounts(amount: exp.Expression, must: int, must_not: int) -> list[exp.Expression]:
+    return [named(amount, AMOUNT), named(integer(must), MUST), named(integer(must_not), MUST_NOT)]
+
+
+def _clause_steps(
+    layout: Layout, clauses: ScoredClauses, name: str, keys: tuple[str, ...], names: StepNames
+) -> tuple[list[NamedStep], exp.Select]:
+    """Return the steps of the clauses of a shape, and the query of what they say."""
+    steps, parameters = list[NamedStep](), None
+    if clauses.shape.parameters:
+        constants = [f"k{i}" for i in range(len(clauses.shape.parameters))]
+        rows = [[*([] if w is None else [number(w)]), *map(text, found)] for w, found in clauses.rows]
+        columns = (*([] if clauses.hard else ["weight"]), *constants)
+        says = "constants of the clauses, each with its weight" if not clauses.hard else "constants of the clauses"
+        steps.append(NamedStep(names.free(f"{name}_constants"), values(rows), says, columns))
+        parameters = step_table(steps[0].name)
+    bound = bind(clauses.shape, layout, parameters=parameters)
+    (literal,) = open_literals(bound)
+    query, inner = _atoms_spoken_for(bound, keys, hard=clauses.hard)
+    for step_name, step in inner:
+        steps.append(NamedStep(names.free(f"{name}_{step_name}"), step))
+    # The steps of a plan have names that are distinct inside it alone.
+    renamed = dict(zip((n for n, _ in inner), (s.name for s in steps[-len(inner) :] if inner), strict=False))
+    for each in (query, *(step for _, step in inner)):
+        _rename(each, renamed)
+    steps.append(NamedStep(names.free(name), query, clauses.says))
+    said = exp.select(*map(column, keys)).from_(cte(steps[-1].name))
+    if clauses.hard:
+        zero = cast(integer(0), "DOUBLE")
+        return steps, said.select(*_amounts(zero, int(literal.positive), int(not literal.positive)))
+    sign = 1 if literal.positive else -1
+    weight: exp.Expression
+    if parameters is None:
+        weight = number(sign * sum(w for w, _ in clauses.rows if w is not None))
+    else:
+        weight = cast(column("weight"), "DOUBLE")
+        weight = weight if sign > 0 else exp.Neg(this=weight)
+    return steps, said.select(*_amounts(exp.Mul(this=weight, expression=column("n")), 0, 0))
+
+
+def _rename(query: exp.Query, names: dict[str, str]) -> None:
+    """Let a query read steps under their new names; columns keep the aliases of the steps that they are of."""
+    for read in query.find_all(exp.Table):
+        if not read.db and read.name in names:
+            if not read.alias:
+                read.set("alias", exp.TableAlias(this=read.this.copy()))
+            read.set("this", exp.to_identifier(names[read.name], quoted=True))
+
+
+def _atoms_spoken_for(
+    bound: BoundShape, keys: Sequence[str], *, hard: bool
+) -> tuple[exp.Select, list[tuple[str, exp.Query]]]:
+    """Plan the atoms for which some grounding of a clause has all other literals false, and the steps of the plan.
+
+    With their number `n`, and the weight of the clause if there are parameters; of hard clauses each atom once.
+    """
+    body = Body(bound)
+    # What a view joins is ordered by whichever database has it: few relations at a time, those that share a variable.
+    body.steps.freely = True
+    parts = counted_parts(bound, bound.variables, freely=True)
+    counted = Multiplicity(bound, body, parts)
+    rest = without_parts(bound, parts)
+    clause_body(rest, body, None, undecided=True, counted=counted)
+    witness_lists(rest, body, None)
+    outputs: list[exp.Alias | exp.Column] = [column(key, "o0") for key in keys]
+    if hard:
+        query = body.select(outputs).distinct()
+    else:
+        outputs += [column("weight", "p")] if bound.parameters is not None else []
+        variables = [slot for slot in bound.variables if slot not in counted.slots]
+        # Clauses of one weight may speak for one atom.
+        merges = bound.parameters is not None or may_merge(rest, variables, open_literals(rest), set())
+        count = multiplicity_column(rest, variables, counted, merges) if merges or parts else integer(1)
+        query = body.select([*outputs, named(count, "n")])
+        if merges:
+            query = query.group_by(*(output.copy() for output in outputs))
+    query.set("with_", None)
+    return query, list(body.steps.steps)
+
+
+# ---- scores ------------------------------------------------------------------------------------------
+
+
+def score_step(info: PredicateInfo, evidence: str, names: StepNames) -> NamedStep:
+    """Return the step that adds up what clauses say: each atom once, with its weighted count, `must` and `must_not`.
+
+    Examples
+    --------
+    >>> from sqlrl.plan.sample_layout import people
+    >>> print(score_step(people().predicates["Smokes"], "evidence", StepNames([])).query.sql("duckdb").replace('"', ""))
+    SELECT a0, CAST(SUM(log_odds) AS DOUBLE) AS score, MAX(must) AS must, MAX(must_not) AS must_not FROM evidence GROUP BY a0
+    """
+    keys = [column(key) for key in atom_columns(info)]
+    # Some databases read 1.5E0 as a decimal, of which exponentials are slow.
+    outputs = [named(cast(exp.Sum(this=column(AMOUNT)), "DOUBLE"), "score")]
+    outputs += [named(exp.Max(this=column(name)), name) for name in (MUST, MUST_NOT)]
+    query = exp.select(*keys, *outputs).from_(cte(evidence)).group_by(*(key.copy() for key in keys))
+    return NamedStep(names.free("scores"), query, "weighted counts")
