@@ -22,7 +22,7 @@ from sqlrl.resources import resource, resource_names
 KEPT = frozenset(
     {
         "model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "diagnosis", "diagnosis_grounding", "prediction", "truth_value", "rule_distance",
-        "optimum",
+        "optimum", "leak", "audit_atom", "audit_fold", "audit_baseline",
     }
 )  # fmt: skip
 """Tables that outlive the connection: a copy of them in memory would be lost without a word."""
@@ -184,7 +184,7 @@ def shipped_migrations() -> tuple[Migration, ...]:
     Examples
     --------
     >>> [step.layout for step in shipped_migrations()]
-    [2, 3, 4, 5, 6, 7]
+    [2, 3, 4, 5, 6, 7, 8]
     """
     names = [n for n in resource_names("migrations") if n.endswith(".sql")]
     return read_migrations({n: resource("migrations", n) for n in names})
