@@ -102,7 +102,7 @@ def split(
         chosen = session.example_ids(examples)
         if predicate is None and len(chosen) > 1:
             return _examples(session, chosen, fraction, types, random_state)
-        layout = layout or _bound(session, predicate)
+        layout = layout or bound_by_data(session, predicate)
         return _atoms(session, layout, predicate, fraction, types, random_state)
 
 
@@ -240,7 +240,7 @@ def _target(layout: Layout, predicate: str | None) -> PredicateInfo:
     )
 
 
-def _bound(session: Session, predicate: str | None) -> Layout:
+def bound_by_data(session: Session, predicate: str | None) -> Layout:
     """Hold the data against the declarations that they have themselves."""
     records = session.catalog.predicates()
     sources = session.catalog.store.sources()

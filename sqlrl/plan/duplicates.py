@@ -1,0 +1,219 @@
+"""Examples, or entities, whose facts are those of others across the sides of folds: equal sets of facts, and similar ones.
+
+The facts of a *unit* are those of its example, or those in which an entity stands, with `_` in its place. Similar ones are found by prefix
+filtering (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007): if the Jaccard similarity of two sets of sizes m and n is t or
+more, then they share one of the m - ceil(t m) + 1 and n - ceil(t n) + 1 facts that come first in an order of all facts. With the rarest facts
+first, few pairs do. So pairs that are compared are those that share such a fact, and none that is similar enough is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
+from sqlrl.plan.leaks import AuditedTarget, FactView, kept, parts_of_entities, parts_of_examples
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What is compared: examples (`places` is empty), or the entities at arguments of the target.
+
+    Parameters
+    ----------
+    target : AuditedTarget
+    facts : sequence of FactView
+    places : tuple of int
+        The arguments of the target, all of one type.
+    least : int
+        Units with fewer facts are not compared: they are equal by chance.
+    """
+
+    target: AuditedTarget
+    facts: tuple[FactView, ...]
+    places: tuple[int, ...] = ()
+    least: int = 3
+
+    @property
+    def sources(self) -> list[tuple[FactView, str, int | None]]:
+        """The views of facts that units have, the column that holds the unit, and its argument."""
+        if not self.places:
+            return [(f, f.example_column, f.own) for f in self.facts if f.example_column is not None]
+        kind = self.target.types[self.places[0]]
+        return [(f, f.columns[j], j) for f in self.facts for j, type_ in enumerate(f.types) if type_ == kind]
+
+    def parts(self) -> exp.Select:
+        """Return the parts of units: `unit`, `part`."""
+        return parts_of_entities(self.target, self.places) if self.places else parts_of_examples(self.target)
+
+
+def unit_facts(units: Units, *, local: bool) -> exp.Select:
+    """Return the facts of units: `unit`, `fact`, each once; with `local` false the constants of local types are taken out.
+
+    A fact is a list: the predicate, the argument that is the unit (0: a column beside them is), and the other arguments.
+
+    Examples
+    --------
+    >>> token = FactView("Token", "named_Token", ("word", "bib"), ("word", "bib"), own=1)
+    >>> units = Units(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0), (token,))
+    >>> print(unit_facts(units, local=True).sql("duckdb").replace('"', ""))
+    SELECT DISTINCT f.unit, f.fact FROM (SELECT p.bib AS unit, ['Token', '2', p.word] AS fact FROM sqlrl.named_Token AS p) AS f
+    """
+    each = []
+    for facts, key, place in units.sources:
+        parts: list[exp.Expression] = [exp.convert(facts.predicate), exp.convert(str(0 if place is None else place + 1))]
+        for j, name in enumerate(facts.columns):
+            if j != place and (local or facts.types[j] not in units.target.local):
+                parts.append(column(name, "p"))
+        if units.places and facts.example is not None:
+            parts.append(column(facts.example, "p"))
+        rows = facts.rows(units.target.schema, "p")
+        each.append(rows.select(named(column(key, "p"), "unit"), named(exp.Array(expressions=parts), "fact")))
+    query = exp.select(column("unit", "f"), column("fact", "f")).from_(subquery(union_all(each), "f"))
+    return query.distinct()
+
+
+def unit_count(units: Units) -> exp.Select:
+    """Count the units that a fold tests: `n`."""
+    query = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("unit", "p")])), "n"))
+    query = query.from_(subquery(units.parts(), "p"))
+    on = exp.and_(column("run", "s").eq(integer(units.target.run)), column("test", "s").eq(column("part", "p")))
+    return join(query, kept(units.target.schema, "audit_seen", "s"), on, "INNER")
+
+
+def equal_units(units: Units) -> exp.Select:
+    """Show tested units whose facts are those of one that is trained on: `unit`, `twin`, the first of these.
+
+    Units with the same facts in one part are a row before they are joined, so that many of them cost no more than a few.
+    """
+    facts = exp.ArraySort(this=exp.ArrayAgg(this=column("fact", "f")))
+    whole = exp.select(column("unit", "f"), named(facts, "facts")).from_(_step("fact", "f")).group_by(column("unit", "f"))
+    whole = whole.having(star_count() >= integer(units.least))
+    group = exp.select(
+        column("facts", "w"), column("part", "p"), named(exp.Min(this=column("unit", "w")), "unit")
+    ).from_(_step("whole", "w"))
+    group = join(group, _step("placed", "p"), column("unit", "p").eq(column("unit", "w")), "INNER")
+    group = group.group_by(column("facts", "w"), column("part", "p"))
+    query = exp.select(column("unit", "w"), named(exp.Min(this=column("unit", "g")), "twin")).from_(_step("whole", "w"))
+    query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "w")), "INNER")
+    query = join(query, _step("alike", "g"), column("facts", "g").eq(column("facts", "w")), "INNER")
+    query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "g"), "INNER")
+    query = _fresh(units, query, "w").group_by(column("unit", "w")).order_by(column("unit", "w"))
+    return _with_steps(
+        query, {"fact": unit_facts(units, local=True), "placed": units.parts(), "whole": whole, "alike": group}
+    )
+
+
+def similar_units(units: Units, percent: int) -> exp.Select:
+    """Show tested units to whose facts those of one that is trained on have a Jaccard similarity of so many percent: `unit`, `twin`, `twins`.
+
+    `twin` is the first, `twins` how many there are.
+    """
+    common = star_count()
+    both = exp.Paren(this=exp.Sub(this=exp.Add(this=column("size", "x"), expression=column("size", "y")), expression=common.copy()))
+    query = exp.select(column("unit", "c"), column("twin", "c")).from_(_step("candidate", "c"))
+    query = join(query, _step("fact", "f"), column("unit", "f").eq(column("unit", "c")), "INNER")
+    same = exp.and_(column("unit", "g").eq(column("twin", "c")), column("fact", "g").eq(column("fact", "f")))
+    query = join(query, _step("fact", "g"), same, "INNER")
+    query = join(query, _step("sized", "x"), column("unit", "x").eq(column("unit", "c")), "INNER")
+    query = join(query, _step("sized", "y"), column("unit", "y").eq(column("twin", "c")), "INNER")
+    query = query.group_by(column("unit", "c"), column("twin", "c"), column("size", "x"), column("size", "y"))
+    similar = query.having(_times(100, common) >= _times(percent, both))
+    shown = exp.select(
+        column("unit", "m"), named(exp.Min(this=column("twin", "m")), "twin"), named(star_count(), "twins")
+    ).from_(_step("similar", "m"))
+    shown = shown.group_by(column("unit", "m")).order_by(column("unit", "m"))
+    return _with_steps(shown, {**_prefix_steps(units, percent), "candidate": _candidates(units, percent), "similar": similar})
+
+
+def candidate_count(units: Units, percent: int) -> exp.Select:
+    """Count the pairs of facts that `similar_units` joins to find candidates: `n`, without joining them."""
+    side = exp.select(column("fact", "p"), named(star_count(), "units")).from_(_step("prefix", "p")).group_by(column("fact", "p"))
+    n = cast(exp.Sum(this=exp.Mul(this=cast(column("units", "u"), "INT128"), expression=column("units", "u"))), "INT128")
+    query = exp.select(named(exp.Coalesce(this=n, expressions=[integer(0)]), "n")).from_(subquery(side, "u"))
+    return _with_steps(query, _prefix_steps(units, percent))
+
+
+def _prefix_steps(units: Units, percent: int) -> dict[str, exp.Query]:
+    """Return the steps that lead to the first facts of each unit, the rarest first."""
+    sized = exp.select(column("unit", "f"), named(star_count(), "size")).from_(_step("fact", "f")).group_by(column("unit", "f"))
+    sized = sized.having(star_count() >= integer(units.least))
+    common = exp.select(column("fact", "f"), named(star_count(), "units")).from_(_step("fact", "f")).group_by(column("fact", "f"))
+    place = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column("unit", "f")],
+        order=exp.Order(expressions=[exp.Ordered(this=column("units", "c")), exp.Ordered(this=column("fact", "f"))]),
+    )
+    ranked = exp.select(column("unit", "f"), column("fact", "f"), column("size", "z"), named(place, "place"))
+    ranked = ranked.from_(_step("fact", "f"))
+    ranked = join(ranked, _step("sized", "z"), column("unit", "z").eq(column("unit", "f")), "INNER")
+    ranked = join(ranked, _step("common", "c"), column("fact", "c").eq(column("fact", "f")), "INNER")
+    # place <= size - ceil(t size) + 1, in integers.
+    beyond = exp.Add(this=_times(100 - percent, column("size", "r")), expression=integer(100))
+    first = _times(100, column("place", "r")) <= beyond
+    prefix = exp.select(column("unit", "r"), column("fact", "r"), column("size", "r")).from_(_step("ranked", "r")).where(first)
+    return {
+        "fact": unit_facts(units, local=False),
+        "placed": units.parts(),
+        "sized": sized,
+        "common": common,
+        "ranked": ranked,
+        "prefix": prefix,
+    }
+
+
+def _candidates(units: Units, percent: int) -> exp.Select:
+    """Return the pairs of a tested unit and one that is trained on that share a first fact and may be similar by their sizes."""
+    query = exp.select(column("unit", "x"), named(column("unit", "y"), "twin")).from_(_step("prefix", "x"))
+    sizes = [
+        _times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))
+    ]
+    same = conjunction([column("fact", "y").eq(column("fact", "x")), column("unit", "y").neq(column("unit", "x")), *sizes])
+    query = join(query, _step("prefix", "y"), same, "INNER")
+    query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "x")), "INNER")
+    query = join(query, _step("placed", "q"), column("unit", "q").eq(column("unit", "y")), "INNER")
+    query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "q"), "INNER")
+    return _fresh(units, query, "x").distinct()
+
+
+def _fresh(units: Units, query: exp.Select, alias: str) -> exp.Select:
+    """Keep the units `alias`, in the part of `p`, that are not themselves trained on where that part is tested."""
+    if not units.places:
+        return query
+    again = exp.select(column("unit", "o"), named(column("test", "t"), "part")).from_(_step("placed", "o"))
+    own = exp.and_(column("run", "t").eq(integer(units.target.run)), column("training", "t").eq(column("part", "o")))
+    again = join(again, kept(units.target.schema, "audit_seen", "t"), own, "INNER").distinct()
+    on = exp.and_(column("unit", "k").eq(column("unit", alias)), column("part", "k").eq(column("part", "p")))
+    query = join(query, subquery(again, "k"), on, "LEFT")
+    return query.where(exp.Is(this=column("unit", "k"), expression=exp.null()))
+
+
+def _seen(units: Units, test: str, training: str) -> exp.Expression:
+    """Return that a fold tests the part of one alias and trains on that of another."""
+    return exp.and_(
+        column("run", "s").eq(integer(units.target.run)),
+        column("test", "s").eq(column("part", test)),
+        column("training", "s").eq(column("part", training)),
+    )
+
+
+def _step(name: str, alias: str) -> exp.Expression:
+    return exp.table_(name, quoted=True).as_(alias, quoted=True)
+
+
+def _times(factor: int, node: exp.Expression) -> exp.Mul:
+    return exp.Mul(this=integer(factor), expression=node.copy())
+
+
+def _with_steps(query: exp.Select, steps: dict[str, exp.Query]) -> exp.Select:
+    """Put named steps in front of a query, each computed once."""
+    for name, step in steps.items():
+        query = query.with_(name, as_=step, materialized=True)
+    return query
+
+
+def duplicated_places(target: AuditedTarget) -> Sequence[tuple[int, ...]]:
+    """Return the arguments of entities by their types: those of one type are compared together."""
+    kinds = dict.fromkeys(target.types[i] for i in target.entities)
+    return [tuple(i for i in target.entities if target.types[i] == kind) for kind in kinds]
