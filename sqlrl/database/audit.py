@@ -18,13 +18,14 @@ from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import shown_arguments
 from sqlrl.database.folds import Folds, folded_atoms, kept_folds, read_folds
-from sqlrl.database.holdout import bound_by_data
+from sqlrl.database.holdout import bound_by_data, check_seed
 from sqlrl.database.runs import Run
 from sqlrl.database.session import Session, check_model, verb
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, union_all
 from sqlrl.errors import InputError
 from sqlrl.evaluate.identity import Baseline, identity_baselines
 from sqlrl.logic.model import Model
+from sqlrl.markup import visible
 from sqlrl.plan.duplicates import Units, candidate_count, duplicated_places, equal_units, similar_units, unit_count
 from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, told_atoms
 from sqlrl.plan.leaks import (
@@ -33,6 +34,7 @@ from sqlrl.plan.leaks import (
     count_sides,
     counted_rows,
     entities_of_tests,
+    examples_of_constants,
     facts_of_all,
     labelled_atoms,
     naming_facts,
@@ -64,6 +66,9 @@ BALANCED = 0.9
 
 RANKED = 0.75
 """The area under the curve from which on identity is said to rank atoms, where the more frequent label is hard to beat."""
+
+FEW, OFTEN = 1.5, 0.1
+"""Constants of a local type that stand in more examples than these, on average, or than this share of all, are places in examples, and no entities."""
 
 MOST_PAIRS = 50_000_000
 """Of facts that are joined in the search for near duplicates."""
@@ -129,9 +134,9 @@ class Audit:
         """Return the findings with the queries that show them, and the baselines."""
         rows = self.findings.to_pylist()
         found = counted(len(rows), "finding") if rows else "no leak was found"
-        lines = [f"{self.target}, {self.folds}: {found}"]
+        lines = [f"{visible(self.target)}, {self.folds}: {found}"]
         for number, row in enumerate(rows, 1):
-            lines += [f"{number}. {row['kind']}: {row['what']}", f"   {row['show_sql']}"]
+            lines += [f"{number}. {row['kind']}: {visible(row['what'])}", f"   {visible(row['show_sql'])}"]
         if len(self.baselines):
             lines += ["labels predicted by identity alone:", self.baselines.to_text()]
         return "\n".join([*lines, *self.notes])
@@ -155,12 +160,19 @@ class _Finding:
 
 @verb
 def audit(
-    session: Session, target: str, *, folds: Any, train: Any, test: Any, near: float, model: Model | None, random_state: int
+    session: Session,
+    target: str,
+    *,
+    folds: Any,
+    train: Any,
+    test: Any,
+    near: float,
+    model: Model | None,
+    random_state: int,
 ) -> Audit:
     """Do what `Database.audit` does."""
     percent = _percent(near)
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InputError(f"random_state={random_state!r} must be a whole number, 0 or more: the same one gives the same folds.")
+    check_seed(random_state)
     if model is not None:
         check_model(model)
     session.catalog.store.check_writable()
@@ -186,34 +198,42 @@ def _percent(near: object) -> int:
     """Return a similarity as a whole percentage, in which it is compared exactly."""
     number = isinstance(near, int | float | np.integer | np.floating) and not isinstance(near, bool)
     if not number or not 0.5 <= float(near) <= 1:  # type: ignore[arg-type]
-        raise InputError(f"near={near!r} must be a Jaccard similarity from 0.5 to 1, such as 0.8: half of the facts in common is not near.")
+        raise InputError(
+            f"near={near!r} must be a Jaccard similarity from 0.5 to 1, such as 0.8: half of the facts in common is not near."
+        )
     return round(100 * float(near))  # type: ignore[arg-type]
 
 
-def _check_target(session: Session, target: object) -> None:
+def _check_target(session: Session, target: Any) -> None:
     """Refuse what is no target with labels."""
     records = session.catalog.predicates()
     if not isinstance(target, str) or target not in records:
         known = sorted({name for name, role in session.catalog.store.sources() if role == "label"})
         like = did_you_mean(nearest_names(target, records)) if isinstance(target, str) else ""
-        raise InputError(f"there is no predicate {target!r}{like or ('; targets with labels: ' + ', '.join(known) if known else '')}")
+        raise InputError(
+            f"there is no predicate {target!r}{like or ('; targets with labels: ' + ', '.join(known) if known else '')}"
+        )
     roles = {role for name, role in session.catalog.store.sources() if name == target}
     if "label" not in roles:
         is_open = bool(roles & {"given", "soft"}) or records[target].scope is not None
         kind = "has atoms to predict, but no labels" if is_open else "is closed"
-        raise InputError(f"{target} {kind}, so there is nothing to audit: load its labels with target=True (`sqlrl load --target`)")
+        raise InputError(
+            f"{target} {kind}, so there is nothing to audit: load its labels with target=True (`sqlrl load --target`)"
+        )
 
 
 class _Auditing:
     """An audit at work."""
 
-    def __init__(self, session: Session, layout: Layout, info: PredicateInfo, folds: Folds, run: int, percent: int) -> None:
+    def __init__(
+        self, session: Session, layout: Layout, info: PredicateInfo, folds: Folds, run: int, percent: int
+    ) -> None:
         self.session, self.layout, self.info, self.folds, self.percent = session, layout, info, folds, percent
         self.notes: list[str] = []
         source, records = example_source(session.catalog.store), session.catalog.predicates()
         own = source.argument(records[info.name]) if source.kind == "type" else None
-        local = frozenset(name for name, kind in layout.types.items() if kind.local)
-        self.target = AuditedTarget(session.engine.schema, run, info.name, info.types, own, local, info.block)
+        common, private = self._spread()
+        self.target = AuditedTarget(session.engine.schema, run, info.name, info.types, own, common, private, info.block)
         valued = session.catalog.store.valued()
         self.facts = tuple(
             FactView(
@@ -226,7 +246,11 @@ class _Auditing:
                 "value" if name in valued else None,
             )
             for name, found in layout.predicates.items()
-            if not found.open and found.types and (record := records[name]).readable is not None and found.rows
+            if not found.open
+            and name != folds.predicate
+            and found.types
+            and (record := records[name]).readable is not None
+            and found.rows
         )
         self._keep()
         rows = self._fetch(count_sides(self.target), "count the atoms under audit").to_pylist()
@@ -272,6 +296,22 @@ class _Auditing:
         records.append("leak", run, findings.append_column("target", targets))
         records.append("audit_baseline", run, scores)
         return Audit(self.info.name, str(self.folds), Table(findings), Table(scores), tuple(self.notes), run)
+
+    def _spread(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the local types whose constants are places in examples, and those whose constants stand in one example each."""
+        local = {
+            name: kind.domain for name, kind in self.layout.types.items() if kind.local and kind.domain is not None
+        }
+        if not local:
+            return frozenset(), frozenset()
+        found = self._fetch(
+            union_all([examples_of_constants(name, domain) for name, domain in local.items()]),
+            "count the examples of constants",
+        )
+        rows = found.to_pylist()
+        many = max(FEW, self.layout.example_count * OFTEN)
+        common = frozenset(row["type"] for row in rows if row["places"] > many * row["constants"])
+        return common, frozenset(row["type"] for row in rows if row["places"] == row["constants"])
 
     # ---- the tables ------------------------------------------------------------------------------------
 
@@ -324,7 +364,7 @@ class _Auditing:
 
     def _copy(self, claim: Claim, constant: str | None, said: int, right: int) -> Iterator[_Finding]:
         """Yield what a reading of a predicate that holds of `said` labelled atoms, `right` of them true, is found to be."""
-        names = tuple(_VARIABLES[i] if i < len(_VARIABLES) else f"x{i}" for i in range(len(self.info.types)))
+        names = _variables(len(self.info.types))
         head, text = f"{self.info.name}({', '.join(names)})", claim.text(constant, names)
         agree = right + self.labels[False] - (said - right)
         rarer = min(self.labels.values())
@@ -349,7 +389,14 @@ class _Auditing:
                     f"({100 * base:.0f} % of all are)"
                 )
                 share = same / self.labels[truth]
-                yield _Finding("facts", claim.facts.predicate, what, told_atoms(self.target, claim, constant), said / self.all, share)
+                yield _Finding(
+                    "facts",
+                    claim.facts.predicate,
+                    what,
+                    told_atoms(self.target, claim, constant),
+                    said / self.all,
+                    share,
+                )
 
     # ---- reversed atoms --------------------------------------------------------------------------------
 
@@ -357,6 +404,7 @@ class _Auditing:
         """Find atoms whose reverse is trained on, where its label tells theirs."""
         name = self.info.name
         for pair in self.target.pairs:
+            turned = self._turned(pair)
             across = self._labels_of_reverses(pair, across=True)
             if not across:
                 continue
@@ -373,17 +421,25 @@ class _Auditing:
                 rows = self._rows(query, "reversed atoms")
                 share = rows / self.all_tested
                 label = "the same label" if equal else "the opposite label"
-                what = f"of {counted(self.all_tested, 'labelled test atom')} {_of(rows, self.all_tested)} have their reverse, with {label}, in training"
+                what = f"of {counted(self.all_tested, 'labelled test atom')} {_of(rows, self.all_tested)} have their reverse, {turned}, with {label} in training"
                 yield _Finding("equal reverse" if equal else "opposite reverse", name, what, query, share, share)
                 query = reversed_atoms(self.target, pair, equal=equal, across=False)
                 rows, true = self._rows(query, "true atoms with a reverse"), self.labels[True]
                 if rows and whole:
-                    share, reverse = rows / true, "a true" if equal else "a false"
-                    what = f"in all the data, of {counted(true, 'true atom')} {_of(rows, true)} have {reverse} atom as their reverse"
+                    share, reverse = rows / true, "true" if equal else "false"
+                    what = f"in all the data, of {counted(true, 'true atom')} {_of(rows, true)} have a reverse, {turned}, that is {reverse}"
                     yield _Finding("symmetry" if equal else "antisymmetry", name, what, query, share, share)
 
+    def _turned(self, pair: tuple[int, int]) -> str:
+        """Return the target with two arguments exchanged."""
+        names = list(_variables(len(self.info.types)))
+        names[pair[0]], names[pair[1]] = names[pair[1]], names[pair[0]]
+        return f"{self.info.name}({', '.join(names)})"
+
     def _labels_of_reverses(self, pair: tuple[int, int], *, across: bool) -> Mapping[tuple[bool, bool], int]:
-        rows = self._fetch(reverse_labels(self.target, pair, across=across), "compare labels with those of reverses").to_pylist()
+        rows = self._fetch(
+            reverse_labels(self.target, pair, across=across), "compare labels with those of reverses"
+        ).to_pylist()
         return {(row["truth"], row["reverse"]): row["n"] for row in rows if None not in (row["truth"], row["reverse"])}
 
     # ---- entities --------------------------------------------------------------------------------------
@@ -391,7 +447,9 @@ class _Auditing:
     def _baselines(self) -> list[Baseline]:
         """Predict labels by identity alone, where entities are on both sides of a fold."""
         places = [i for i in self.target.entities if self._rows(shared_entities(self.target, (i,)), "shared entities")]
-        pairs = [pair for pair in self.target.pairs if self._rows(shared_entities(self.target, pair), "shared entities")]
+        pairs = [
+            pair for pair in self.target.pairs if self._rows(shared_entities(self.target, pair), "shared entities")
+        ]
         known = sorted({*places, *(i for pair in pairs for i in pair)})
         if not known:
             return []
@@ -424,12 +482,13 @@ class _Auditing:
             query = shared_entities(self.target, places)
             shared = self._rows(query, "shared entities")
             total = self._number(entities_of_tests(self.target, places), "count tested entities")
+            by = "Bradley-Terry" if len(best.places) > 1 else f"majority per constant of argument {best.places[0] + 1}"
             area = "" if math.isnan(best.auc) else f", AUC {best.auc:.3f}"
-            what = (
-                f"{kind} identity alone ({best.name.replace('majority', 'majority per constant')}) predicts {_percentage(best.accuracy)} of "
-                f"{counted(best.atoms, 'test label')}{area}; the majority class {_percentage(best.majority)}. "
-                f"Of {counted(total, f'tested {kind}', f'tested constants of {kind}')} {_of(shared, total)} are in training"
-            )
+            if best is ranked and best.accuracy <= best.majority:
+                tells = f"ranks {counted(best.atoms, 'test atom')}, AUC {best.auc:.3f}"
+            else:
+                tells = f"predicts {_percentage(best.accuracy)} of {counted(best.atoms, 'test label')}{area}, the majority class {_percentage(best.majority)}"
+            what = f"which {kind} an atom has, and nothing else, {tells} ({by}); of {counted(total, f'tested {kind}', f'tested constants of {kind}')} {_of(shared, total)} are in training"
             yield _Finding("identity", self.info.name, what, query, shared / total, min(max(severity, 0.0), 1.0))
 
     def _baseline_row(self, found: Baseline) -> dict[str, Any]:
@@ -495,7 +554,8 @@ class _Auditing:
             each = [(Units(self.target, self.facts), "example")]
         else:
             each = [
-                (Units(self.target, self.facts, places), self.info.types[places[0]]) for places in duplicated_places(self.target)
+                (Units(self.target, self.facts, places), self.info.types[places[0]])
+                for places in duplicated_places(self.target)
             ]
         for units, what in each:
             if not units.sources:
@@ -503,8 +563,10 @@ class _Auditing:
             total = self._number(unit_count(units), f"count tested {what}s")
             if not total:
                 continue
-            called = counted(total, f"tested {what}", f"tested {what}s" if what == "example" else f"tested constants of {what}")
-            own = "" if what == "example" else " which training does not know"
+            called = counted(
+                total, f"tested {what}", f"tested {what}s" if what == "example" else f"tested constants of {what}"
+            )
+            own = "" if what == "example" else " are new to training and"
             with Stage("looking for duplicates"):
                 query = equal_units(units)
                 equal = self._rows(query, "duplicates")
@@ -522,16 +584,17 @@ class _Auditing:
                 query = similar_units(units, self.percent)
                 similar = self._rows(query, "near duplicates")
             if similar > equal:
-                text = (
-                    f"of {called} {_of(similar, total)}{own} share {self.percent} % of their facts with one in training (Jaccard similarity, "
-                    f"whatever local constants are called)"
-                )
+                text = f"of {called} {_of(similar, total)}{own} share {self.percent} % of their facts with one in training (Jaccard similarity)"
                 yield _Finding("near duplicate", self.info.name, text, query, similar / total, similar / total)
+
+
+def _variables(count: int) -> tuple[str, ...]:
+    return tuple(_VARIABLES[i] if i < len(_VARIABLES) else f"x{i}" for i in range(count))
 
 
 def _of(some: int, every: int) -> str:
     """Return a number of some with its percentage, or that it is all."""
-    return f"all {some:,}" if some == every else f"{some:,} ({_percentage(some / every)})"
+    return "all" if some == every else f"{some:,} ({_percentage(some / every)})"
 
 
 def _percentage(share: float) -> str:
@@ -547,4 +610,3 @@ def _percentage(share: float) -> str:
     if share >= 0.9995:
         return "> 99.9 %"
     return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
-

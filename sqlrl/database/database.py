@@ -2123,9 +2123,9 @@ class Database(Helpful):
         ...     print(row["kind"], row["count"], round(row["share"], 2))
         antisymmetry 28 1.0
         identity 8 1.0
-        opposite reverse 40 0.71
+        opposite reverse 42 0.75
         >>> print(audit.findings["what"][0])
-        in all the data, of 28 true atoms all 28 have a false atom as their reverse
+        in all the data, of 28 true atoms all have a reverse, Beats(y, x), that is false
         >>> len(db.sql(audit.findings["show_sql"][0]).fetchall())
         28
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class Folds:
         Whether units are examples.
     random : bool
         Whether nobody said which units belong together.
+    predicate : str or None
+        The one that says it, which is no fact about what is tested.
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,7 @@ class Folds:
     parts: pa.Table
     by_example: bool
     random: bool = False
+    predicate: str | None = None
 
     def __str__(self) -> str:
         what = "examples" if self.by_example else "query atoms"
@@ -75,7 +78,9 @@ class _Member:
     side: int | None = None
 
 
-def read_folds(session: Session, layout: Layout, info: PredicateInfo, folds: Any, train: Any, test: Any, seed: int) -> Folds:
+def read_folds(
+    session: Session, layout: Layout, info: PredicateInfo, folds: Any, train: Any, test: Any, seed: int
+) -> Folds:
     """Return the folds that a user gave, or random ones; `Database.audit` says what can be given.
 
     Units without query atoms of the target are in no part. What is given twice, unknown, or leaves a side of a fold empty is an InputError.
@@ -96,7 +101,8 @@ def read_folds(session: Session, layout: Layout, info: PredicateInfo, folds: Any
         raise InputError(f"some folds name examples and others query atoms of {info.name}: name one kind")
     (by_example,) = kinds
     rows = pa.concat_tables([each.rows for each in read])
-    return _of_rows(session, layout, info, rows, by_example)
+    named_by = folds if isinstance(folds, str) and folds in layout.predicates else None
+    return replace(_of_rows(session, layout, info, rows, by_example), predicate=named_by)
 
 
 # ---- what was given ------------------------------------------------------------------------------------
@@ -126,7 +132,9 @@ def _members(session: Session, layout: Layout, info: PredicateInfo, folds: Any) 
 
 def _several(folds: list[Any]) -> list[Any]:
     if len(folds) < 2:
-        raise InputError(f"folds= has {counted(len(folds), 'fold')}, and one is to be tested while others are trained on: {_REMEDY}")
+        raise InputError(
+            f"folds= has {counted(len(folds), 'fold')}, and one is to be tested while others are trained on: {_REMEDY}"
+        )
     return folds
 
 
@@ -185,15 +193,21 @@ class _Reading:
         first = names[0].casefold() == "example" and info.example_column
         arity = len(info.types)
         if not by_example and keys != arity + first:
-            divided = f"the names of examples (1 column) or " if layout.divided else ""
+            divided = "the names of examples (1 column) or " if layout.divided else ""
             beside = " and one of folds" if member.fold is None else ""
             raise InputError(
                 f"{member.label} has {counted(len(names), 'column')}, and {divided}query atoms of {info.name}({', '.join(info.types)}) "
                 f"({counted(arity, 'column')}){beside} are needed"
             )
-        units = _lookup(session, layout, info, rows.select([f"c{i}" for i in range(keys)]), member.label, by_example, first)
+        units = _lookup(
+            session, layout, info, rows.select([f"c{i}" for i in range(keys)]), member.label, by_example, first
+        )
         places = np.asarray(units.column("row").to_numpy())
-        fold = pa.array([member.fold] * len(units), pa.string()) if member.fold is not None else rows.column(f"c{keys}").take(pa.array(places))
+        fold = (
+            pa.array([member.fold] * len(units), pa.string())
+            if member.fold is not None
+            else rows.column(f"c{keys}").take(pa.array(places))
+        )
         if fold.null_count:
             raise InputError(f"{member.label} has rows without a fold: give each row one, or leave it out")
         side = pa.array(np.full(len(units), -1 if member.side is None else member.side, np.int8))
@@ -210,9 +224,15 @@ def _lookup(
     with session.engine.attached(numbered) as attached:
         attached.set("alias", exp.TableAlias(this=exp.to_identifier("m", quoted=True)))
         on = conjunction([column(name, "u").eq(column(f"c{i}", "m")) for i, name in enumerate(outputs)])
-        query = join(exp.select(column("row", "m"), column(_UNIT, "u")).from_(attached), known.subquery("u"), on, "LEFT")
+        query = join(
+            exp.select(column("row", "m"), column(_UNIT, "u")).from_(attached), known.subquery("u"), on, "LEFT"
+        )
         found = session.engine.fetch(query.order_by(column("row", "m"), column(_UNIT, "u")), step=f"look up {label}")
-    missing = [i for i, unit in zip(found.column("row").to_pylist(), found.column(_UNIT).to_pylist(), strict=True) if unit is None]
+    missing = [
+        i
+        for i, unit in zip(found.column("row").to_pylist(), found.column(_UNIT).to_pylist(), strict=True)
+        if unit is None
+    ]
     if missing:
         what = "examples that the data do not have" if by_example else f"what is no query atom of {info.name}"
         shown = [", ".join(str(x) for x in rows.slice(i, 1).to_pylist()[0].values()) for i in missing[:_SHOWN]]
@@ -221,7 +241,9 @@ def _lookup(
             names = session.engine.fetch(known, step="list examples").column("name").to_pylist()
             like = did_you_mean(nearest_names(shown[0], names[:10_000]))
         listed = ", ".join(repr(shortened(text, 40)) if by_example else f"({shortened(text, 60)})" for text in shown)
-        raise InputError(f"{label} names {what}: {listed}{', ...' if len(missing) > _SHOWN else ''}{like or ': correct the names or leave them out'}")
+        raise InputError(
+            f"{label} names {what}: {listed}{', ...' if len(missing) > _SHOWN else ''}{like or ': correct the names or leave them out'}"
+        )
     return found
 
 
@@ -241,10 +263,17 @@ def _random(session: Session, layout: Layout, info: PredicateInfo, count: int | 
     if by_example:
         keys: list[exp.Expression] = [column("name", "x")]
     else:
-        keys = [column("example", "x"), *(column(name, "x") for i, name in enumerate(argument_names(info)) if i not in info.block)]
+        keys = [
+            column("example", "x"),
+            *(column(name, "x") for i, name in enumerate(argument_names(info)) if i not in info.block),
+        ]
     units = _units(layout, info, by_example).subquery("x")
-    rank = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=exp.Order(expressions=[exp.Ordered(this=key) for key in keys]))
-    query = exp.select(column(_UNIT, "x"), named(exp.Sub(this=rank, expression=exp.Literal.number(1)), "rank")).from_(units)
+    rank = exp.Window(
+        this=exp.Anonymous(this="DENSE_RANK"), order=exp.Order(expressions=[exp.Ordered(this=key) for key in keys])
+    )
+    query = exp.select(column(_UNIT, "x"), named(exp.Sub(this=rank, expression=exp.Literal.number(1)), "rank")).from_(
+        units
+    )
     if by_example:
         asked = exp.select(column("example", "a")).from_(table(_atoms(info), "a"))
         query = query.where(exp.In(this=column(_UNIT, "x"), query=exp.Subquery(this=asked)))
@@ -253,7 +282,9 @@ def _random(session: Session, layout: Layout, info: PredicateInfo, count: int | 
     size = int(place.max(initial=-1)) + 1
     what = "example" if by_example else f"query atom of {info.name}"
     if size < 2:
-        raise InputError(f"there is {counted(size, what)}, and a fold tests some and trains on others: load more data, or open a scope")
+        raise InputError(
+            f"there is {counted(size, what)}, and a fold tests some and trains on others: load more data, or open a scope"
+        )
     chosen = min(RANDOM, size) if count is None else count
     if not 2 <= chosen <= size:
         raise InputError(f"folds={chosen} must lie between 2 and the number of units, here {counted(size, what)}")
@@ -285,10 +316,20 @@ def _of_rows(session: Session, layout: Layout, info: PredicateInfo, rows: pa.Tab
     else:
         each = np.full((len(unit), len(names)), NEITHER, np.int8)
         each[own, fold] = side
-        _check_apart(session, layout, info, unit, own[each[own, fold] != side], by_example, "both the training and the test part of a fold")
+        _check_apart(
+            session,
+            layout,
+            info,
+            unit,
+            own[each[own, fold] != side],
+            by_example,
+            "both the training and the test part of a fold",
+        )
         kinds, part = np.unique(each, axis=0, return_inverse=True)
         part, sides = part.reshape(-1), np.ascontiguousarray(kinds.T)
-    folds = Folds(tuple(names), sides, pa.table({_UNIT: pa.array(unit), "part": pa.array(part, pa.int32())}), by_example)
+    folds = Folds(
+        tuple(names), sides, pa.table({_UNIT: pa.array(unit), "part": pa.array(part, pa.int32())}), by_example
+    )
     _check_sides(session, info, folds)
     return folds
 
@@ -302,13 +343,17 @@ def _check_apart(
     which = np.unique(unit[twice])
     wanted = _units(layout, info, by_example).subquery("u")
     among = exp.In(this=column(_UNIT, "u"), expressions=[exp.convert(int(x)) for x in which[:_SHOWN]])
-    shown = session.engine.fetch(exp.select("*").from_(wanted).where(among), step="name what is in two places").drop_columns([_UNIT])
+    shown = session.engine.fetch(
+        exp.select("*").from_(wanted).where(among), step="name what is in two places"
+    ).drop_columns([_UNIT])
     if not by_example and not info.example_column:
         shown = shown.drop_columns(["example"])
     texts = [", ".join(map(str, row.values())) for row in shown.to_pylist()]
     listed = ", ".join(repr(text) if by_example else f"{info.name}({text})" for text in texts)
     what = counted(len(which), "example" if by_example else "query atom")
-    raise InputError(f"folds overlap: {what} {'is' if len(which) == 1 else 'are'} in {where}, such as {listed}: leave each in one of them")
+    raise InputError(
+        f"folds overlap: {what} {'is' if len(which) == 1 else 'are'} in {where}, such as {listed}: leave each in one of them"
+    )
 
 
 def _check_sides(session: Session, info: PredicateInfo, folds: Folds) -> None:
@@ -325,7 +370,9 @@ def _check_sides(session: Session, info: PredicateInfo, folds: Folds) -> None:
     for name, row in zip(folds.names, folds.sides, strict=True):
         for side, called in _SIDES.items():
             if not some[row == side].any():
-                raise InputError(f"fold {name!r} has no query atom of {info.name} to {called} on: move some there, or leave the fold out")
+                raise InputError(
+                    f"fold {name!r} has no query atom of {info.name} to {called} on: move some there, or leave the fold out"
+                )
 
 
 def _atoms(info: PredicateInfo) -> Any:
@@ -345,7 +392,9 @@ def kept_folds(folds: Folds) -> pa.Table:
     )
 
 
-def folded_atoms(layout: Layout, info: PredicateInfo, folds: Folds, parts: exp.Table, constant: Mapping[str, Any]) -> tuple[exp.Select, Sequence[str]]:
+def folded_atoms(
+    layout: Layout, info: PredicateInfo, folds: Folds, parts: exp.Table, constant: Mapping[str, Any]
+) -> tuple[exp.Select, Sequence[str]]:
     """Return the query of what `sqlrl.audit_atom` keeps, and its columns; `parts` is a table of `folds.parts`, `constant` has the same value in all rows."""
     assert info.atoms is not None, "the target is open"
     parts.set("alias", exp.TableAlias(this=exp.to_identifier("u", quoted=True)))
@@ -354,7 +403,12 @@ def folded_atoms(layout: Layout, info: PredicateInfo, folds: Folds, parts: exp.T
     query = join(query, parts, column(_UNIT, "u").eq(column("example" if folds.by_example else "atom", "a")), "INNER")
     query = join(query, table(layout.examples, "x"), column("example", "x").eq(column("example", "a")), "INNER")
     for i, kind in enumerate(info.types):
-        query = join(query, table(layout.types[kind].dictionary, f"d{i}"), column("id", f"d{i}").eq(column(f"a{i}", "a")), "INNER")
+        query = join(
+            query,
+            table(layout.types[kind].dictionary, f"d{i}"),
+            column("id", f"d{i}").eq(column(f"a{i}", "a")),
+            "INNER",
+        )
     arguments = cast(exp.Array(expressions=[column("name", f"d{i}") for i in range(len(info.types))]), "TEXT[]")
     query = query.select(arguments, column("truth", "a"), column("part", "u"))
     return query, [*constant, "example", "arguments", "truth", "part"]

@@ -93,7 +93,7 @@ def split(
 ) -> Split:
     """Hold a part of the data out; `Database.split` explains it."""
     check_fraction(fraction)
-    _check_seed(random_state)
+    check_seed(random_state)
     types = _types(by)
     if model is not None:
         check_model(model)
@@ -106,7 +106,7 @@ def split(
         return _atoms(session, layout, predicate, fraction, types, random_state)
 
 
-def _check_seed(seed: object) -> None:
+def check_seed(seed: object) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"random_state={seed!r} must be a whole number, 0 or more: the same one splits alike.")
 

@@ -113,7 +113,14 @@ def identity_baselines(
     if not tested:
         return []
     return [
-        Baseline(name, places, tested, majority / tested, right[k] / tested, float(np.mean(areas[k])) if areas[k] else float("nan"))
+        Baseline(
+            name,
+            places,
+            tested,
+            majority / tested,
+            right[k] / tested,
+            float(np.mean(areas[k])) if areas[k] else float("nan"),
+        )
         for k, (name, places) in enumerate(kinds)
     ]
 

@@ -1,6 +1,8 @@
 """Examples, or entities, whose facts are those of others across the sides of folds: equal sets of facts, and similar ones.
 
-The facts of a *unit* are those of its example, or those in which an entity stands, with `_` in its place. Similar ones are found by prefix
+The facts of a *unit* are those of its example, or those in which an entity stands, without its own name. Sets of common facts are equal, or
+similar, by chance: a fact that u of n units have weighs ln(n / u), and units are compared whose facts weigh so much that by chance, were facts independent,
+less than one other one is expected to have all of them (ln n), for similar ones also in n tries and then e^-3 (2 ln n + 3). Similar ones are found by prefix
 filtering (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007): if the Jaccard similarity of two sets of sizes m and n is t or
 more, then they share one of the m - ceil(t m) + 1 and n - ceil(t n) + 1 facts that come first in an order of all facts. With the rarest facts
 first, few pairs do. So pairs that are compared are those that share such a fact, and none that is similar enough is missed.
@@ -15,6 +17,13 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, union_all
 from sqlrl.plan.leaks import AuditedTarget, FactView, kept, parts_of_entities, parts_of_examples
+
+LEAST = 3
+"""Facts that a unit must have to be compared."""
+
+_FINE = 100
+"""Weights of facts are whole hundredths, whose sums are exact."""
+
 
 @dataclass(frozen=True, slots=True)
 class Units:
@@ -33,7 +42,7 @@ class Units:
     target: AuditedTarget
     facts: tuple[FactView, ...]
     places: tuple[int, ...] = ()
-    least: int = 3
+    least: int = LEAST
 
     @property
     def sources(self) -> list[tuple[FactView, str, int | None]]:
@@ -48,28 +57,40 @@ class Units:
         return parts_of_entities(self.target, self.places) if self.places else parts_of_examples(self.target)
 
 
-def unit_facts(units: Units, *, local: bool) -> exp.Select:
-    """Return the facts of units: `unit`, `fact`, each once; with `local` false the constants of local types are taken out.
+def unit_facts(units: Units, *, places: bool) -> exp.Select:
+    """Return the facts of units: `unit`, `fact`, each once.
 
-    A fact is a list: the predicate, the argument that is the unit (0: a column beside them is), and the other arguments.
+    A fact is a list: the predicate, the argument that is the unit (0: a column beside them is), and the other arguments. Constants that only one
+    example has are left out, and with `places` false also those that are places in examples; then the list ends in how many facts it stands for. So
+    units are equal, or similar, whatever such constants are called.
 
     Examples
     --------
-    >>> token = FactView("Token", "named_Token", ("word", "bib"), ("word", "bib"), own=1)
-    >>> units = Units(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0), (token,))
-    >>> print(unit_facts(units, local=True).sql("duckdb").replace('"', ""))
-    SELECT DISTINCT f.unit, f.fact FROM (SELECT p.bib AS unit, ['Token', '2', p.word] AS fact FROM sqlrl.named_Token AS p) AS f
+    >>> token = FactView("Token", "named_Token", ("word", "position", "bib"), ("word", "position", "bib"), own=2)
+    >>> units = Units(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0, common=frozenset(["position"])), (token,))
+    >>> print(unit_facts(units, places=False).sql("duckdb").replace('"', ""))
+    SELECT DISTINCT f.unit, f.fact FROM (SELECT p.bib AS unit, ['Token', '3', p.word, CAST(COUNT(*) AS TEXT)] AS fact
+    FROM sqlrl.named_Token AS p GROUP BY p.bib, p.word) AS f
     """
+    hidden = frozenset() if units.places else units.target.private | (frozenset() if places else units.target.common)
     each = []
     for facts, key, place in units.sources:
-        parts: list[exp.Expression] = [exp.convert(facts.predicate), exp.convert(str(0 if place is None else place + 1))]
-        for j, name in enumerate(facts.columns):
-            if j != place and (local or facts.types[j] not in units.target.local):
-                parts.append(column(name, "p"))
+        parts: list[exp.Expr] = [
+            exp.convert(facts.predicate),
+            exp.convert(str(0 if place is None else place + 1)),
+        ]
+        shown: list[exp.Expr] = [
+            column(name, "p") for j, name in enumerate(facts.columns) if j != place and facts.types[j] not in hidden
+        ]
         if units.places and facts.example is not None:
-            parts.append(column(facts.example, "p"))
+            shown.append(column(facts.example, "p"))
         rows = facts.rows(units.target.schema, "p")
-        each.append(rows.select(named(column(key, "p"), "unit"), named(exp.Array(expressions=parts), "fact")))
+        if any(facts.types[j] in hidden for j in range(len(facts.types)) if j != place):
+            rows = rows.group_by(column(key, "p"), *(node.copy() for node in shown))
+            shown.append(cast(star_count(), "TEXT"))
+        each.append(
+            rows.select(named(column(key, "p"), "unit"), named(exp.Array(expressions=[*parts, *shown]), "fact"))
+        )
     query = exp.select(column("unit", "f"), column("fact", "f")).from_(subquery(union_all(each), "f"))
     return query.distinct()
 
@@ -78,7 +99,7 @@ def unit_count(units: Units) -> exp.Select:
     """Count the units that a fold tests: `n`."""
     query = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("unit", "p")])), "n"))
     query = query.from_(subquery(units.parts(), "p"))
-    on = exp.and_(column("run", "s").eq(integer(units.target.run)), column("test", "s").eq(column("part", "p")))
+    on = conjunction([column("run", "s").eq(integer(units.target.run)), column("test", "s").eq(column("part", "p"))])
     return join(query, kept(units.target.schema, "audit_seen", "s"), on, "INNER")
 
 
@@ -88,8 +109,10 @@ def equal_units(units: Units) -> exp.Select:
     Units with the same facts in one part are a row before they are joined, so that many of them cost no more than a few.
     """
     facts = exp.ArraySort(this=exp.ArrayAgg(this=column("fact", "f")))
-    whole = exp.select(column("unit", "f"), named(facts, "facts")).from_(_step("fact", "f")).group_by(column("unit", "f"))
-    whole = whole.having(star_count() >= integer(units.least))
+    whole = exp.select(column("unit", "f"), named(facts, "facts")).from_(_step("fact", "f"))
+    whole = join(whole, _step("sized", "z"), column("unit", "z").eq(column("unit", "f")), "INNER").group_by(
+        column("unit", "f")
+    )
     group = exp.select(
         column("facts", "w"), column("part", "p"), named(exp.Min(this=column("unit", "w")), "unit")
     ).from_(_step("whole", "w"))
@@ -100,9 +123,7 @@ def equal_units(units: Units) -> exp.Select:
     query = join(query, _step("alike", "g"), column("facts", "g").eq(column("facts", "w")), "INNER")
     query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "g"), "INNER")
     query = _fresh(units, query, "w").group_by(column("unit", "w")).order_by(column("unit", "w"))
-    return _with_steps(
-        query, {"fact": unit_facts(units, local=True), "placed": units.parts(), "whole": whole, "alike": group}
-    )
+    return _with_steps(query, {**_sized_steps(units, places=True, tries=1, surely=0), "whole": whole, "alike": group})
 
 
 def similar_units(units: Units, percent: int) -> exp.Select:
@@ -111,10 +132,12 @@ def similar_units(units: Units, percent: int) -> exp.Select:
     `twin` is the first, `twins` how many there are.
     """
     common = star_count()
-    both = exp.Paren(this=exp.Sub(this=exp.Add(this=column("size", "x"), expression=column("size", "y")), expression=common.copy()))
+    both = exp.Paren(
+        this=exp.Sub(this=exp.Add(this=column("size", "x"), expression=column("size", "y")), expression=common.copy())
+    )
     query = exp.select(column("unit", "c"), column("twin", "c")).from_(_step("candidate", "c"))
     query = join(query, _step("fact", "f"), column("unit", "f").eq(column("unit", "c")), "INNER")
-    same = exp.and_(column("unit", "g").eq(column("twin", "c")), column("fact", "g").eq(column("fact", "f")))
+    same = conjunction([column("unit", "g").eq(column("twin", "c")), column("fact", "g").eq(column("fact", "f"))])
     query = join(query, _step("fact", "g"), same, "INNER")
     query = join(query, _step("sized", "x"), column("unit", "x").eq(column("unit", "c")), "INNER")
     query = join(query, _step("sized", "y"), column("unit", "y").eq(column("twin", "c")), "INNER")
@@ -124,22 +147,27 @@ def similar_units(units: Units, percent: int) -> exp.Select:
         column("unit", "m"), named(exp.Min(this=column("twin", "m")), "twin"), named(star_count(), "twins")
     ).from_(_step("similar", "m"))
     shown = shown.group_by(column("unit", "m")).order_by(column("unit", "m"))
-    return _with_steps(shown, {**_prefix_steps(units, percent), "candidate": _candidates(units, percent), "similar": similar})
+    return _with_steps(
+        shown, {**_prefix_steps(units, percent), "candidate": _candidates(units, percent), "similar": similar}
+    )
 
 
 def candidate_count(units: Units, percent: int) -> exp.Select:
     """Count the pairs of facts that `similar_units` joins to find candidates: `n`, without joining them."""
-    side = exp.select(column("fact", "p"), named(star_count(), "units")).from_(_step("prefix", "p")).group_by(column("fact", "p"))
-    n = cast(exp.Sum(this=exp.Mul(this=cast(column("units", "u"), "INT128"), expression=column("units", "u"))), "INT128")
+    side = (
+        exp.select(column("fact", "p"), named(star_count(), "units"))
+        .from_(_step("prefix", "p"))
+        .group_by(column("fact", "p"))
+    )
+    n = cast(
+        exp.Sum(this=exp.Mul(this=cast(column("units", "u"), "INT128"), expression=column("units", "u"))), "INT128"
+    )
     query = exp.select(named(exp.Coalesce(this=n, expressions=[integer(0)]), "n")).from_(subquery(side, "u"))
     return _with_steps(query, _prefix_steps(units, percent))
 
 
 def _prefix_steps(units: Units, percent: int) -> dict[str, exp.Query]:
     """Return the steps that lead to the first facts of each unit, the rarest first."""
-    sized = exp.select(column("unit", "f"), named(star_count(), "size")).from_(_step("fact", "f")).group_by(column("unit", "f"))
-    sized = sized.having(star_count() >= integer(units.least))
-    common = exp.select(column("fact", "f"), named(star_count(), "units")).from_(_step("fact", "f")).group_by(column("fact", "f"))
     place = exp.Window(
         this=exp.RowNumber(),
         partition_by=[column("unit", "f")],
@@ -148,28 +176,58 @@ def _prefix_steps(units: Units, percent: int) -> dict[str, exp.Query]:
     ranked = exp.select(column("unit", "f"), column("fact", "f"), column("size", "z"), named(place, "place"))
     ranked = ranked.from_(_step("fact", "f"))
     ranked = join(ranked, _step("sized", "z"), column("unit", "z").eq(column("unit", "f")), "INNER")
-    ranked = join(ranked, _step("common", "c"), column("fact", "c").eq(column("fact", "f")), "INNER")
+    ranked = join(ranked, _step("weighed", "c"), column("fact", "c").eq(column("fact", "f")), "INNER")
     # place <= size - ceil(t size) + 1, in integers.
     beyond = exp.Add(this=_times(100 - percent, column("size", "r")), expression=integer(100))
     first = _times(100, column("place", "r")) <= beyond
-    prefix = exp.select(column("unit", "r"), column("fact", "r"), column("size", "r")).from_(_step("ranked", "r")).where(first)
+    prefix = (
+        exp.select(column("unit", "r"), column("fact", "r"), column("size", "r"))
+        .from_(_step("ranked", "r"))
+        .where(first)
+    )
+    return {**_sized_steps(units, places=False, tries=2, surely=3), "ranked": ranked, "prefix": prefix}
+
+
+def _sized_steps(units: Units, *, places: bool, tries: int, surely: int) -> dict[str, exp.Query]:
+    """Return the steps to the facts of units, and to the units that are compared: their facts weigh `tries` ln n + `surely`."""
+    number = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("unit", "f")])), "n")).from_(
+        _step("fact", "f")
+    )
+    common = (
+        exp.select(column("fact", "f"), named(star_count(), "units"))
+        .from_(_step("fact", "f"))
+        .group_by(column("fact", "f"))
+    )
+    ratio = exp.Div(this=cast(column("n", "t"), "DOUBLE"), expression=column("units", "c"))
+    weighed = exp.select(column("fact", "c"), column("units", "c"), named(_hundredths(exp.Ln(this=ratio)), "weight"))
+    weighed = join(weighed.from_(_step("common", "c")), _step("total", "t"), None, "CROSS")
+    sized = exp.select(column("unit", "f"), named(star_count(), "size")).from_(_step("fact", "f"))
+    sized = join(sized, _step("weighed", "w"), column("fact", "w").eq(column("fact", "f")), "INNER")
+    sized = join(sized, _step("total", "t"), None, "CROSS").group_by(column("unit", "f"), column("n", "t"))
+    chance = exp.Mul(this=integer(tries), expression=exp.Ln(this=cast(column("n", "t"), "DOUBLE")))
+    least = _hundredths(exp.Add(this=chance, expression=integer(surely)) if surely else chance)
+    sized = sized.having(star_count() >= integer(units.least), exp.Sum(this=column("weight", "w")) >= least)
     return {
-        "fact": unit_facts(units, local=False),
+        "fact": unit_facts(units, places=places),
         "placed": units.parts(),
-        "sized": sized,
+        "total": number,
         "common": common,
-        "ranked": ranked,
-        "prefix": prefix,
+        "weighed": weighed,
+        "sized": sized,
     }
+
+
+def _hundredths(number: exp.Expression) -> exp.Expression:
+    return cast(exp.Floor(this=exp.Mul(this=integer(_FINE), expression=exp.Paren(this=number))), "BIGINT")
 
 
 def _candidates(units: Units, percent: int) -> exp.Select:
     """Return the pairs of a tested unit and one that is trained on that share a first fact and may be similar by their sizes."""
     query = exp.select(column("unit", "x"), named(column("unit", "y"), "twin")).from_(_step("prefix", "x"))
-    sizes = [
-        _times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))
-    ]
-    same = conjunction([column("fact", "y").eq(column("fact", "x")), column("unit", "y").neq(column("unit", "x")), *sizes])
+    sizes = [_times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))]
+    same = conjunction(
+        [column("fact", "y").eq(column("fact", "x")), column("unit", "y").neq(column("unit", "x")), *sizes]
+    )
     query = join(query, _step("prefix", "y"), same, "INNER")
     query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "x")), "INNER")
     query = join(query, _step("placed", "q"), column("unit", "q").eq(column("unit", "y")), "INNER")
@@ -182,23 +240,27 @@ def _fresh(units: Units, query: exp.Select, alias: str) -> exp.Select:
     if not units.places:
         return query
     again = exp.select(column("unit", "o"), named(column("test", "t"), "part")).from_(_step("placed", "o"))
-    own = exp.and_(column("run", "t").eq(integer(units.target.run)), column("training", "t").eq(column("part", "o")))
+    own = conjunction(
+        [column("run", "t").eq(integer(units.target.run)), column("training", "t").eq(column("part", "o"))]
+    )
     again = join(again, kept(units.target.schema, "audit_seen", "t"), own, "INNER").distinct()
-    on = exp.and_(column("unit", "k").eq(column("unit", alias)), column("part", "k").eq(column("part", "p")))
+    on = conjunction([column("unit", "k").eq(column("unit", alias)), column("part", "k").eq(column("part", "p"))])
     query = join(query, subquery(again, "k"), on, "LEFT")
     return query.where(exp.Is(this=column("unit", "k"), expression=exp.null()))
 
 
-def _seen(units: Units, test: str, training: str) -> exp.Expression:
+def _seen(units: Units, test: str, training: str) -> exp.Expression | None:
     """Return that a fold tests the part of one alias and trains on that of another."""
-    return exp.and_(
-        column("run", "s").eq(integer(units.target.run)),
-        column("test", "s").eq(column("part", test)),
-        column("training", "s").eq(column("part", training)),
+    return conjunction(
+        [
+            column("run", "s").eq(integer(units.target.run)),
+            column("test", "s").eq(column("part", test)),
+            column("training", "s").eq(column("part", training)),
+        ]
     )
 
 
-def _step(name: str, alias: str) -> exp.Expression:
+def _step(name: str, alias: str) -> exp.Expr:
     return exp.table_(name, quoted=True).as_(alias, quoted=True)
 
 

@@ -45,7 +45,7 @@ class Claim:
 def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
     """Yield the readings of a predicate: each choice of its arguments for some of the target's, of their types.
 
-    Where both have the example in an argument, it is the same one; and the constants of local types are those of one example.
+    Where both have the example in an argument, it is the same one.
 
     Examples
     --------
@@ -62,8 +62,6 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
                 if any(target.types[i] != facts.types[j] for i, j in places):
                     continue
                 if inside and (target.own, facts.own) not in places:
-                    continue
-                if not inside and facts.example is None and any(target.types[i] in target.local for i in chosen):
                     continue
                 yield Claim(facts, places)
                 for j in range(len(facts.types)):
@@ -86,7 +84,9 @@ def _agreement(target: AuditedTarget, claim: Claim, number: int) -> exp.Select:
     said = exp.Sum(this=column("atoms", "g"))
     right = exp.Sum(this=column("true_atoms", "g"))
     constant: exp.Expression = exp.cast(exp.null(), "text") if claim.fixed is None else column("constant", "c")
-    query = exp.select(named(integer(number), "claim"), named(constant, "constant"), named(said, "said"), named(right, "right"))
+    query = exp.select(
+        named(integer(number), "claim"), named(constant, "constant"), named(said, "said"), named(right, "right")
+    )
     query = join(query.from_(subquery(keys, "c")), subquery(groups, "g"), on, "INNER")
     return query if claim.fixed is None else query.group_by(column("constant", "c"))
 
@@ -121,7 +121,9 @@ def _with_claim(target: AuditedTarget, claim: Claim, constant: str | None, kind:
     keys = _said(target, claim, constant)
     same = [column(f"k{i}", "c").eq(argument("a", i)) for i, _ in claim.places]
     same += [column("example", "c").eq(column("example", "a"))] if claim.facts.example is not None else []
-    return join(atoms(target, "a", labelled=True), subquery(keys, "c"), conjunction(same), "LEFT" if kind == "LEFT" else "INNER")
+    return join(
+        atoms(target, "a", labelled=True), subquery(keys, "c"), conjunction(same), "LEFT" if kind == "LEFT" else "INNER"
+    )
 
 
 def _said(target: AuditedTarget, claim: Claim, constant: str | None = None) -> exp.Select:
@@ -133,7 +135,9 @@ def _said(target: AuditedTarget, claim: Claim, constant: str | None = None) -> e
         query = query.select(named(column(facts.example, "p"), "example"))
     if claim.fixed is not None:
         value = column(facts.columns[claim.fixed], "p")
-        query = query.select(named(value, "constant")) if constant is None else query.where(value.eq(exp.convert(constant)))
+        query = (
+            query.select(named(value, "constant")) if constant is None else query.where(value.eq(exp.convert(constant)))
+        )
     return query.distinct()
 
 

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlrl.engine.nodes import aliased_table, cast, column, conjunction, element, integer, join, named, star_count, subquery, union_all
+from sqlrl.catalog.layout import TableName
+from sqlrl.engine.nodes import (
+    aliased_table,
+    cast,
+    column,
+    conjunction,
+    element,
+    integer,
+    join,
+    named,
+    star_count,
+    subquery,
+    union_all,
+)
+from sqlrl.plan.sources import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +43,10 @@ class AuditedTarget:
         Of its arguments.
     own : int or None
         The argument that holds the example.
-    local : frozenset of str
-        Types whose constants are names within an example: the same one elsewhere is another thing.
+    common : frozenset of str
+        Types whose constants stand in so many examples that they are places in them, such as positions, and no entities.
+    private : frozenset of str
+        Types of which each constant stands in one example alone: elsewhere the same thing has another name.
     block : tuple of int
         The arguments of which one value is true.
     """
@@ -40,13 +56,16 @@ class AuditedTarget:
     name: str
     types: tuple[str, ...]
     own: int | None = None
-    local: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
+    private: frozenset[str] = frozenset()
     block: tuple[int, ...] = ()
 
     @property
     def entities(self) -> tuple[int, ...]:
         """The arguments that hold entities, which may be the same in several atoms and examples."""
-        return tuple(i for i, kind in enumerate(self.types) if i not in self.block and i != self.own and kind not in self.local)
+        return tuple(
+            i for i, kind in enumerate(self.types) if i not in self.block and i != self.own and kind not in self.common
+        )
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -156,10 +175,13 @@ def argument(alias: str, place: int) -> exp.Expression:
 
 
 def count_sides(target: AuditedTarget) -> exp.Select:
-    """Count atoms by whether a fold tests them and by their labels: `test`, `truth`, `n`."""
-    tested = exp.In(this=column("part", "a"), query=exp.Subquery(this=_tested_parts(target)))
-    query = atoms(target, "a", labelled=True).select(named(tested, "test"), column("truth", "a"), named(star_count(), "n"))
-    return query.group_by(integer(1), column("truth", "a"))
+    """Count labelled atoms by their parts, whether a fold tests these, and the labels: `test`, `truth`, `n`."""
+    tested = exp.Not(this=exp.Is(this=column("test", "t"), expression=exp.null()))
+    query = atoms(target, "a", labelled=True)
+    parts = subquery(_tested_parts(target).distinct(), "t")
+    query = join(query, parts, column("test", "t").eq(column("part", "a")), "LEFT")
+    query = query.select(named(tested, "test"), column("truth", "a"), named(star_count(), "n"))
+    return query.group_by(column("test", "t"), column("truth", "a"))
 
 
 def labelled_atoms(target: AuditedTarget) -> exp.Select:
@@ -167,6 +189,13 @@ def labelled_atoms(target: AuditedTarget) -> exp.Select:
     constants = [named(argument("a", place), f"k{place}") for place in target.entities]
     query = atoms(target, "a", labelled=True).select(column("part", "a"), column("truth", "a"), *constants)
     return query.order_by(column("example", "a"), column("arguments", "a"))
+
+
+def examples_of_constants(kind: str, domain: TableName) -> exp.Select:
+    """Count the constants of a local type, and the examples in which each stands: `type`, `constants`, `places`; one row."""
+    constants = exp.Count(this=exp.Distinct(expressions=[column("id", "d")]))
+    query = exp.select(named(exp.convert(kind), "type"), named(constants, "constants"), named(star_count(), "places"))
+    return query.from_(table(domain, "d"))
 
 
 def counted_rows(query: exp.Query) -> exp.Select:
@@ -247,7 +276,9 @@ def shared_entities(target: AuditedTarget, places: Sequence[int]) -> exp.Select:
 def entities_of_tests(target: AuditedTarget, places: Sequence[int]) -> exp.Select:
     """Count the constants at some arguments of atoms that a fold tests: `n`."""
     tested = exp.In(this=column("part", "a"), query=exp.Subquery(this=_tested_parts(target)))
-    each = [narrowed(atoms(target, "a"), tested.copy()).select(named(argument("a", place), "entity")) for place in places]
+    each = [
+        narrowed(atoms(target, "a"), tested.copy()).select(named(argument("a", place), "entity")) for place in places
+    ]
     distinct = exp.Count(this=exp.Distinct(expressions=[column("entity", "e")]))
     return exp.select(named(distinct, "n")).from_(subquery(union_all(each), "e"))
 
@@ -255,11 +286,15 @@ def entities_of_tests(target: AuditedTarget, places: Sequence[int]) -> exp.Selec
 def _mentions(target: AuditedTarget, places: Sequence[int]) -> exp.Select:
     """Count atoms and true ones by a constant and their part: `entity`, `part`, `atoms`, `true_atoms`."""
     each = [
-        atoms(target, "a", labelled=True).select(named(argument("a", i), "entity"), column("part", "a"), column("truth", "a"))
+        atoms(target, "a", labelled=True).select(
+            named(argument("a", i), "entity"), column("part", "a"), column("truth", "a")
+        )
         for i in places
     ]
     true = exp.Sum(this=exp.Case().when(column("truth", "e"), integer(1)).else_(integer(0)))
-    query = exp.select(column("entity", "e"), column("part", "e"), named(star_count(), "atoms"), named(true, "true_atoms"))
+    query = exp.select(
+        column("entity", "e"), column("part", "e"), named(star_count(), "atoms"), named(true, "true_atoms")
+    )
     return query.from_(subquery(union_all(each), "e")).group_by(column("entity", "e"), column("part", "e"))
 
 
@@ -280,7 +315,9 @@ def naming_facts(target: AuditedTarget, facts: FactView, place: int) -> exp.Sele
     Examples
     --------
     >>> cites = FactView("Cites", "named_Cites", ("bib", "bib_2"), ("bib", "bib"), own=0)
-    >>> print(naming_facts(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0), cites, 1).sql("duckdb").replace('"', ""))
+    >>> print(
+    ...     naming_facts(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0), cites, 1).sql("duckdb").replace('"', "")
+    ... )
     SELECT DISTINCT p.bib, p.bib_2 FROM sqlrl.named_Cites AS p
     INNER JOIN sqlrl.audit_atom AS t ON t.run = 1 AND t.example = p.bib_2
     INNER JOIN sqlrl.audit_atom AS r ON r.run = 1 AND r.example = p.bib
@@ -291,7 +328,7 @@ def naming_facts(target: AuditedTarget, facts: FactView, place: int) -> exp.Sele
     assert own is not None, "facts of all examples name none of their own"
     query = facts.rows(target.schema, "p")
     for alias, name in (("t", facts.columns[place]), ("r", own)):
-        on = exp.and_(_of_run(target, alias), column("example", alias).eq(column(name, "p")))
+        on = conjunction([_of_run(target, alias), column("example", alias).eq(column(name, "p"))])
         query = join(query, kept(target.schema, "audit_atom", alias), on, "INNER")
     query = _seen(target, query, "t", "r")
     shown = [column(name, "p") for name in facts.columns]
@@ -304,7 +341,9 @@ def facts_of_all(target: AuditedTarget, facts: FactView, places: Sequence[tuple[
     `places` are pairs of an argument of the target and one of the fact.
     """
     keys = [(argument("a", i), column(facts.columns[j], "p")) for i, j in places]
-    query = _shown(join(atoms(target, "a"), kept(target.schema, facts.view, "p"), conjunction([b.eq(a) for a, b in keys]), "INNER"))
+    query = _shown(
+        join(atoms(target, "a"), kept(target.schema, facts.view, "p"), conjunction([b.eq(a) for a, b in keys]), "INNER")
+    )
     narrowed(query, exp.In(this=column("part", "a"), query=exp.Subquery(this=_tested_parts(target))))
     if facts.value is not None:
         narrowed(query, column(facts.value, "p") >= exp.Literal.number("0.5"))

@@ -24,6 +24,8 @@ COMMANDS = {
     "ground": ["ground", "{db}", "--model", "{model}"],
     "count": ["count", "{db}", "--model", "{model}"],
     "diagnose": ["diagnose", "{db}", "--model", "{model}"],
+    "audit": ["audit", "{db}", "InField"],
+    "audit --model": ["audit", "{db}", "InField", "--model", "{model}"],
     "learn": ["learn", "{db}", "--model", "{model}"],
     "learn ilp": ["learn", "{db}", "--learner", "ilp", "--model", "{model}"],
     "infer": ["infer", "{db}", "--model", "{model}"],
