@@ -13,8 +13,8 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from sqlrl.database.choice import choose_learner
     from sqlrl.database.audit import Audit
+    from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
     from sqlrl.database.ego_networks import EgoNetworks

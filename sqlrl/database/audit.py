@@ -58,6 +58,9 @@ COPY = 0.99
 COPY_ERRORS = 0.1
 """And the most errors of a copy, as a share of the rarer label: of rare links, nearly all agree with a predicate that holds of none."""
 
+SURELY = 3
+"""The logarithm of the odds against a copy by chance: few labels agree with one of many predicates."""
+
 TOLD = 10
 """The fewest atoms that a predicate must speak of to be said to tell their labels."""
 
@@ -100,6 +103,8 @@ _ORDER = (
 """Of findings that are equally severe."""
 
 _VARIABLES = "xyzuvw"
+_SAYS, _DENIES, _TELLS = "says", "denies", "tells"
+"""What a reading of a predicate does to the label, the worst first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,52 +356,52 @@ class _Auditing:
             if not every:
                 continue
             rows = self._fetch(agreements(self.target, every), f"compare {facts.predicate} with labels").to_pylist()
-            best: dict[tuple[bool, bool], _Finding] = {}
+            # Of several readings that say the same one is enough: one that takes more arguments before others, and none negated where one is not.
+            best: dict[str, _Finding] = {}
             for row in sorted(rows, key=lambda row: (row["claim"], row["constant"] or "")):
                 if row["said"] is None:
                     continue
                 claim, said, right = every[row["claim"]], int(row["said"]), int(row["right"])
-                # Of several readings that say the same the first is enough: one that takes all arguments before others.
-                for finding in self._copy(claim, row["constant"], said, right):
-                    best.setdefault((finding.kind == "facts", " not " in finding.what), finding)
-            kinds = {fact for fact, _ in best}
-            yield from (x for (fact, _), x in best.items() if not (fact and False in kinds))
+                for rank, finding in self._copy(claim, row["constant"], said, right, len(rows)):
+                    best.setdefault(rank, finding)
+            if best:
+                yield next(best[rank] for rank in (_SAYS, _DENIES, _TELLS) if rank in best)
 
-    def _copy(self, claim: Claim, constant: str | None, said: int, right: int) -> Iterator[_Finding]:
-        """Yield what a reading of a predicate that holds of `said` labelled atoms, `right` of them true, is found to be."""
-        names = _variables(len(self.info.types))
+    def _copy(
+        self, claim: Claim, constant: str | None, said: int, right: int, tried: int
+    ) -> Iterator[tuple[str, _Finding]]:
+        """Yield what a reading of a predicate that holds of `said` labelled atoms, `right` of them true, is found to be, of so many that were tried."""
+        names, predicate = _variables(len(self.info.types)), claim.facts.predicate
         head, text = f"{self.info.name}({', '.join(names)})", claim.text(constant, names)
-        agree = right + self.labels[False] - (said - right)
-        rarer = min(self.labels.values())
-        for negated, same in ((False, agree), (True, self.all - agree)):
+        agree, rarer = right + self.labels[False] - (said - right), min(self.labels.values())
+        for rank, same in ((_SAYS, agree), (_DENIES, self.all - agree)):
             wrong = self.all - same
-            if same > COPY * self.all and wrong <= COPY_ERRORS * rarer:
-                share = same / self.all
-                says = "says not" if negated else "says"
-                what = f"{text} {says} what {head} says: of {counted(self.all, 'labelled atom')} {_of(same, self.all)} agree"
-                what = what.replace(f"{text} says not what {head} says", f"{text} is true where {head} is not true")
-                query = agreeing_atoms(self.target, claim, constant, negated=negated)
-                yield _Finding("label copy", claim.facts.predicate, what, query, share, share)
+            if same <= COPY * self.all or wrong > COPY_ERRORS * rarer or not self._beyond_chance(wrong, tried):
+                continue
+            says = f"says what {head} says" if rank == _SAYS else f"is true where {head} is not true"
+            what = f"{text} {says}: of {counted(self.all, 'labelled atom')} {_of(same, self.all)} agree"
+            query = agreeing_atoms(self.target, claim, constant, negated=rank == _DENIES)
+            yield rank, _Finding("label copy", predicate, what, query, same / self.all, same / self.all)
         if self.folds.by_example or said < TOLD or len(claim.places) < max(2, len(self.info.types)):
             return
         for truth, same in ((True, right), (False, said - right)):
             base = self.labels[truth] / self.all
             chance = math.sqrt(base * (1 - base) / said)
             if same >= COPY * said and base <= BALANCED and same / said - base > (SIGMAS + 1) * chance:
-                word = "true" if truth else "false"
                 what = (
-                    f"{text} tells that {head} is {word}: of {counted(said, 'atom')} that it speaks of, {_of(same, said)} are "
-                    f"({100 * base:.0f} % of all are)"
+                    f"{text} tells that {head} is {str(truth).lower()}: of {counted(said, 'atom')} that it speaks of {_of(same, said)} are, "
+                    f"of all {_percentage(base)}"
                 )
-                share = same / self.labels[truth]
-                yield _Finding(
-                    "facts",
-                    claim.facts.predicate,
-                    what,
-                    told_atoms(self.target, claim, constant),
-                    said / self.all,
-                    share,
-                )
+                query = told_atoms(self.target, claim, constant)
+                yield _TELLS, _Finding("facts", predicate, what, query, said / self.all, same / self.labels[truth])
+
+    def _beyond_chance(self, wrong: int, tried: int) -> bool:
+        """Return whether labels with as many true ones are so many that a copy with some errors is not expected among what was tried."""
+
+        def choices(some: int) -> float:
+            return math.lgamma(self.all + 1) - math.lgamma(some + 1) - math.lgamma(self.all - some + 1)
+
+        return choices(self.labels[True]) - choices(wrong) >= math.log(tried) + SURELY
 
     # ---- reversed atoms --------------------------------------------------------------------------------
 

@@ -30,7 +30,6 @@ _SHOWN = 3
 _UNIT = "unit id"
 """The column of ids beside names: no type has a blank in its name."""
 
-_SIDES = {TRAIN: "train", TEST: "test"}
 _REMEDY = "give a number of random folds, a list of lists, folds of sqlrl.k_fold, a query with a column of folds, or train= and test="
 
 
@@ -367,8 +366,9 @@ def _check_sides(session: Session, info: PredicateInfo, folds: Folds) -> None:
         filled = np.ones(len(folds.parts), bool)
     part = np.asarray(folds.parts.column("part").to_numpy())[filled]
     some = np.bincount(part, minlength=folds.sides.shape[1]) > 0
-    for name, row in zip(folds.names, folds.sides, strict=True):
-        for side, called in _SIDES.items():
+    # What no fold can test comes first: other folds lack it to train on.
+    for side, called in ((TEST, "test"), (TRAIN, "train")):
+        for name, row in zip(folds.names, folds.sides, strict=True):
             if not some[row == side].any():
                 raise InputError(
                     f"fold {name!r} has no query atom of {info.name} to {called} on: move some there, or leave the fold out"
