@@ -76,22 +76,24 @@ def audit(
     sqlrl audit drugs.duckdb great_ne --folds 10
     """
     path, (target,) = with_database((first, second), db, "TARGET")
-    with session(output) as run, run.database(path, trusted=not untrusted) as database:
+    with session(output) as run:
         from sqlrl.cli.inputs import check_standard_input, chosen_examples, read_model
 
         check_standard_input(folds=[folds or ""], train=[train or ""], test=[test or ""], model=[model or ""])
         if folds is not None and not folds.strip():
             raise InputError("--folds is empty: give a number, a predicate, a query or a file")
-        found = database.audit(
-            target,
-            folds=int(folds) if folds is not None and folds.isdecimal() else chosen_examples(folds),
-            train=chosen_examples(train),
-            test=chosen_examples(test),
-            near=near,
-            model=None if model is None else read_model(model, trusted=not untrusted),
-            random_state=seed,
-        )
-        if output.as_json:
-            run.show(found.findings)
-            return
-        print(found)
+        declared = None if model is None else read_model(model, trusted=not untrusted)
+        with run.database(path, trusted=not untrusted) as database:
+            found = database.audit(
+                target,
+                folds=int(folds) if folds is not None and folds.isdecimal() else chosen_examples(folds),
+                train=chosen_examples(train),
+                test=chosen_examples(test),
+                near=near,
+                model=declared,
+                random_state=seed,
+            )
+            if output.as_json:
+                run.show(found.findings)
+            else:
+                print(found)

@@ -183,10 +183,10 @@ def audit(
     session.catalog.store.check_writable()
     with session.console.progress(f"auditing {target}"):
         _check_target(session, target)
-        layout = session.layout(model, growing=True) if model is not None else bound_by_data(session, target)
-        info = layout.predicates.get(target)
-        if info is None or not info.open:
-            raise InputError(f"{target} is no target of the model: name it when it is read, or leave model= out")
+        if model is not None:
+            session.catalog.declare(model)
+        layout = bound_by_data(session, target)
+        info = layout.predicates[target]
         chosen = read_folds(session, layout, info, folds, train, test, int(random_state))
         run, clock = Run(session.records), time.perf_counter()
         parameters = {"target": target, "folds": str(chosen), "near": near}
@@ -222,9 +222,7 @@ def _check_target(session: Session, target: Any) -> None:
     if "label" not in roles:
         is_open = bool(roles & {"given", "soft"}) or records[target].scope is not None
         kind = "has atoms to predict, but no labels" if is_open else "is closed"
-        raise InputError(
-            f"{target} {kind}, so there is nothing to audit: load its labels with target=True (`sqlrl load --target`)"
-        )
+        raise InputError(f"{target} {kind}, so there is nothing to audit: load its labels with target=True")
 
 
 class _Auditing:

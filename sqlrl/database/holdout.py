@@ -263,7 +263,7 @@ def bound_by_data(session: Session, predicate: str | None) -> Layout:
     unknown = sorted(name for name in labelled if None in records[name].types)
     if unknown:
         raise CatalogError(
-            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, db.split(..., model=model)"
+            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, model=model"
         )
     known = {name: record for name, record in records.items() if None not in record.types}
     declared = {

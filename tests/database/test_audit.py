@@ -709,6 +709,21 @@ def test_an_example_without_query_atoms_is_no_side_of_a_fold() -> None:
         db.audit("Liked", folds=[["d00", "d01"], ["d09"]])
 
 
+def test_a_model_says_types_that_the_data_do_not() -> None:
+    labels = tournament(7, 0)
+    db = sqlrl.connect()
+    db.load("T", [p for p, x in labels.items() if x], target=True)
+    db.scope("T", list(labels))
+    with pytest.raises(
+        CatalogError, match=r"the types of T are not known yet: pass the model that declares them, model=model"
+    ):
+        db.audit("T")
+    audit = db.audit("T", model=sqlrl.parse_mln("T(item, item)\nNever(item)"))
+    assert kinds(audit)[0] == "antisymmetry"
+    with pytest.raises(InputError, match=r"a model is needed, not the text"):
+        db.audit("T", model="T(item, item)")  # type: ignore[arg-type]
+
+
 # ---- real data -----------------------------------------------------------------------------------------
 
 
