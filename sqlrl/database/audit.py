@@ -41,6 +41,7 @@ from sqlrl.plan.leaks import (
     reverse_labels,
     reversed_atoms,
     shared_entities,
+    values_of,
 )
 from sqlrl.progress import Stage, staged
 from sqlrl.report import Table
@@ -72,6 +73,9 @@ RANKED = 0.75
 
 FEW, OFTEN = 1.5, 0.1
 """Constants of a local type that stand in more examples than these, on average, or than this share of all, are places in examples, and no entities."""
+
+MANY = 10
+"""Times as many things as values: then what is one value of each is a class of it."""
 
 MOST_PAIRS = 50_000_000
 """Of facts that are joined in the search for near duplicates."""
@@ -152,7 +156,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Finding:
-    """A finding before its query has been run: `share` is a share of `of`, or given where `of` is 0."""
+    """A finding; `count` is 0 where the rows of its query are not counted yet."""
 
     kind: str
     predicate: str
@@ -256,6 +260,7 @@ class _Auditing:
             and found.rows
         )
         self._keep()
+        self.target = replace(self.target, block=(*info.block, *self._values()))
         rows = self._fetch(count_sides(self.target), "count the atoms under audit").to_pylist()
         self.labels = {truth: sum(r["n"] for r in rows if r["truth"] is truth) for truth in (True, False)}
         self.tested = {truth: sum(r["n"] for r in rows if r["truth"] is truth and r["test"]) for truth in (True, False)}
@@ -316,6 +321,13 @@ class _Auditing:
         common = frozenset(row["type"] for row in rows if row["places"] > many * row["constants"])
         return common, frozenset(row["type"] for row in rows if row["places"] == row["constants"])
 
+    def _values(self) -> Iterator[int]:
+        """Yield the arguments that are few values of many others, one of which is true of each: such as classes, which are no entities."""
+        for place in self.target.entities if len(self.info.types) > 1 else ():
+            (row,) = self._fetch(values_of(self.target, place), "look for arguments that are values").to_pylist()
+            if row["true_atoms"] == row["true_rests"] and MANY * row["constants"] <= row["rests"]:
+                yield place
+
     # ---- the tables ------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
@@ -340,7 +352,7 @@ class _Auditing:
 
     def _counted(self, finding: _Finding) -> _Finding:
         """Count the rows of the query that shows a finding."""
-        return replace(finding, count=self._number(counted_rows(finding.query.copy()), f"count {finding.kind}"))
+        return finding if finding.count else replace(finding, count=self._rows(finding.query, finding.kind))
 
     def _rows(self, query: exp.Query, what: str) -> int:
         return self._number(counted_rows(query.copy()), f"count {what}")
@@ -425,13 +437,13 @@ class _Auditing:
                 share = rows / self.all_tested
                 label = "the same label" if equal else "the opposite label"
                 what = f"of {counted(self.all_tested, 'labelled test atom')} {_of(rows, self.all_tested)} have their reverse, {turned}, with {label} in training"
-                yield _Finding("equal reverse" if equal else "opposite reverse", name, what, query, share, share)
+                yield _Finding("equal reverse" if equal else "opposite reverse", name, what, query, share, share, rows)
                 query = reversed_atoms(self.target, pair, equal=equal, across=False)
                 rows, true = self._rows(query, "true atoms with a reverse"), self.labels[True]
                 if rows and whole:
                     share, reverse = rows / true, "true" if equal else "false"
                     what = f"in all the data, of {counted(true, 'true atom')} {_of(rows, true)} have a reverse, {turned}, that is {reverse}"
-                    yield _Finding("symmetry" if equal else "antisymmetry", name, what, query, share, share)
+                    yield _Finding("symmetry" if equal else "antisymmetry", name, what, query, share, share, rows)
 
     def _turned(self, pair: tuple[int, int]) -> str:
         """Return the target with two arguments exchanged."""
@@ -492,7 +504,9 @@ class _Auditing:
             else:
                 tells = f"predicts {_percentage(best.accuracy)} of {counted(best.atoms, 'test label')}{area}, the majority class {_percentage(best.majority)}"
             what = f"which {kind} an atom has, and nothing else, {tells} ({by}); of {counted(total, f'tested {kind}', f'tested constants of {kind}')} {_of(shared, total)} are in training"
-            yield _Finding("identity", self.info.name, what, query, shared / total, min(max(severity, 0.0), 1.0))
+            yield _Finding(
+                "identity", self.info.name, what, query, shared / total, min(max(severity, 0.0), 1.0), shared
+            )
 
     def _baseline_row(self, found: Baseline) -> dict[str, Any]:
         name = found.name if len(found.places) > 1 else f"majority per argument {found.places[0] + 1}"
@@ -521,7 +535,7 @@ class _Auditing:
                 if rows:
                     share = min(1.0, rows / max(self._facts(facts), 1))
                     what = f"{counted(rows, 'fact')} of {facts.predicate} ({_percentage(share)} of all) belong to an example that is trained on and name one that is tested"
-                    yield _Finding("facts", facts.predicate, what, query, share, share)
+                    yield _Finding("facts", facts.predicate, what, query, share, share, rows)
             wanted = self.target.entities
             if facts.of_all and len(wanted) > 1 and len(wanted) == len(self.info.types) - (self.target.own is not None):
                 yield from self._private(facts, wanted)
@@ -540,7 +554,7 @@ class _Auditing:
                     f"{facts.predicate} belongs to all examples, so that training sees its facts about the constants of {counted(rows, 'test atom')} "
                     f"({_percentage(rows / total)}) that no training atom has"
                 )
-                yield _Finding("facts", facts.predicate, what, query, rows / total, rows / total)
+                yield _Finding("facts", facts.predicate, what, query, rows / total, rows / total, rows)
                 return
 
     def _facts(self, facts: FactView) -> int:
@@ -575,7 +589,7 @@ class _Auditing:
                 equal = self._rows(query, "duplicates")
             if equal:
                 text = f"of {called} {_of(equal, total)}{own} have the same facts as one in training"
-                yield _Finding("duplicate", self.info.name, text, query, equal / total, equal / total)
+                yield _Finding("duplicate", self.info.name, text, query, equal / total, equal / total, equal)
             pairs = self._number(candidate_count(units, self.percent), "estimate the pairs of near duplicates")
             if pairs > MOST_PAIRS:
                 self.notes.append(
@@ -588,7 +602,7 @@ class _Auditing:
                 similar = self._rows(query, "near duplicates")
             if similar > equal:
                 text = f"of {called} {_of(similar, total)}{own} share {self.percent} % of their facts with one in training (Jaccard similarity)"
-                yield _Finding("near duplicate", self.info.name, text, query, similar / total, similar / total)
+                yield _Finding("near duplicate", self.info.name, text, query, similar / total, similar / total, similar)
 
 
 def _variables(count: int) -> tuple[str, ...]:

@@ -2081,7 +2081,8 @@ class Database(Helpful):
         folds : int, list, mapping, query, table, frame or str, optional
             How the data are divided. A number of random folds; a list of lists, or a mapping of names to lists, of what each fold tests while the others
             are trained on; folds with `train` and `test`, as `sqlrl.k_fold` makes them; what `Database.split` returned; rows with the fold in their last
-            column; or a predicate whose last argument is the fold. Named are examples, or query atoms by their arguments. By default 10 random folds, of examples
+            column; or a predicate whose last argument is the fold of what stands before it: an example, a query atom, or, in one network, an entity (atoms of
+            entities in several folds are left out). Named are examples, or query atoms by their arguments. By default 10 random folds, of examples
             where there are several, else of query atoms.
         train, test : list of names, query, table or frame, optional
             One division, instead of folds: both parts.

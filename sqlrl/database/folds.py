@@ -26,6 +26,7 @@ from sqlrl.wording import counted, shortened
 RANDOM = 10
 """Folds where nobody says which."""
 
+_FOLD = "the fold"
 _SHOWN = 3
 _UNIT = "unit id"
 """The column of ids beside names: no type has a blank in its name."""
@@ -155,15 +156,38 @@ def _of_predicate(session: Session, layout: Layout, info: PredicateInfo, name: s
     elif layout.example_type is not None and len(names) == 2 and layout.example_type in found.types:
         own = found.types.index(layout.example_type)
         chosen = [names[own], names[1 - own]]
-    if not chosen or record.readable is None:
-        wanted = f"{name}({', '.join((*info.types, 'fold'))})"
-        or_example = f" or {name}({layout.example_type or 'example'}, fold)" if layout.divided else ""
-        raise InputError(
-            f"folds={name!r}: {name}({', '.join(found.types)}) does not say which fold a query atom of {info.name} is in: "
-            f"give a predicate like {wanted}{or_example}, or a query"
-        )
-    query = exp.select(*map(column, chosen)).from_(session.catalog.store.table(record.readable))
-    return session.engine.render(query)
+    view = None if record.readable is None else session.catalog.store.table(record.readable)
+    if chosen and view is not None:
+        return session.engine.render(exp.select(*map(column, chosen)).from_(view))
+    places = [i for i, kind in enumerate(info.types) if kind == found.types[0]]
+    if view is not None and len(names) == 2 and places and not found.example_column and not layout.divided:
+        return session.engine.render(_by_entity(layout, info, places, view, names))
+    wanted = [f"{name}({', '.join((*info.types, 'fold'))})"]
+    wanted += (
+        [f"{name}({layout.example_type or 'example'}, fold)"]
+        if layout.divided
+        else [f"{name}({kind}, fold)" for kind in dict.fromkeys(info.types)]
+    )
+    raise InputError(
+        f"folds={name!r}: {name}({', '.join(found.types)}) does not say which fold a query atom of {info.name} is in: "
+        f"give a predicate like {' or '.join(dict.fromkeys(wanted))}, or a query"
+    )
+
+
+def _by_entity(
+    layout: Layout, info: PredicateInfo, places: Sequence[int], view: exp.Table, names: Sequence[str]
+) -> exp.Select:
+    """Return the query of atoms with the fold of their entities at some arguments; those whose entities are in several folds are in none."""
+    own = argument_names(info)
+    query = exp.select(*(column(name, "u") for name in own)).from_(named_atoms(layout, info).subquery("u"))
+    for i in places:
+        alias = f"f{i}"
+        known = view.copy()
+        known.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        same = [column(names[0], alias).eq(column(own[i], "u"))]
+        same += [column(names[1], alias).eq(column(names[1], f"f{places[0]}"))] if i != places[0] else []
+        query = join(query, known, conjunction(same), "INNER")
+    return query.select(named(column(names[1], f"f{places[0]}"), _FOLD))
 
 
 # ---- what it names -------------------------------------------------------------------------------------

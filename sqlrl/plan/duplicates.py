@@ -5,7 +5,8 @@ similar, by chance: a fact that u of n units have weighs ln(n / u), and units ar
 less than one other one is expected to have all of them (ln n), for similar ones also in n tries and then e^-3 (2 ln n + 3). Similar ones are found by prefix
 filtering (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007): if the Jaccard similarity of two sets of sizes m and n is t or
 more, then they share one of the m - ceil(t m) + 1 and n - ceil(t n) + 1 facts that come first in an order of all facts. With the rarest facts
-first, few pairs do. So pairs that are compared are those that share such a fact, and none that is similar enough is missed.
+first, few pairs do. Of these pairs are compared that share so many first facts that with all later ones of a set they could be similar (Xiao, Wang, Lin and
+Yu 2008); none that is similar enough is missed.
 """
 
 from __future__ import annotations
@@ -108,14 +109,12 @@ def equal_units(units: Units) -> exp.Select:
 
     Units with the same facts in one part are a row before they are joined, so that many of them cost no more than a few.
     """
-    facts = exp.ArraySort(this=exp.ArrayAgg(this=column("fact", "f")))
-    whole = exp.select(column("unit", "f"), named(facts, "facts")).from_(_step("fact", "f"))
-    whole = join(whole, _step("sized", "z"), column("unit", "z").eq(column("unit", "f")), "INNER").group_by(
-        column("unit", "f")
-    )
-    group = exp.select(
-        column("facts", "w"), column("part", "p"), named(exp.Min(this=column("unit", "w")), "unit")
-    ).from_(_step("whole", "w"))
+    facts = exp.ArraySort(this=exp.ArrayAgg(this=column("number", "m")))
+    whole = exp.select(column("unit", "m"), named(facts, "facts")).from_(_step("member", "m"))
+    whole = join(whole, _step("sized", "z"), column("unit", "z").eq(column("unit", "m")), "INNER")
+    whole = whole.group_by(column("unit", "m"))
+    unit = named(exp.Min(this=column("unit", "w")), "unit")
+    group = exp.select(column("facts", "w"), column("part", "p"), unit).from_(_step("whole", "w"))
     group = join(group, _step("placed", "p"), column("unit", "p").eq(column("unit", "w")), "INNER")
     group = group.group_by(column("facts", "w"), column("part", "p"))
     query = exp.select(column("unit", "w"), named(exp.Min(this=column("unit", "g")), "twin")).from_(_step("whole", "w"))
@@ -132,87 +131,76 @@ def similar_units(units: Units, percent: int) -> exp.Select:
     `twin` is the first, `twins` how many there are.
     """
     common = star_count()
-    both = exp.Paren(
-        this=exp.Sub(this=exp.Add(this=column("size", "x"), expression=column("size", "y")), expression=common.copy())
-    )
+    sizes = exp.Add(this=column("size", "c"), expression=column("twin_size", "c"))
+    both = exp.Paren(this=exp.Sub(this=sizes, expression=common.copy()))
     query = exp.select(column("unit", "c"), column("twin", "c")).from_(_step("candidate", "c"))
-    query = join(query, _step("fact", "f"), column("unit", "f").eq(column("unit", "c")), "INNER")
-    same = conjunction([column("unit", "g").eq(column("twin", "c")), column("fact", "g").eq(column("fact", "f"))])
-    query = join(query, _step("fact", "g"), same, "INNER")
-    query = join(query, _step("sized", "x"), column("unit", "x").eq(column("unit", "c")), "INNER")
-    query = join(query, _step("sized", "y"), column("unit", "y").eq(column("twin", "c")), "INNER")
-    query = query.group_by(column("unit", "c"), column("twin", "c"), column("size", "x"), column("size", "y"))
+    query = join(query, _step("member", "f"), column("unit", "f").eq(column("unit", "c")), "INNER")
+    same = conjunction([column("unit", "g").eq(column("twin", "c")), column("number", "g").eq(column("number", "f"))])
+    query = join(query, _step("member", "g"), same, "INNER")
+    query = query.group_by(*(column(name, "c") for name in ("unit", "twin", "size", "twin_size")))
     similar = query.having(_times(100, common) >= _times(percent, both))
-    shown = exp.select(
-        column("unit", "m"), named(exp.Min(this=column("twin", "m")), "twin"), named(star_count(), "twins")
-    ).from_(_step("similar", "m"))
+    twin = named(exp.Min(this=column("twin", "m")), "twin")
+    shown = exp.select(column("unit", "m"), twin, named(star_count(), "twins")).from_(_step("similar", "m"))
     shown = shown.group_by(column("unit", "m")).order_by(column("unit", "m"))
-    return _with_steps(
-        shown, {**_prefix_steps(units, percent), "candidate": _candidates(units, percent), "similar": similar}
-    )
+    steps = {"met": _met(percent), "candidate": _candidates(units), "similar": similar}
+    return _with_steps(shown, {**_prefix_steps(units, percent), **steps})
 
 
 def candidate_count(units: Units, percent: int) -> exp.Select:
     """Count the pairs of facts that `similar_units` joins to find candidates: `n`, without joining them."""
-    side = (
-        exp.select(column("fact", "p"), named(star_count(), "units"))
-        .from_(_step("prefix", "p"))
-        .group_by(column("fact", "p"))
-    )
-    n = cast(
-        exp.Sum(this=exp.Mul(this=cast(column("units", "u"), "INT128"), expression=column("units", "u"))), "INT128"
-    )
-    query = exp.select(named(exp.Coalesce(this=n, expressions=[integer(0)]), "n")).from_(subquery(side, "u"))
+    side = exp.select(column("number", "p"), named(star_count(), "units")).from_(_step("prefix", "p"))
+    square = exp.Mul(this=cast(column("units", "u"), "INT128"), expression=column("units", "u"))
+    n = cast(exp.Sum(this=square), "INT128")
+    query = exp.select(named(exp.Coalesce(this=n, expressions=[integer(0)]), "n"))
+    query = query.from_(subquery(side.group_by(column("number", "p")), "u"))
     return _with_steps(query, _prefix_steps(units, percent))
 
 
 def _prefix_steps(units: Units, percent: int) -> dict[str, exp.Query]:
     """Return the steps that lead to the first facts of each unit, the rarest first."""
-    place = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column("unit", "f")],
-        order=exp.Order(expressions=[exp.Ordered(this=column("units", "c")), exp.Ordered(this=column("fact", "f"))]),
+    order = exp.Order(expressions=[exp.Ordered(this=column("number", "m"))])
+    place = exp.Window(this=exp.RowNumber(), partition_by=[column("unit", "m")], order=order)
+    ranked = exp.select(column("unit", "m"), column("number", "m"), column("size", "z"), named(place, "place"))
+    ranked = ranked.from_(_step("member", "m"))
+    ranked = join(ranked, _step("sized", "z"), column("unit", "z").eq(column("unit", "m")), "INNER")
+    # size - ceil(t size) + 1, in integers.
+    first = exp.Add(
+        this=exp.IntDiv(this=_times(100 - percent, column("size", "r")), expression=integer(100)), expression=integer(1)
     )
-    ranked = exp.select(column("unit", "f"), column("fact", "f"), column("size", "z"), named(place, "place"))
-    ranked = ranked.from_(_step("fact", "f"))
-    ranked = join(ranked, _step("sized", "z"), column("unit", "z").eq(column("unit", "f")), "INNER")
-    ranked = join(ranked, _step("weighed", "c"), column("fact", "c").eq(column("fact", "f")), "INNER")
-    # place <= size - ceil(t size) + 1, in integers.
-    beyond = exp.Add(this=_times(100 - percent, column("size", "r")), expression=integer(100))
-    first = _times(100, column("place", "r")) <= beyond
-    prefix = (
-        exp.select(column("unit", "r"), column("fact", "r"), column("size", "r"))
-        .from_(_step("ranked", "r"))
-        .where(first)
-    )
+    rest = exp.Sub(this=column("size", "r"), expression=exp.Paren(this=first))
+    prefix = exp.select(column("unit", "r"), column("number", "r"), column("size", "r"), named(rest, "rest"))
+    prefix = prefix.from_(_step("ranked", "r")).where(column("place", "r") <= first.copy())
     return {**_sized_steps(units, places=False, tries=2, surely=3), "ranked": ranked, "prefix": prefix}
 
 
 def _sized_steps(units: Units, *, places: bool, tries: int, surely: int) -> dict[str, exp.Query]:
-    """Return the steps to the facts of units, and to the units that are compared: their facts weigh `tries` ln n + `surely`."""
-    number = exp.select(named(exp.Count(this=exp.Distinct(expressions=[column("unit", "f")])), "n")).from_(
-        _step("fact", "f")
-    )
-    common = (
-        exp.select(column("fact", "f"), named(star_count(), "units"))
-        .from_(_step("fact", "f"))
-        .group_by(column("fact", "f"))
-    )
+    """Return the steps to the facts of units, and to the units that are compared: their facts weigh `tries` ln n + `surely`.
+
+    Facts are numbered, the rarest first: numbers are joined in place of lists.
+    """
+    every = exp.Count(this=exp.Distinct(expressions=[column("unit", "f")]))
+    total = exp.select(named(every, "n")).from_(_step("fact", "f"))
+    common = exp.select(column("fact", "f"), named(star_count(), "units")).from_(_step("fact", "f"))
+    common = common.group_by(column("fact", "f"))
     ratio = exp.Div(this=cast(column("n", "t"), "DOUBLE"), expression=column("units", "c"))
-    weighed = exp.select(column("fact", "c"), column("units", "c"), named(_hundredths(exp.Ln(this=ratio)), "weight"))
+    order = exp.Order(expressions=[exp.Ordered(this=column("units", "c")), exp.Ordered(this=column("fact", "c"))])
+    number = named(exp.Window(this=exp.RowNumber(), order=order), "number")
+    weighed = exp.select(column("fact", "c"), number, named(_hundredths(exp.Ln(this=ratio)), "weight"))
     weighed = join(weighed.from_(_step("common", "c")), _step("total", "t"), None, "CROSS")
-    sized = exp.select(column("unit", "f"), named(star_count(), "size")).from_(_step("fact", "f"))
-    sized = join(sized, _step("weighed", "w"), column("fact", "w").eq(column("fact", "f")), "INNER")
-    sized = join(sized, _step("total", "t"), None, "CROSS").group_by(column("unit", "f"), column("n", "t"))
+    member = exp.select(column("unit", "f"), column("number", "w"), column("weight", "w")).from_(_step("fact", "f"))
+    member = join(member, _step("weighed", "w"), column("fact", "w").eq(column("fact", "f")), "INNER")
+    sized = exp.select(column("unit", "m"), named(star_count(), "size")).from_(_step("member", "m"))
+    sized = join(sized, _step("total", "t"), None, "CROSS").group_by(column("unit", "m"), column("n", "t"))
     chance = exp.Mul(this=integer(tries), expression=exp.Ln(this=cast(column("n", "t"), "DOUBLE")))
     least = _hundredths(exp.Add(this=chance, expression=integer(surely)) if surely else chance)
-    sized = sized.having(star_count() >= integer(units.least), exp.Sum(this=column("weight", "w")) >= least)
+    sized = sized.having(star_count() >= integer(units.least), exp.Sum(this=column("weight", "m")) >= least)
     return {
         "fact": unit_facts(units, places=places),
         "placed": units.parts(),
-        "total": number,
+        "total": total,
         "common": common,
         "weighed": weighed,
+        "member": member,
         "sized": sized,
     }
 
@@ -221,18 +209,31 @@ def _hundredths(number: exp.Expression) -> exp.Expression:
     return cast(exp.Floor(this=exp.Mul(this=integer(_FINE), expression=exp.Paren(this=number))), "BIGINT")
 
 
-def _candidates(units: Units, percent: int) -> exp.Select:
-    """Return the pairs of a tested unit and one that is trained on that share a first fact and may be similar by their sizes."""
-    query = exp.select(column("unit", "x"), named(column("unit", "y"), "twin")).from_(_step("prefix", "x"))
+def _met(percent: int) -> exp.Select:
+    """Return the pairs of units that may be similar by their sizes and by how many of their first facts they share.
+
+    Of two prefixes the one that ends first has all that is shared so far: what else is shared is in the rest of that unit.
+    """
+    shown = [column("unit", "x"), named(column("unit", "y"), "twin")]
+    shown += [column("size", "x"), named(column("size", "y"), "twin_size")]
     sizes = [_times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))]
-    same = conjunction(
-        [column("fact", "y").eq(column("fact", "x")), column("unit", "y").neq(column("unit", "x")), *sizes]
-    )
-    query = join(query, _step("prefix", "y"), same, "INNER")
-    query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "x")), "INNER")
-    query = join(query, _step("placed", "q"), column("unit", "q").eq(column("unit", "y")), "INNER")
+    same = [column("number", "y").eq(column("number", "x")), column("unit", "y").neq(column("unit", "x")), *sizes]
+    query = join(exp.select(*shown).from_(_step("prefix", "x")), _step("prefix", "y"), conjunction(same), "INNER")
+    ends = [column(name, alias) for alias in "xy" for name in ("unit", "size", "rest")]
+    most = exp.Greatest(this=column("rest", "x"), expressions=[column("rest", "y")])
+    shared = exp.Paren(this=exp.Add(this=star_count(), expression=most))
+    both = exp.Paren(this=exp.Add(this=column("size", "x"), expression=column("size", "y")))
+    return query.group_by(*ends).having(_times(100 + percent, shared) >= _times(percent, both))
+
+
+def _candidates(units: Units) -> exp.Select:
+    """Return the pairs that met of a tested unit and one that is trained on."""
+    shown = [column(name, "m") for name in ("unit", "twin", "size", "twin_size")]
+    query = exp.select(*shown).from_(_step("met", "m"))
+    query = join(query, _step("placed", "p"), column("unit", "p").eq(column("unit", "m")), "INNER")
+    query = join(query, _step("placed", "q"), column("unit", "q").eq(column("twin", "m")), "INNER")
     query = join(query, kept(units.target.schema, "audit_seen", "s"), _seen(units, "p", "q"), "INNER")
-    return _fresh(units, query, "x").distinct()
+    return _fresh(units, query, "m").distinct()
 
 
 def _fresh(units: Units, query: exp.Select, alias: str) -> exp.Select:

@@ -48,7 +48,7 @@ class AuditedTarget:
     private : frozenset of str
         Types of which each constant stands in one example alone: elsewhere the same thing has another name.
     block : tuple of int
-        The arguments of which one value is true.
+        The arguments that are values of the others: of each of these one is true at most.
     """
 
     schema: str
@@ -196,6 +196,27 @@ def examples_of_constants(kind: str, domain: TableName) -> exp.Select:
     constants = exp.Count(this=exp.Distinct(expressions=[column("id", "d")]))
     query = exp.select(named(exp.convert(kind), "type"), named(constants, "constants"), named(star_count(), "places"))
     return query.from_(table(domain, "d"))
+
+
+def values_of(target: AuditedTarget, place: int) -> exp.Select:
+    """Count the constants of an argument, true atoms, and the different rests of atoms and of true ones: `constants`, `true_atoms`, `rests`, `true_rests`."""
+    rest = exp.Array(expressions=[argument("a", i) for i in range(len(target.types)) if i != place])
+    rows = atoms(target, "a", labelled=True).select(
+        named(argument("a", place), "constant"),
+        named(exp.Array(expressions=[column("example", "a"), *rest.expressions]), "rest"),
+        column("truth", "a"),
+    )
+    true = exp.Case().when(column("truth", "v"), column("rest", "v"))
+
+    def different(node: exp.Expression) -> exp.Expression:
+        return exp.Count(this=exp.Distinct(expressions=[node]))
+
+    return exp.select(
+        named(different(column("constant", "v")), "constants"),
+        named(exp.Count(this=true), "true_atoms"),
+        named(different(column("rest", "v")), "rests"),
+        named(different(true.copy()), "true_rests"),
+    ).from_(subquery(rows, "v"))
 
 
 def counted_rows(query: exp.Query) -> exp.Select:

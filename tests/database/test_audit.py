@@ -544,6 +544,18 @@ def test_folds_of_query_atoms_are_given_in_many_ways() -> None:
         assert partition(db) == expected, name
 
 
+def test_a_predicate_says_the_fold_of_entities() -> None:
+    """Pairs of items in one fold are in it; those of two folds are in none, as where one university is left out."""
+    labels = tournament(9, 4)
+    own = {item: f"u{k % 3}" for k, item in enumerate(sorted({x for pair in labels for x in pair}))}
+    db = paired(labels, At=(own.items(), ["item", "place"]))
+    audit = db.audit("T", folds="At")
+    assert audit.folds == "3 folds of query atoms"
+    inside = [(a, b) for a, b in labels if own[a] == own[b]]
+    assert partition(db) == {frozenset((own[a] == name, "all", a, b) for a, b in inside) for name in set(own.values())}
+    assert kinds(audit) == []
+
+
 def test_a_split_and_its_two_parts_are_the_same() -> None:
     labels = tournament(8, 1)
     db = paired(labels)
@@ -671,7 +683,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "two ways": ({"folds": 3, "train": ["d00"], "test": ["d01"]}, r"folds= and train= with test= say the same in two ways"),
     "wide": ({"folds": "select 1, 2, 3, 4"}, r"folds= has 4 columns, and the names of examples \(1 column\) or query atoms of Liked\(doc\) \(1 column\) and one of folds are needed"),
     "no fold": ({"folds": "select name, case when name < 'd03' then 'a' end from sqlrl.example"}, r"folds= has rows without a fold"),
-    "predicate": ({"folds": "Pairs"}, r"Pairs\(word, word\) does not say which fold a query atom of Liked is in: give a predicate like Pairs\(doc, fold\)"),
+    "predicate": ({"folds": "Pairs"}, r"Pairs\(word, word\) does not say which fold a query atom of Liked is in: give a predicate like Pairs\(doc, fold\), or a query"),
     "no similarity": ({"near": 80}, r"near=80 must be a Jaccard similarity from 0\.5 to 1, such as 0\.8"),
     "seed": ({"random_state": -1}, r"random_state=-1 must be a whole number"),
     "no folds": ({"folds": []}, r"folds= has 0 folds"),

@@ -33,6 +33,7 @@ from sqlrl.plan.leaks import (
     reverse_labels,
     reversed_atoms,
     shared_entities,
+    values_of,
 )
 from sqlrl.plan.sources import table
 from tests.spark import unknown_functions
@@ -72,6 +73,7 @@ CASES: dict[str, exp.Query] = {
     "near_examples": similar_units(Units(TOPIC, (TOKEN, CITES)), 80),
     "near_entities": similar_units(Units(BEATS, (LOST, COACH), (0, 1)), 75),
     "candidates": candidate_count(Units(TOPIC, (TOKEN, CITES)), 80),
+    "values": values_of(BEATS, 1),
     "units": unit_count(Units(TOPIC, (TOKEN, CITES))),
     "counted": counted_rows(reversed_atoms(BEATS, (0, 1), equal=False, across=True)),
 }

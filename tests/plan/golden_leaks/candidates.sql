@@ -37,61 +37,66 @@ WITH fact AS MATERIALIZED (
 ), weighed AS MATERIALIZED (
   SELECT
     "c"."fact",
-    "c"."units",
+    ROW_NUMBER() OVER (ORDER BY "c"."units", "c"."fact") AS "number",
     CAST(FLOOR(100 * (
       LN(CAST("t"."n" AS DOUBLE) / "c"."units")
     )) AS BIGINT) AS "weight"
   FROM "common" AS "c"
   CROSS JOIN "total" AS "t"
-), sized AS MATERIALIZED (
+), member AS MATERIALIZED (
   SELECT
     "f"."unit",
-    COUNT(*) AS "size"
+    "w"."number",
+    "w"."weight"
   FROM "fact" AS "f"
   INNER JOIN "weighed" AS "w"
     ON "w"."fact" = "f"."fact"
+), sized AS MATERIALIZED (
+  SELECT
+    "m"."unit",
+    COUNT(*) AS "size"
+  FROM "member" AS "m"
   CROSS JOIN "total" AS "t"
   GROUP BY
-    "f"."unit",
+    "m"."unit",
     "t"."n"
   HAVING
     COUNT(*) >= 3
-    AND SUM("w"."weight") >= CAST(FLOOR(100 * (
+    AND SUM("m"."weight") >= CAST(FLOOR(100 * (
       2 * LN(CAST("t"."n" AS DOUBLE)) + 3
     )) AS BIGINT)
 ), ranked AS MATERIALIZED (
   SELECT
-    "f"."unit",
-    "f"."fact",
+    "m"."unit",
+    "m"."number",
     "z"."size",
-    ROW_NUMBER() OVER (PARTITION BY "f"."unit" ORDER BY "c"."units", "f"."fact") AS "place"
-  FROM "fact" AS "f"
+    ROW_NUMBER() OVER (PARTITION BY "m"."unit" ORDER BY "m"."number") AS "place"
+  FROM "member" AS "m"
   INNER JOIN "sized" AS "z"
-    ON "z"."unit" = "f"."unit"
-  INNER JOIN "weighed" AS "c"
-    ON "c"."fact" = "f"."fact"
+    ON "z"."unit" = "m"."unit"
 ), prefix AS MATERIALIZED (
   SELECT
     "r"."unit",
-    "r"."fact",
-    "r"."size"
+    "r"."number",
+    "r"."size",
+    "r"."size" - (
+      20 * "r"."size" // 100 + 1
+    ) AS "rest"
   FROM "ranked" AS "r"
   WHERE
-    (
-      100 * "r"."place"
-    ) <= (
-      20 * "r"."size" + 100
+    "r"."place" <= (
+      20 * "r"."size" // 100 + 1
     )
 )
 SELECT
   COALESCE(CAST(SUM(CAST("u"."units" AS INT128) * "u"."units") AS INT128), 0) AS "n"
 FROM (
   SELECT
-    "p"."fact",
+    "p"."number",
     COUNT(*) AS "units"
   FROM "prefix" AS "p"
   GROUP BY
-    "p"."fact"
+    "p"."number"
 ) AS "u";
 
 -- spark
@@ -133,50 +138,55 @@ WITH fact AS (
 ), weighed AS (
   SELECT
     `c`.`fact`,
-    `c`.`units`,
+    ROW_NUMBER() OVER (ORDER BY `c`.`units` NULLS LAST, `c`.`fact` NULLS LAST) AS `number`,
     CAST(FLOOR(100 * (
       LN(CAST(`t`.`n` AS DOUBLE) / `c`.`units`)
     )) AS BIGINT) AS `weight`
   FROM `common` AS `c`
   CROSS JOIN `total` AS `t`
-), sized AS (
+), member AS (
   SELECT
     `f`.`unit`,
-    COUNT(*) AS `size`
+    `w`.`number`,
+    `w`.`weight`
   FROM `fact` AS `f`
   INNER JOIN `weighed` AS `w`
     ON `w`.`fact` = `f`.`fact`
+), sized AS (
+  SELECT
+    `m`.`unit`,
+    COUNT(*) AS `size`
+  FROM `member` AS `m`
   CROSS JOIN `total` AS `t`
   GROUP BY
-    `f`.`unit`,
+    `m`.`unit`,
     `t`.`n`
   HAVING
     COUNT(*) >= 3
-    AND SUM(`w`.`weight`) >= CAST(FLOOR(100 * (
+    AND SUM(`m`.`weight`) >= CAST(FLOOR(100 * (
       2 * LN(CAST(`t`.`n` AS DOUBLE)) + 3
     )) AS BIGINT)
 ), ranked AS (
   SELECT
-    `f`.`unit`,
-    `f`.`fact`,
+    `m`.`unit`,
+    `m`.`number`,
     `z`.`size`,
-    ROW_NUMBER() OVER (PARTITION BY `f`.`unit` ORDER BY `c`.`units` NULLS LAST, `f`.`fact` NULLS LAST) AS `place`
-  FROM `fact` AS `f`
+    ROW_NUMBER() OVER (PARTITION BY `m`.`unit` ORDER BY `m`.`number` NULLS LAST) AS `place`
+  FROM `member` AS `m`
   INNER JOIN `sized` AS `z`
-    ON `z`.`unit` = `f`.`unit`
-  INNER JOIN `weighed` AS `c`
-    ON `c`.`fact` = `f`.`fact`
+    ON `z`.`unit` = `m`.`unit`
 ), prefix AS (
   SELECT
     `r`.`unit`,
-    `r`.`fact`,
-    `r`.`size`
+    `r`.`number`,
+    `r`.`size`,
+    `r`.`size` - (
+      20 * `r`.`size` DIV 100 + 1
+    ) AS `rest`
   FROM `ranked` AS `r`
   WHERE
-    (
-      100 * `r`.`place`
-    ) <= (
-      20 * `r`.`size` + 100
+    `r`.`place` <= (
+      20 * `r`.`size` DIV 100 + 1
     )
 )
 SELECT
@@ -192,9 +202,9 @@ SELECT
   ) AS `n`
 FROM (
   SELECT
-    `p`.`fact`,
+    `p`.`number`,
     COUNT(*) AS `units`
   FROM `prefix` AS `p`
   GROUP BY
-    `p`.`fact`
+    `p`.`number`
 ) AS `u`;

@@ -54,37 +54,43 @@ WITH fact AS MATERIALIZED (
 ), weighed AS MATERIALIZED (
   SELECT
     "c"."fact",
-    "c"."units",
+    ROW_NUMBER() OVER (ORDER BY "c"."units", "c"."fact") AS "number",
     CAST(FLOOR(100 * (
       LN(CAST("t"."n" AS DOUBLE) / "c"."units")
     )) AS BIGINT) AS "weight"
   FROM "common" AS "c"
   CROSS JOIN "total" AS "t"
-), sized AS MATERIALIZED (
+), member AS MATERIALIZED (
   SELECT
     "f"."unit",
-    COUNT(*) AS "size"
+    "w"."number",
+    "w"."weight"
   FROM "fact" AS "f"
   INNER JOIN "weighed" AS "w"
     ON "w"."fact" = "f"."fact"
+), sized AS MATERIALIZED (
+  SELECT
+    "m"."unit",
+    COUNT(*) AS "size"
+  FROM "member" AS "m"
   CROSS JOIN "total" AS "t"
   GROUP BY
-    "f"."unit",
+    "m"."unit",
     "t"."n"
   HAVING
     COUNT(*) >= 3
-    AND SUM("w"."weight") >= CAST(FLOOR(100 * (
+    AND SUM("m"."weight") >= CAST(FLOOR(100 * (
       1 * LN(CAST("t"."n" AS DOUBLE))
     )) AS BIGINT)
 ), whole AS MATERIALIZED (
   SELECT
-    "f"."unit",
-    LIST_SORT(ARRAY_AGG("f"."fact")) AS "facts"
-  FROM "fact" AS "f"
+    "m"."unit",
+    LIST_SORT(ARRAY_AGG("m"."number")) AS "facts"
+  FROM "member" AS "m"
   INNER JOIN "sized" AS "z"
-    ON "z"."unit" = "f"."unit"
+    ON "z"."unit" = "m"."unit"
   GROUP BY
-    "f"."unit"
+    "m"."unit"
 ), alike AS MATERIALIZED (
   SELECT
     "w"."facts",
@@ -179,37 +185,43 @@ WITH fact AS (
 ), weighed AS (
   SELECT
     `c`.`fact`,
-    `c`.`units`,
+    ROW_NUMBER() OVER (ORDER BY `c`.`units` NULLS LAST, `c`.`fact` NULLS LAST) AS `number`,
     CAST(FLOOR(100 * (
       LN(CAST(`t`.`n` AS DOUBLE) / `c`.`units`)
     )) AS BIGINT) AS `weight`
   FROM `common` AS `c`
   CROSS JOIN `total` AS `t`
-), sized AS (
+), member AS (
   SELECT
     `f`.`unit`,
-    COUNT(*) AS `size`
+    `w`.`number`,
+    `w`.`weight`
   FROM `fact` AS `f`
   INNER JOIN `weighed` AS `w`
     ON `w`.`fact` = `f`.`fact`
+), sized AS (
+  SELECT
+    `m`.`unit`,
+    COUNT(*) AS `size`
+  FROM `member` AS `m`
   CROSS JOIN `total` AS `t`
   GROUP BY
-    `f`.`unit`,
+    `m`.`unit`,
     `t`.`n`
   HAVING
     COUNT(*) >= 3
-    AND SUM(`w`.`weight`) >= CAST(FLOOR(100 * (
+    AND SUM(`m`.`weight`) >= CAST(FLOOR(100 * (
       1 * LN(CAST(`t`.`n` AS DOUBLE))
     )) AS BIGINT)
 ), whole AS (
   SELECT
-    `f`.`unit`,
-    ARRAY_SORT(COLLECT_LIST(`f`.`fact`)) AS `facts`
-  FROM `fact` AS `f`
+    `m`.`unit`,
+    ARRAY_SORT(COLLECT_LIST(`m`.`number`)) AS `facts`
+  FROM `member` AS `m`
   INNER JOIN `sized` AS `z`
-    ON `z`.`unit` = `f`.`unit`
+    ON `z`.`unit` = `m`.`unit`
   GROUP BY
-    `f`.`unit`
+    `m`.`unit`
 ), alike AS (
   SELECT
     `w`.`facts`,

@@ -37,58 +37,65 @@ WITH fact AS MATERIALIZED (
 ), weighed AS MATERIALIZED (
   SELECT
     "c"."fact",
-    "c"."units",
+    ROW_NUMBER() OVER (ORDER BY "c"."units", "c"."fact") AS "number",
     CAST(FLOOR(100 * (
       LN(CAST("t"."n" AS DOUBLE) / "c"."units")
     )) AS BIGINT) AS "weight"
   FROM "common" AS "c"
   CROSS JOIN "total" AS "t"
-), sized AS MATERIALIZED (
+), member AS MATERIALIZED (
   SELECT
     "f"."unit",
-    COUNT(*) AS "size"
+    "w"."number",
+    "w"."weight"
   FROM "fact" AS "f"
   INNER JOIN "weighed" AS "w"
     ON "w"."fact" = "f"."fact"
+), sized AS MATERIALIZED (
+  SELECT
+    "m"."unit",
+    COUNT(*) AS "size"
+  FROM "member" AS "m"
   CROSS JOIN "total" AS "t"
   GROUP BY
-    "f"."unit",
+    "m"."unit",
     "t"."n"
   HAVING
     COUNT(*) >= 3
-    AND SUM("w"."weight") >= CAST(FLOOR(100 * (
+    AND SUM("m"."weight") >= CAST(FLOOR(100 * (
       2 * LN(CAST("t"."n" AS DOUBLE)) + 3
     )) AS BIGINT)
 ), ranked AS MATERIALIZED (
   SELECT
-    "f"."unit",
-    "f"."fact",
+    "m"."unit",
+    "m"."number",
     "z"."size",
-    ROW_NUMBER() OVER (PARTITION BY "f"."unit" ORDER BY "c"."units", "f"."fact") AS "place"
-  FROM "fact" AS "f"
+    ROW_NUMBER() OVER (PARTITION BY "m"."unit" ORDER BY "m"."number") AS "place"
+  FROM "member" AS "m"
   INNER JOIN "sized" AS "z"
-    ON "z"."unit" = "f"."unit"
-  INNER JOIN "weighed" AS "c"
-    ON "c"."fact" = "f"."fact"
+    ON "z"."unit" = "m"."unit"
 ), prefix AS MATERIALIZED (
   SELECT
     "r"."unit",
-    "r"."fact",
-    "r"."size"
+    "r"."number",
+    "r"."size",
+    "r"."size" - (
+      20 * "r"."size" // 100 + 1
+    ) AS "rest"
   FROM "ranked" AS "r"
   WHERE
-    (
-      100 * "r"."place"
-    ) <= (
-      20 * "r"."size" + 100
+    "r"."place" <= (
+      20 * "r"."size" // 100 + 1
     )
-), candidate AS MATERIALIZED (
-  SELECT DISTINCT
+), met AS MATERIALIZED (
+  SELECT
     "x"."unit",
-    "y"."unit" AS "twin"
+    "y"."unit" AS "twin",
+    "x"."size",
+    "y"."size" AS "twin_size"
   FROM "prefix" AS "x"
   INNER JOIN "prefix" AS "y"
-    ON "y"."fact" = "x"."fact"
+    ON "y"."number" = "x"."number"
     AND "y"."unit" <> "x"."unit"
     AND (
       100 * "x"."size"
@@ -100,10 +107,38 @@ WITH fact AS MATERIALIZED (
     ) >= (
       80 * "x"."size"
     )
+  GROUP BY
+    "x"."unit",
+    "x"."size",
+    "x"."rest",
+    "y"."unit",
+    "y"."size",
+    "y"."rest"
+  HAVING
+    (
+      180 * (
+        COUNT(*) + CASE
+          WHEN "x"."rest" IS NULL OR "y"."rest" IS NULL
+          THEN NULL
+          ELSE GREATEST("x"."rest", "y"."rest")
+        END
+      )
+    ) >= (
+      80 * (
+        "x"."size" + "y"."size"
+      )
+    )
+), candidate AS MATERIALIZED (
+  SELECT DISTINCT
+    "m"."unit",
+    "m"."twin",
+    "m"."size",
+    "m"."twin_size"
+  FROM "met" AS "m"
   INNER JOIN "placed" AS "p"
-    ON "p"."unit" = "x"."unit"
+    ON "p"."unit" = "m"."unit"
   INNER JOIN "placed" AS "q"
-    ON "q"."unit" = "y"."unit"
+    ON "q"."unit" = "m"."twin"
   INNER JOIN "sqlrl"."audit_seen" AS "s"
     ON "s"."run" = 7 AND "s"."test" = "p"."part" AND "s"."training" = "q"."part"
 ), "similar" AS MATERIALIZED (
@@ -111,25 +146,21 @@ WITH fact AS MATERIALIZED (
     "c"."unit",
     "c"."twin"
   FROM "candidate" AS "c"
-  INNER JOIN "fact" AS "f"
+  INNER JOIN "member" AS "f"
     ON "f"."unit" = "c"."unit"
-  INNER JOIN "fact" AS "g"
-    ON "g"."unit" = "c"."twin" AND "g"."fact" = "f"."fact"
-  INNER JOIN "sized" AS "x"
-    ON "x"."unit" = "c"."unit"
-  INNER JOIN "sized" AS "y"
-    ON "y"."unit" = "c"."twin"
+  INNER JOIN "member" AS "g"
+    ON "g"."unit" = "c"."twin" AND "g"."number" = "f"."number"
   GROUP BY
     "c"."unit",
     "c"."twin",
-    "x"."size",
-    "y"."size"
+    "c"."size",
+    "c"."twin_size"
   HAVING
     (
       100 * COUNT(*)
     ) >= (
       80 * (
-        "x"."size" + "y"."size" - COUNT(*)
+        "c"."size" + "c"."twin_size" - COUNT(*)
       )
     )
 )
@@ -182,58 +213,65 @@ WITH fact AS (
 ), weighed AS (
   SELECT
     `c`.`fact`,
-    `c`.`units`,
+    ROW_NUMBER() OVER (ORDER BY `c`.`units` NULLS LAST, `c`.`fact` NULLS LAST) AS `number`,
     CAST(FLOOR(100 * (
       LN(CAST(`t`.`n` AS DOUBLE) / `c`.`units`)
     )) AS BIGINT) AS `weight`
   FROM `common` AS `c`
   CROSS JOIN `total` AS `t`
-), sized AS (
+), member AS (
   SELECT
     `f`.`unit`,
-    COUNT(*) AS `size`
+    `w`.`number`,
+    `w`.`weight`
   FROM `fact` AS `f`
   INNER JOIN `weighed` AS `w`
     ON `w`.`fact` = `f`.`fact`
+), sized AS (
+  SELECT
+    `m`.`unit`,
+    COUNT(*) AS `size`
+  FROM `member` AS `m`
   CROSS JOIN `total` AS `t`
   GROUP BY
-    `f`.`unit`,
+    `m`.`unit`,
     `t`.`n`
   HAVING
     COUNT(*) >= 3
-    AND SUM(`w`.`weight`) >= CAST(FLOOR(100 * (
+    AND SUM(`m`.`weight`) >= CAST(FLOOR(100 * (
       2 * LN(CAST(`t`.`n` AS DOUBLE)) + 3
     )) AS BIGINT)
 ), ranked AS (
   SELECT
-    `f`.`unit`,
-    `f`.`fact`,
+    `m`.`unit`,
+    `m`.`number`,
     `z`.`size`,
-    ROW_NUMBER() OVER (PARTITION BY `f`.`unit` ORDER BY `c`.`units` NULLS LAST, `f`.`fact` NULLS LAST) AS `place`
-  FROM `fact` AS `f`
+    ROW_NUMBER() OVER (PARTITION BY `m`.`unit` ORDER BY `m`.`number` NULLS LAST) AS `place`
+  FROM `member` AS `m`
   INNER JOIN `sized` AS `z`
-    ON `z`.`unit` = `f`.`unit`
-  INNER JOIN `weighed` AS `c`
-    ON `c`.`fact` = `f`.`fact`
+    ON `z`.`unit` = `m`.`unit`
 ), prefix AS (
   SELECT
     `r`.`unit`,
-    `r`.`fact`,
-    `r`.`size`
+    `r`.`number`,
+    `r`.`size`,
+    `r`.`size` - (
+      20 * `r`.`size` DIV 100 + 1
+    ) AS `rest`
   FROM `ranked` AS `r`
   WHERE
-    (
-      100 * `r`.`place`
-    ) <= (
-      20 * `r`.`size` + 100
+    `r`.`place` <= (
+      20 * `r`.`size` DIV 100 + 1
     )
-), candidate AS (
-  SELECT DISTINCT
+), met AS (
+  SELECT
     `x`.`unit`,
-    `y`.`unit` AS `twin`
+    `y`.`unit` AS `twin`,
+    `x`.`size`,
+    `y`.`size` AS `twin_size`
   FROM `prefix` AS `x`
   INNER JOIN `prefix` AS `y`
-    ON `y`.`fact` = `x`.`fact`
+    ON `y`.`number` = `x`.`number`
     AND `y`.`unit` <> `x`.`unit`
     AND (
       100 * `x`.`size`
@@ -245,10 +283,34 @@ WITH fact AS (
     ) >= (
       80 * `x`.`size`
     )
+  GROUP BY
+    `x`.`unit`,
+    `x`.`size`,
+    `x`.`rest`,
+    `y`.`unit`,
+    `y`.`size`,
+    `y`.`rest`
+  HAVING
+    (
+      180 * (
+        COUNT(*) + GREATEST(`x`.`rest`, `y`.`rest`)
+      )
+    ) >= (
+      80 * (
+        `x`.`size` + `y`.`size`
+      )
+    )
+), candidate AS (
+  SELECT DISTINCT
+    `m`.`unit`,
+    `m`.`twin`,
+    `m`.`size`,
+    `m`.`twin_size`
+  FROM `met` AS `m`
   INNER JOIN `placed` AS `p`
-    ON `p`.`unit` = `x`.`unit`
+    ON `p`.`unit` = `m`.`unit`
   INNER JOIN `placed` AS `q`
-    ON `q`.`unit` = `y`.`unit`
+    ON `q`.`unit` = `m`.`twin`
   INNER JOIN `sqlrl`.`audit_seen` AS `s`
     ON `s`.`run` = 7 AND `s`.`test` = `p`.`part` AND `s`.`training` = `q`.`part`
 ), similar AS (
@@ -256,25 +318,21 @@ WITH fact AS (
     `c`.`unit`,
     `c`.`twin`
   FROM `candidate` AS `c`
-  INNER JOIN `fact` AS `f`
+  INNER JOIN `member` AS `f`
     ON `f`.`unit` = `c`.`unit`
-  INNER JOIN `fact` AS `g`
-    ON `g`.`unit` = `c`.`twin` AND `g`.`fact` = `f`.`fact`
-  INNER JOIN `sized` AS `x`
-    ON `x`.`unit` = `c`.`unit`
-  INNER JOIN `sized` AS `y`
-    ON `y`.`unit` = `c`.`twin`
+  INNER JOIN `member` AS `g`
+    ON `g`.`unit` = `c`.`twin` AND `g`.`number` = `f`.`number`
   GROUP BY
     `c`.`unit`,
     `c`.`twin`,
-    `x`.`size`,
-    `y`.`size`
+    `c`.`size`,
+    `c`.`twin_size`
   HAVING
     (
       100 * COUNT(*)
     ) >= (
       80 * (
-        `x`.`size` + `y`.`size` - COUNT(*)
+        `c`.`size` + `c`.`twin_size` - COUNT(*)
       )
     )
 )
