@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -27,7 +28,7 @@ from sqlrl.evaluate.identity import Baseline, identity_baselines
 from sqlrl.logic.model import Model
 from sqlrl.markup import visible
 from sqlrl.plan.duplicates import Units, candidate_count, duplicated_places, equal_units, similar_units, unit_count
-from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, told_atoms
+from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, notable, told_atoms
 from sqlrl.plan.leaks import (
     AuditedTarget,
     FactView,
@@ -53,11 +54,11 @@ KEPT = ("leak", "audit_atom", "audit_fold", "audit_baseline")
 SIGMAS = 3.0
 """Standard deviations by which something must be right more often than the more frequent truth value."""
 
-COPY = 0.99
-"""The agreement with labels above which a predicate is a copy of them."""
+COPY = 99
+"""The agreement with labels in percent above which a predicate is a copy of them."""
 
-COPY_ERRORS = 0.1
-"""And the most errors of a copy, as a share of the rarer label: of rare links, nearly all agree with a predicate that holds of none."""
+COPY_ERRORS = 10
+"""Labels of the rarer kind for each error that a copy may have: of rare links, nearly all agree with a predicate that holds of none."""
 
 SURELY = 3
 """The logarithm of the odds against a copy by chance: few labels agree with one of many predicates."""
@@ -73,6 +74,9 @@ RANKED = 0.75
 
 FEW, OFTEN = 1.5, 0.1
 """Constants of a local type that stand in more examples than these, on average, or than this share of all, are places in examples, and no entities."""
+
+TOGETHER = 100
+"""Readings of predicates that are counted by one statement."""
 
 MANY = 10
 """Times as many things as values: then what is one value of each is a class of it."""
@@ -361,21 +365,25 @@ class _Auditing:
 
     def _copies(self) -> Iterator[_Finding]:
         """Find predicates that are labels under another name, and those that tell the labels of the atoms that they speak of."""
-        for facts in staged("comparing predicates with labels", self.facts, even=True):
-            every = list(claims(self.target, facts))
-            if not every:
-                continue
-            rows = self._fetch(agreements(self.target, every), f"compare {facts.predicate} with labels").to_pylist()
-            # Of several readings that say the same one is enough: one that takes more arguments before others, and none negated where one is not.
-            best: dict[str, _Finding] = {}
-            for row in sorted(rows, key=lambda row: (row["claim"], row["constant"] or "")):
-                if row["said"] is None:
-                    continue
-                claim, said, right = every[row["claim"]], int(row["said"]), int(row["right"])
-                for rank, finding in self._copy(claim, row["constant"], said, right, len(rows)):
-                    best.setdefault(rank, finding)
-            if best:
-                yield next(best[rank] for rank in (_SAYS, _DENIES, _TELLS) if rank in best)
+        every = [claim for facts in self.facts for claim in claims(self.target, facts)]
+        # The best of each predicate, by what it does to the label: one reading is enough of several that say the same, one that takes more
+        # arguments before others, and none negated where one is not.
+        best: dict[str, dict[str, _Finding]] = {}
+        batches = [range(k, min(k + TOGETHER, len(every))) for k in range(0, len(every), TOGETHER)]
+        readings = Counter(claim.facts.predicate for claim in every)
+        rows: list[dict[str, Any]] = []
+        for batch in staged("comparing predicates with labels", batches, even=True):
+            counts = agreements(self.target, [every[k] for k in batch])
+            query = notable(counts, self.labels[True], self.labels[False], errors=COPY_ERRORS, least=TOLD, percent=COPY)
+            found = self._fetch(query, "compare predicates with labels").to_pylist()
+            rows += [{**row, "claim": row["claim"] + batch.start} for row in found]
+        for row in sorted(rows, key=lambda row: (row["claim"], row["constant"] or "")):
+            claim = every[row["claim"]]
+            name, said, right = claim.facts.predicate, int(row["said"]), int(row["right"])
+            for rank, finding in self._copy(claim, row["constant"], said, right, row["tried"] * readings[name]):
+                best.setdefault(name, {}).setdefault(rank, finding)
+        for found_of in best.values():
+            yield next(found_of[rank] for rank in (_SAYS, _DENIES, _TELLS) if rank in found_of)
 
     def _copy(
         self, claim: Claim, constant: str | None, said: int, right: int, tried: int
@@ -386,10 +394,10 @@ class _Auditing:
         agree, rarer = right + self.labels[False] - (said - right), min(self.labels.values())
         for rank, same in ((_SAYS, agree), (_DENIES, self.all - agree)):
             wrong = self.all - same
-            if same <= COPY * self.all or wrong > COPY_ERRORS * rarer or not self._beyond_chance(wrong, tried):
+            if 100 * same <= COPY * self.all or COPY_ERRORS * wrong > rarer or not self._beyond_chance(wrong, tried):
                 continue
             says = f"says what {head} says" if rank == _SAYS else f"is true where {head} is not true"
-            what = f"{text} {says}: of {counted(self.all, 'labelled atom')} {_of(same, self.all)} agree"
+            what = f"{text} {says}: {_among(same, self.all, 'labelled atom')} agree"
             query = agreeing_atoms(self.target, claim, constant, negated=rank == _DENIES)
             yield rank, _Finding("label copy", predicate, what, query, same / self.all, same / self.all)
         if self.folds.by_example or said < TOLD or len(claim.places) < max(2, len(self.info.types)):
@@ -397,10 +405,10 @@ class _Auditing:
         for truth, same in ((True, right), (False, said - right)):
             base = self.labels[truth] / self.all
             chance = math.sqrt(base * (1 - base) / said)
-            if same >= COPY * said and base <= BALANCED and same / said - base > (SIGMAS + 1) * chance:
+            if 100 * same >= COPY * said and base <= BALANCED and same / said - base > (SIGMAS + 1) * chance:
                 what = (
-                    f"{text} tells that {head} is {str(truth).lower()}: of {counted(said, 'atom')} that it speaks of {_of(same, said)} are, "
-                    f"of all {_percentage(base)}"
+                    f"{text} tells that {head} is {str(truth).lower()}: it is of {_among(same, said, 'atom')} that {predicate} has, "
+                    f"and of {_percentage(base)} of all"
                 )
                 query = told_atoms(self.target, claim, constant)
                 yield _TELLS, _Finding("facts", predicate, what, query, said / self.all, same / self.labels[truth])
@@ -425,7 +433,6 @@ class _Auditing:
                 continue
             total = sum(across.values())
             more = max(sum(n for (truth, _), n in across.items() if truth is value) for value in (True, False))
-            whole = self._labels_of_reverses(pair, across=False)
             for equal in (False, True):
                 right = sum(n for (truth, reverse), n in across.items() if (truth == reverse) == equal)
                 if not right or not (right == total or right - more > SIGMAS * math.sqrt(total) / 2):
@@ -436,13 +443,14 @@ class _Auditing:
                 rows = self._rows(query, "reversed atoms")
                 share = rows / self.all_tested
                 label = "the same label" if equal else "the opposite label"
-                what = f"of {counted(self.all_tested, 'labelled test atom')} {_of(rows, self.all_tested)} have their reverse, {turned}, with {label} in training"
+                tested = _among(rows, self.all_tested, "labelled test atom")
+                what = f"{tested} have their reverse, {turned}, with {label} in training"
                 yield _Finding("equal reverse" if equal else "opposite reverse", name, what, query, share, share, rows)
                 query = reversed_atoms(self.target, pair, equal=equal, across=False)
                 rows, true = self._rows(query, "true atoms with a reverse"), self.labels[True]
-                if rows and whole:
+                if rows:
                     share, reverse = rows / true, "true" if equal else "false"
-                    what = f"in all the data, of {counted(true, 'true atom')} {_of(rows, true)} have a reverse, {turned}, that is {reverse}"
+                    what = f"in all the data, {_among(rows, true, 'true atom')} have a reverse, {turned}, that is {reverse}"
                     yield _Finding("symmetry" if equal else "antisymmetry", name, what, query, share, share, rows)
 
     def _turned(self, pair: tuple[int, int]) -> str:
@@ -503,7 +511,8 @@ class _Auditing:
                 tells = f"ranks {counted(best.atoms, 'test atom')}, AUC {best.auc:.3f}"
             else:
                 tells = f"predicts {_percentage(best.accuracy)} of {counted(best.atoms, 'test label')}{area}, the majority class {_percentage(best.majority)}"
-            what = f"which {kind} an atom has, and nothing else, {tells} ({by}); of {counted(total, f'tested {kind}', f'tested constants of {kind}')} {_of(shared, total)} are in training"
+            known = _among(shared, total, f"tested {kind}", f"tested constants of {kind}")
+            what = f"which {kind} an atom has, and nothing else, {tells} ({by}); {known} are in training"
             yield _Finding(
                 "identity", self.info.name, what, query, shared / total, min(max(severity, 0.0), 1.0), shared
             )
@@ -580,20 +589,18 @@ class _Auditing:
             total = self._number(unit_count(units), f"count tested {what}s")
             if not total:
                 continue
-            called = counted(
-                total, f"tested {what}", f"tested {what}s" if what == "example" else f"tested constants of {what}"
-            )
+            called = (f"tested {what}", f"tested {what}s" if what == "example" else f"tested constants of {what}")
             own = "" if what == "example" else " are new to training and"
             with Stage("looking for duplicates"):
                 query = equal_units(units)
                 equal = self._rows(query, "duplicates")
             if equal:
-                text = f"of {called} {_of(equal, total)}{own} have the same facts as one in training"
+                text = f"{_among(equal, total, *called)}{own} have the same facts as one in training"
                 yield _Finding("duplicate", self.info.name, text, query, equal / total, equal / total, equal)
             pairs = self._number(candidate_count(units, self.percent), "estimate the pairs of near duplicates")
             if pairs > MOST_PAIRS:
                 self.notes.append(
-                    f"near duplicates among {called} were not looked for: {pairs:,} pairs share one of their rarest facts, more than {MOST_PAIRS:,}; "
+                    f"near duplicates among {counted(total, *called)} were not looked for: {pairs:,} pairs share one of their rarest facts, more than {MOST_PAIRS:,}; "
                     "give a larger near="
                 )
                 continue
@@ -601,7 +608,7 @@ class _Auditing:
                 query = similar_units(units, self.percent)
                 similar = self._rows(query, "near duplicates")
             if similar > equal:
-                text = f"of {called} {_of(similar, total)}{own} share {self.percent} % of their facts with one in training (Jaccard similarity)"
+                text = f"{_among(similar, total, *called)}{own} share {self.percent} % of their facts with one in training (Jaccard similarity)"
                 yield _Finding("near duplicate", self.info.name, text, query, similar / total, similar / total, similar)
 
 
@@ -609,9 +616,17 @@ def _variables(count: int) -> tuple[str, ...]:
     return tuple(_VARIABLES[i] if i < len(_VARIABLES) else f"x{i}" for i in range(count))
 
 
-def _of(some: int, every: int) -> str:
-    """Return a number of some with its percentage, or that it is all."""
-    return "all" if some == every else f"{some:,} ({_percentage(some / every)})"
+def _among(some: int, every: int, one: str, many: str | None = None) -> str:
+    """Return how many of what there are, with the percentage.
+
+    Examples
+    --------
+    >>> _among(3, 3, "atom"), _among(1, 4, "atom"), _among(1, 1, "test of a", "tests of a")
+    ('all 3 atoms', '1 of 4 atoms (25.0 %)', 'the only test of a')
+    """
+    if some == every:
+        return f"all {counted(every, one, many)}" if every > 1 else f"the only {one}"
+    return f"{some:,} of {counted(every, one, many)} ({_percentage(some / every)})"
 
 
 def _percentage(share: float) -> str:

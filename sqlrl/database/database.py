@@ -2126,7 +2126,7 @@ class Database(Helpful):
         identity 8 1.0
         opposite reverse 42 0.75
         >>> print(audit.findings["what"][0])
-        in all the data, of 28 true atoms all have a reverse, Beats(y, x), that is false
+        in all the data, all 28 true atoms have a reverse, Beats(y, x), that is false
         >>> len(db.sql(audit.findings["show_sql"][0]).fetchall())
         28
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
@@ -69,16 +69,62 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
                         yield Claim(facts, places, j)
 
 
-def agreements(target: AuditedTarget, claims: list[Claim]) -> exp.Query:
+def agreements(target: AuditedTarget, claims: Sequence[Claim]) -> exp.Query:
     """Count, for each claim and constant, labelled atoms of which it has facts, and true ones: `claim` (its place), `constant`, `said`, `right`.
 
-    Atoms are grouped by what the claim says of them, so that the rows that are joined are at most those of the facts.
+    Atoms are grouped once for all claims that speak of the same arguments, so that the rows that a claim joins are at most those of its facts.
     """
-    return union_all([_agreement(target, claim, i) for i, claim in enumerate(claims)])
+    found: exp.Query = union_all([_agreement(target, claim, i) for i, claim in enumerate(claims)])
+    for name, claim in {_group_name(claim): claim for claim in claims}.items():
+        found = found.with_(name, as_=_atoms_by_key(target, claim), materialized=True)
+    return found
+
+
+def notable(counts: exp.Query, true: int, false: int, *, errors: int, least: int, percent: int) -> exp.Select:
+    """Keep the claims and constants of `agreements` that may be of note, with how many of the claim were counted, `tried`.
+
+    Of so many true and false labels their errors, or those of their negations, are no more than one for so many (`errors`) of the rarer; or of
+    `least` or more atoms of which they have facts so many percent have one label.
+
+    Examples
+    --------
+    >>> counts = exp.select(*map(column, ("claim", "constant", "said", "right"))).from_(exp.table_("counts"))
+    >>> print(notable(counts, 40, 60, errors=10, least=5, percent=99).sql("duckdb").replace('"', ""))
+    SELECT n.claim, n.constant, n.said, n.right, n.tried FROM
+    (SELECT c.claim, c.constant, c.said, c.right, COUNT(*) OVER (PARTITION BY c.claim) AS tried
+    FROM (SELECT claim, constant, said, right FROM counts) AS c) AS n
+    WHERE 10 * (40 - 2 * n.right + n.said) <= 40 OR 10 * (60 + 2 * n.right - n.said) <= 40
+    OR n.said >= 5 AND (100 * n.right >= 99 * n.said OR 100 * (n.said - n.right) >= 99 * n.said)
+    """
+    names = ("claim", "constant", "said", "right")
+    every = exp.Window(this=star_count(), partition_by=[column("claim", "c")])
+    inner = exp.select(*(column(name, "c") for name in names), named(every, "tried")).from_(subquery(counts, "c"))
+    said, right = column("said", "n"), column("right", "n")
+
+    def product(factor: int, node: exp.Expression) -> exp.Mul:
+        return exp.Mul(this=integer(factor), expression=node.copy())
+
+    def difference(left: exp.Expression, other: exp.Expression) -> exp.Sub:
+        return exp.Sub(this=left.copy(), expression=other.copy())
+
+    wrong = exp.Add(this=difference(integer(true), product(2, right)), expression=said.copy())
+    agree = difference(exp.Add(this=integer(false), expression=product(2, right)), said)
+    rarer = integer(min(true, false))
+    one = [
+        exp.GTE(this=product(100, each), expression=product(percent, said))
+        for each in (right, exp.Paren(this=difference(said, right)))
+    ]
+    told = exp.And(
+        this=exp.GTE(this=said.copy(), expression=integer(least)),
+        expression=exp.Paren(this=exp.Or(this=one[0], expression=one[1])),
+    )
+    few = [exp.LTE(this=product(errors, exp.Paren(this=each)), expression=rarer.copy()) for each in (wrong, agree)]
+    shown = exp.select(*(column(name, "n") for name in (*names, "tried"))).from_(subquery(inner, "n"))
+    shown.set("where", exp.Where(this=exp.Or(this=exp.Or(this=few[0], expression=few[1]), expression=told)))
+    return shown
 
 
 def _agreement(target: AuditedTarget, claim: Claim, number: int) -> exp.Select:
-    keys, groups = _said(target, claim), _atoms_by_key(target, claim)
     names = _key_names(claim)
     on = conjunction([column(name, "c").eq(column(name, "g")) for name in names])
     said = exp.Sum(this=column("atoms", "g"))
@@ -87,8 +133,14 @@ def _agreement(target: AuditedTarget, claim: Claim, number: int) -> exp.Select:
     query = exp.select(
         named(integer(number), "claim"), named(constant, "constant"), named(said, "said"), named(right, "right")
     )
-    query = join(query.from_(subquery(keys, "c")), subquery(groups, "g"), on, "INNER")
+    groups = exp.table_(_group_name(claim), quoted=True).as_("g", quoted=True)
+    query = join(query.from_(subquery(_said(target, claim), "c")), groups, on, "INNER")
     return query if claim.fixed is None else query.group_by(column("constant", "c"))
+
+
+def _group_name(claim: Claim) -> str:
+    """Return the name of the step that groups atoms by what a claim speaks of."""
+    return "by_" + "_".join(_key_names(claim))
 
 
 def agreeing_atoms(target: AuditedTarget, claim: Claim, constant: str | None, *, negated: bool) -> exp.Select:

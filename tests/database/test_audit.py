@@ -82,7 +82,7 @@ def test_an_antisymmetric_target_is_found_by_defaults(size: int) -> None:
     first = audit.findings.to_pylist()[0]
     true = sum(labels.values())
     assert (first["kind"], first["count"], first["share"]) == ("antisymmetry", true, 1.0)
-    assert first["what"] == f"in all the data, of {true} true atoms all have a reverse, T(y, x), that is false"
+    assert first["what"] == f"in all the data, all {true} true atoms have a reverse, T(y, x), that is false"
     part = {tuple(a): p for a, p in db.sql("select arguments, part from sqlrl.audit_atom").fetchall()}
     parted = sum(part[a, b] != part[b, a] for a, b in labels)
     (across,) = [row for row in audit.findings if row["kind"] == "opposite reverse"]

@@ -20,7 +20,7 @@ from sqlrl.engine.connection import connect
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.spark import SparkEngine
 from sqlrl.plan.duplicates import Units, candidate_count, equal_units, similar_units, unit_count
-from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, told_atoms
+from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, notable, told_atoms
 from sqlrl.plan.leaks import (
     AuditedTarget,
     FactView,
@@ -65,6 +65,7 @@ CASES: dict[str, exp.Query] = {
     "facts_of_all": facts_of_all(AREA, MEETS, ((0, 1), (1, 0))),
     "agreements": agreements(BEATS, [*claims(BEATS, COACH)]),
     "agreements_by_example": agreements(AREA, [*claims(AREA, TAUGHT)][:2]),
+    "notable": notable(agreements(BEATS, [*claims(BEATS, COACH)]), 6, 6, errors=2, least=2, percent=60),
     "copy": agreeing_atoms(BEATS, Claim(LOST, ((0, 1), (1, 0))), None, negated=False),
     "negated_copy": agreeing_atoms(BEATS, Claim(COACH, ((1, 0),), 1), "O'Neil", negated=True),
     "told": told_atoms(AREA, Claim(TAUGHT, ((0, 0),))),

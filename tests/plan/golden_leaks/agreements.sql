@@ -1,4 +1,25 @@
 -- duckdb
+WITH by_k0 AS MATERIALIZED (
+  SELECT
+    "a"."arguments"[1] AS "k0",
+    COUNT(*) AS "atoms",
+    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
+  FROM "sqlrl"."audit_atom" AS "a"
+  WHERE
+    "a"."run" = 7 AND NOT "a"."truth" IS NULL
+  GROUP BY
+    "a"."arguments"[1]
+), by_k1 AS MATERIALIZED (
+  SELECT
+    "a"."arguments"[2] AS "k1",
+    COUNT(*) AS "atoms",
+    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
+  FROM "sqlrl"."audit_atom" AS "a"
+  WHERE
+    "a"."run" = 7 AND NOT "a"."truth" IS NULL
+  GROUP BY
+    "a"."arguments"[2]
+)
 SELECT
   0 AS "claim",
   CAST(NULL AS TEXT) AS "constant",
@@ -11,17 +32,7 @@ FROM (
   WHERE
     "p"."value" >= 0.5
 ) AS "c"
-INNER JOIN (
-  SELECT
-    "a"."arguments"[1] AS "k0",
-    COUNT(*) AS "atoms",
-    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
-  FROM "sqlrl"."audit_atom" AS "a"
-  WHERE
-    "a"."run" = 7 AND NOT "a"."truth" IS NULL
-  GROUP BY
-    "a"."arguments"[1]
-) AS "g"
+INNER JOIN "by_k0" AS "g"
   ON "c"."k0" = "g"."k0"
 UNION ALL
 SELECT
@@ -37,17 +48,7 @@ FROM (
   WHERE
     "p"."value" >= 0.5
 ) AS "c"
-INNER JOIN (
-  SELECT
-    "a"."arguments"[1] AS "k0",
-    COUNT(*) AS "atoms",
-    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
-  FROM "sqlrl"."audit_atom" AS "a"
-  WHERE
-    "a"."run" = 7 AND NOT "a"."truth" IS NULL
-  GROUP BY
-    "a"."arguments"[1]
-) AS "g"
+INNER JOIN "by_k0" AS "g"
   ON "c"."k0" = "g"."k0"
 GROUP BY
   "c"."constant"
@@ -64,17 +65,7 @@ FROM (
   WHERE
     "p"."value" >= 0.5
 ) AS "c"
-INNER JOIN (
-  SELECT
-    "a"."arguments"[2] AS "k1",
-    COUNT(*) AS "atoms",
-    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
-  FROM "sqlrl"."audit_atom" AS "a"
-  WHERE
-    "a"."run" = 7 AND NOT "a"."truth" IS NULL
-  GROUP BY
-    "a"."arguments"[2]
-) AS "g"
+INNER JOIN "by_k1" AS "g"
   ON "c"."k1" = "g"."k1"
 UNION ALL
 SELECT
@@ -90,22 +81,33 @@ FROM (
   WHERE
     "p"."value" >= 0.5
 ) AS "c"
-INNER JOIN (
-  SELECT
-    "a"."arguments"[2] AS "k1",
-    COUNT(*) AS "atoms",
-    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
-  FROM "sqlrl"."audit_atom" AS "a"
-  WHERE
-    "a"."run" = 7 AND NOT "a"."truth" IS NULL
-  GROUP BY
-    "a"."arguments"[2]
-) AS "g"
+INNER JOIN "by_k1" AS "g"
   ON "c"."k1" = "g"."k1"
 GROUP BY
   "c"."constant";
 
 -- spark
+WITH by_k0 AS (
+  SELECT
+    ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
+    COUNT(*) AS `atoms`,
+    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
+  FROM `sqlrl`.`audit_atom` AS `a`
+  WHERE
+    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
+  GROUP BY
+    ELEMENT_AT(`a`.`arguments`, 1)
+), by_k1 AS (
+  SELECT
+    ELEMENT_AT(`a`.`arguments`, 2) AS `k1`,
+    COUNT(*) AS `atoms`,
+    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
+  FROM `sqlrl`.`audit_atom` AS `a`
+  WHERE
+    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
+  GROUP BY
+    ELEMENT_AT(`a`.`arguments`, 2)
+)
 SELECT
   0 AS `claim`,
   CAST(NULL AS STRING) AS `constant`,
@@ -118,17 +120,7 @@ FROM (
   WHERE
     `p`.`value` >= 0.5
 ) AS `c`
-INNER JOIN (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
-    COUNT(*) AS `atoms`,
-    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-  GROUP BY
-    ELEMENT_AT(`a`.`arguments`, 1)
-) AS `g`
+INNER JOIN `by_k0` AS `g`
   ON `c`.`k0` = `g`.`k0`
 UNION ALL
 SELECT
@@ -144,17 +136,7 @@ FROM (
   WHERE
     `p`.`value` >= 0.5
 ) AS `c`
-INNER JOIN (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
-    COUNT(*) AS `atoms`,
-    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-  GROUP BY
-    ELEMENT_AT(`a`.`arguments`, 1)
-) AS `g`
+INNER JOIN `by_k0` AS `g`
   ON `c`.`k0` = `g`.`k0`
 GROUP BY
   `c`.`constant`
@@ -171,17 +153,7 @@ FROM (
   WHERE
     `p`.`value` >= 0.5
 ) AS `c`
-INNER JOIN (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 2) AS `k1`,
-    COUNT(*) AS `atoms`,
-    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-  GROUP BY
-    ELEMENT_AT(`a`.`arguments`, 2)
-) AS `g`
+INNER JOIN `by_k1` AS `g`
   ON `c`.`k1` = `g`.`k1`
 UNION ALL
 SELECT
@@ -197,17 +169,7 @@ FROM (
   WHERE
     `p`.`value` >= 0.5
 ) AS `c`
-INNER JOIN (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 2) AS `k1`,
-    COUNT(*) AS `atoms`,
-    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-  GROUP BY
-    ELEMENT_AT(`a`.`arguments`, 2)
-) AS `g`
+INNER JOIN `by_k1` AS `g`
   ON `c`.`k1` = `g`.`k1`
 GROUP BY
   `c`.`constant`;

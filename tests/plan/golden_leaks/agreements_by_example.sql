@@ -1,16 +1,5 @@
 -- duckdb
-SELECT
-  0 AS "claim",
-  CAST(NULL AS TEXT) AS "constant",
-  SUM("g"."atoms") AS "said",
-  SUM("g"."true_atoms") AS "right"
-FROM (
-  SELECT DISTINCT
-    "p"."person" AS "k0",
-    "p"."example" AS "example"
-  FROM "sqlrl"."named_Taught" AS "p"
-) AS "c"
-INNER JOIN (
+WITH by_k0_example AS MATERIALIZED (
   SELECT
     "a"."arguments"[1] AS "k0",
     "a"."example" AS "example",
@@ -22,7 +11,19 @@ INNER JOIN (
   GROUP BY
     "a"."arguments"[1],
     "a"."example"
-) AS "g"
+)
+SELECT
+  0 AS "claim",
+  CAST(NULL AS TEXT) AS "constant",
+  SUM("g"."atoms") AS "said",
+  SUM("g"."true_atoms") AS "right"
+FROM (
+  SELECT DISTINCT
+    "p"."person" AS "k0",
+    "p"."example" AS "example"
+  FROM "sqlrl"."named_Taught" AS "p"
+) AS "c"
+INNER JOIN "by_k0_example" AS "g"
   ON "c"."k0" = "g"."k0" AND "c"."example" = "g"."example"
 UNION ALL
 SELECT
@@ -37,36 +38,13 @@ FROM (
     "p"."course" AS "constant"
   FROM "sqlrl"."named_Taught" AS "p"
 ) AS "c"
-INNER JOIN (
-  SELECT
-    "a"."arguments"[1] AS "k0",
-    "a"."example" AS "example",
-    COUNT(*) AS "atoms",
-    SUM(CASE WHEN "a"."truth" THEN 1 ELSE 0 END) AS "true_atoms"
-  FROM "sqlrl"."audit_atom" AS "a"
-  WHERE
-    "a"."run" = 7 AND NOT "a"."truth" IS NULL
-  GROUP BY
-    "a"."arguments"[1],
-    "a"."example"
-) AS "g"
+INNER JOIN "by_k0_example" AS "g"
   ON "c"."k0" = "g"."k0" AND "c"."example" = "g"."example"
 GROUP BY
   "c"."constant";
 
 -- spark
-SELECT
-  0 AS `claim`,
-  CAST(NULL AS STRING) AS `constant`,
-  SUM(`g`.`atoms`) AS `said`,
-  SUM(`g`.`true_atoms`) AS `right`
-FROM (
-  SELECT DISTINCT
-    `p`.`person` AS `k0`,
-    `p`.`example` AS `example`
-  FROM `sqlrl`.`named_Taught` AS `p`
-) AS `c`
-INNER JOIN (
+WITH by_k0_example AS (
   SELECT
     ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
     `a`.`example` AS `example`,
@@ -78,7 +56,19 @@ INNER JOIN (
   GROUP BY
     ELEMENT_AT(`a`.`arguments`, 1),
     `a`.`example`
-) AS `g`
+)
+SELECT
+  0 AS `claim`,
+  CAST(NULL AS STRING) AS `constant`,
+  SUM(`g`.`atoms`) AS `said`,
+  SUM(`g`.`true_atoms`) AS `right`
+FROM (
+  SELECT DISTINCT
+    `p`.`person` AS `k0`,
+    `p`.`example` AS `example`
+  FROM `sqlrl`.`named_Taught` AS `p`
+) AS `c`
+INNER JOIN `by_k0_example` AS `g`
   ON `c`.`k0` = `g`.`k0` AND `c`.`example` = `g`.`example`
 UNION ALL
 SELECT
@@ -93,19 +83,7 @@ FROM (
     `p`.`course` AS `constant`
   FROM `sqlrl`.`named_Taught` AS `p`
 ) AS `c`
-INNER JOIN (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
-    `a`.`example` AS `example`,
-    COUNT(*) AS `atoms`,
-    SUM(CASE WHEN `a`.`truth` THEN 1 ELSE 0 END) AS `true_atoms`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-  GROUP BY
-    ELEMENT_AT(`a`.`arguments`, 1),
-    `a`.`example`
-) AS `g`
+INNER JOIN `by_k0_example` AS `g`
   ON `c`.`k0` = `g`.`k0` AND `c`.`example` = `g`.`example`
 GROUP BY
   `c`.`constant`;
