@@ -508,11 +508,11 @@ class _Auditing:
             by = "Bradley-Terry" if len(best.places) > 1 else f"majority per constant of argument {best.places[0] + 1}"
             area = "" if math.isnan(best.auc) else f", AUC {best.auc:.3f}"
             if best is ranked and best.accuracy <= best.majority:
-                tells = f"ranks {counted(best.atoms, 'test atom')}, AUC {best.auc:.3f}"
+                tells = f"ranks {counted(best.atoms, 'test atom')}{area} ({by})"
             else:
-                tells = f"predicts {_percentage(best.accuracy)} of {counted(best.atoms, 'test label')}{area}, the majority class {_percentage(best.majority)}"
+                tells = f"predicts {_percentage(best.accuracy)} of {counted(best.atoms, 'test label')}{area} ({by}), the majority class {_percentage(best.majority)}"
             known = _among(shared, total, f"tested {kind}", f"tested constants of {kind}")
-            what = f"which {kind} an atom has, and nothing else, {tells} ({by}); {known} are in training"
+            what = f"identity of {kind} alone {tells}; {known} are in training"
             yield _Finding(
                 "identity", self.info.name, what, query, shared / total, min(max(severity, 0.0), 1.0), shared
             )

@@ -121,7 +121,7 @@ def test_names_that_predict_are_found_and_names_that_do_not_are_printed_alone() 
     check_shown(db, audit)
     (found,) = [row for row in audit.findings if row["kind"] == "identity"]
     assert found["count"] == len({x for pair in pairs for x in pair})
-    assert "and nothing else, predicts" in found["what"]
+    assert "identity of item alone predicts" in found["what"]
     noise = paired({pair: draw.random() < 0.5 for pair in pairs}).audit("T", folds=4)
     assert kinds(noise) == []
     assert len(noise.baselines) == 3
