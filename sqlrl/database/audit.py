@@ -482,7 +482,8 @@ class _Auditing:
         for kind in dict.fromkeys(self.info.types[i] for i in known):
             mine = [i for i in known if self.info.types[i] == kind]
             joined = pa.chunked_array([chunk for i in mine for chunk in data.column(f"k{i}").chunks], pa.string())
-            codes = np.unique(joined.to_numpy(), return_inverse=True)[1].reshape(len(mine), -1).astype(np.int64)
+            indices = joined.combine_chunks().dictionary_encode().indices
+            codes = np.asarray(indices.to_numpy(), dtype=np.int64).reshape(len(mine), -1)
             entities |= dict(zip(mine, codes, strict=True))
         truth = np.asarray(data.column("truth").to_numpy(zero_copy_only=False), dtype=bool)
         part = np.asarray(data.column("part").to_numpy(), dtype=np.int64)

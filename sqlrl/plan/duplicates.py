@@ -217,7 +217,11 @@ def _met(percent: int) -> exp.Select:
     shown = [column("unit", "x"), named(column("unit", "y"), "twin")]
     shown += [column("size", "x"), named(column("size", "y"), "twin_size")]
     sizes = [_times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))]
-    same = [column("number", "y").eq(column("number", "x")), column("unit", "y").neq(column("unit", "x")), *sizes]
+    same: list[exp.Expression] = [
+        column("number", "y").eq(column("number", "x")),
+        column("unit", "y").neq(column("unit", "x")),
+        *sizes,
+    ]
     query = join(exp.select(*shown).from_(_step("prefix", "x")), _step("prefix", "y"), conjunction(same), "INNER")
     ends = [column(name, alias) for alias in "xy" for name in ("unit", "size", "rest")]
     most = exp.Greatest(this=column("rest", "x"), expressions=[column("rest", "y")])
