@@ -55,7 +55,9 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
     [(((0, 0), (1, 1)), None), (((0, 1), (1, 0)), None), (((0, 0),), None), (((0, 0),), 1)]
     """
     inside = target.own is not None and facts.own is not None
-    for size in range(min(len(target.types), len(facts.types)), 0, -1):
+    # With the example in a column a fact may speak of an example as a whole.
+    least = 0 if facts.example is not None else 1
+    for size in range(min(len(target.types), len(facts.types)), least - 1, -1):
         for chosen in combinations(range(len(target.types)), size):
             for found in permutations(range(len(facts.types)), size):
                 places = tuple(zip(chosen, found, strict=True))

@@ -195,6 +195,20 @@ def test_a_label_that_is_an_attribute_of_one_argument_is_found() -> None:
     assert "Grade(y, 'high') says what T(x, y) says" in found[0]["what"]
 
 
+def test_a_fact_about_whole_examples_that_is_the_label_is_found() -> None:
+    draw = random.Random(8)
+    days = {f"d{k:02}": draw.random() < 0.5 for k in range(40)}
+    db = sqlrl.connect()
+    sky = [(d, "grey" if rain else draw.choice(["blue", "white"])) for d, rain in days.items()]
+    db.load("Sky", sky, columns=[1], types=["colour"], example="column0")
+    db.load("Rain", [(d,) for d, rain in days.items() if rain], columns=[], types=[], example="column0", target=True)
+    audit = db.audit("Rain", folds=4)
+    check_shown(db, audit)
+    (found,) = audit.findings
+    assert (found["kind"], found["count"]) == ("label copy", 40)
+    assert found["what"] == "Sky('grey') says what Rain() says: all 40 labelled atoms agree"
+
+
 def test_a_rare_target_is_no_copy_of_an_empty_predicate() -> None:
     """With 5 true atoms of 1,000, whatever is nearly always false agrees with 99 %."""
     items = [f"i{k:02}" for k in range(33)]
@@ -700,6 +714,30 @@ def test_what_is_given_wrongly_is_said(wrong: str) -> None:
     assert db.sql("select count(*) from sqlrl.leak").fetchall() == [(0,)]
     # What failed leaves nothing behind, and the next audit works.
     assert db.audit("Liked").folds == "6 random folds of examples"
+
+
+def test_folds_without_labels_are_said_and_leave_nothing() -> None:
+    db = sqlrl.connect()
+    items = [f"i{k}" for k in range(6)]
+    db.load("T", [(x,) for x in items[:2]], types=["item"], target=True)
+    db.load("T", [(x,) for x in items[2:4]], types=["item"], given=True)
+    db.scope("T", [(x,) for x in items])
+    db.audit("T", folds=2)
+    kept = db.sql("select run, arguments from sqlrl.audit_atom order by all").fetchall()
+    with pytest.raises(InputError, match=r"fold 2 names what is no query atom of T: \(i2\)"):
+        db.audit("T", folds=[["i0"], ["i2"]])
+    assert db.sql("select run, arguments from sqlrl.audit_atom order by all").fetchall() == kept
+
+
+def test_what_was_not_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlrl.database import audit as module
+
+    monkeypatch.setattr(module, "MOST_PAIRS", 5)
+    audit = documents(vocabulary(12, 8)).audit("Liked", folds=3)
+    (note,) = audit.notes
+    assert note.startswith("near duplicates among 12 tested examples were not looked for: ")
+    assert "more than 5; give a larger near=" in note
+    assert note in str(audit)
 
 
 def test_query_atoms_that_are_none_are_said() -> None:
