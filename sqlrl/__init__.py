@@ -13,6 +13,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
+    from sqlrl.database.audit import Audit
     from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.database.database import Database, connect
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
     "ArithmeticRule": "sqlrl.logic",
+    "Audit": "sqlrl.database.audit",
     "Bias": "sqlrl.logic",
     "CDA": "sqlrl.learn",
     "ConstrainedTraining": "sqlrl.database.constrained_training",
@@ -168,6 +170,7 @@ __all__ = [
     "PSCG",
     "AdaGrad",
     "ArithmeticRule",
+    "Audit",
     "Bias",
     "ConstrainedTraining",
     "ContrastiveDivergence",

@@ -115,12 +115,10 @@ def _renewed(steps: tuple[str, ...]) -> frozenset[str]:
 def _undo(engine: DuckDBEngine, statement: exp.Expr | None) -> None:
     """Take back a statement of a migration: the table or view that it creates, or the columns that it adds."""
     target = exp.table_("", db=_SCHEMA, quoted=True)
-    if isinstance(statement, exp.Create) and isinstance(statement.this, exp.Schema):
-        target.set("this", statement.this.this.this.copy())
-        engine.execute(exp.Drop(tables=[target], kind="TABLE"), step="undo a migration")
-    elif isinstance(statement, exp.Create) and statement.kind == "VIEW":
-        target.set("this", statement.this.this.copy())
-        engine.execute(exp.Drop(tables=[target], kind="VIEW"), step="undo a migration")
+    if isinstance(statement, exp.Create):
+        made = statement.this.this if isinstance(statement.this, exp.Schema) else statement.this
+        target.set("this", made.this.copy())
+        engine.execute(exp.Drop(tables=[target], kind=statement.args["kind"]), step="undo a migration")
     elif isinstance(statement, exp.Alter):
         target.set("this", statement.this.this.copy())
         for added in statement.args["actions"]:

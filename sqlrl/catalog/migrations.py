@@ -22,7 +22,7 @@ from sqlrl.resources import resource, resource_names
 KEPT = frozenset(
     {
         "model", "shape", "clause", "run", "clause_statistics", "weight_history", "step", "diagnosis", "diagnosis_grounding", "prediction", "truth_value", "rule_distance",
-        "optimum", "outcome", "support", "overlap",
+        "optimum", "named_model", "outcome", "support", "overlap", "leak", "audit_atom", "audit_fold", "audit_baseline",
     }
 )  # fmt: skip
 """Tables that outlive the connection: a copy of them in memory would be lost without a word."""

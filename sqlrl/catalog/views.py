@@ -98,7 +98,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
     typed = None not in record.types
     query = exp.select().from_(rows.subquery("f"))
     outputs: list[exp.Expr] = []
-    arguments = _argument_names(record, valued="value" in rows.named_selects)
+    arguments = shown_arguments(record, valued="value" in rows.named_selects)
     taken = set() if typed else {name.casefold() for name in arguments}
     types = store.types() if typed else {}
     for name in rows.named_selects:
@@ -122,7 +122,7 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
         store.save_predicate(replace(record, readable=view))
 
 
-def _argument_names(record: PredicateRecord, *, valued: bool) -> list[str]:
+def shown_arguments(record: PredicateRecord, *, valued: bool) -> list[str]:
     """Return the names of the arguments in a view: their types, as in predictions; as in the source while a type is unknown."""
     if None in record.types:
         taken: set[str] = set()
@@ -243,7 +243,7 @@ def _arguments(record: PredicateRecord, *, text: bool = False) -> dict[str, str]
 
 def _shown(record: PredicateRecord, *, valued: bool) -> dict[str, str]:
     """Return the comments on the argument columns of a view of facts, which are named as in the source."""
-    arguments = _argument_names(record, valued=valued)
+    arguments = shown_arguments(record, valued=valued)
     taken = {name.casefold() for name in arguments} if None in record.types else set()
     # While types are unknown, an argument may be named `truth`.
     names = {unique_name(name, taken): text for name, text in _COLUMNS.items() if valued or name != "value"}

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from sqlrl.cli.audit import audit
 from sqlrl.cli.bias import bias
 from sqlrl.cli.count import count
 from sqlrl.cli.define import define
@@ -79,6 +80,7 @@ for command in (
     count,
     diagnose,
     overlap,
+    audit,
     learn,
     infer,
     evaluate,

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from sqlrl.script.runner import ScriptResult
+    from sqlrl.database.audit import Audit
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.hinge.result import HingeOptions
@@ -2388,6 +2389,85 @@ class Database(Helpful):
             model=model,
             examples=examples,
             random_state=random_state,
+        )
+
+    def audit(
+        self,
+        target: str,
+        *,
+        folds: Any = None,
+        train: Any = None,
+        test: Any = None,
+        near: float = 0.8,
+        model: Model | None = None,
+        random_state: int = 0,
+    ) -> Audit:
+        r"""Look for leaks between training and test, and for labels that something else than the facts tells. It reads the labels.
+
+        It looks for facts that training sees and that name what is tested; atoms whose reverse is trained on; entities on both sides, and
+        how well their identity alone predicts, without any fact; examples, or entities, with the same facts as others, or nearly; and predicates that say
+        what the labels say, negated, with arguments permuted, or with some of them fixed to a constant or left out, too.
+
+        Parameters
+        ----------
+        target : str
+            A predicate with labels.
+        folds : int, list, mapping, query, table, frame or str, optional
+            How the data are divided. A number of random folds; a list of lists, or a mapping of names to lists, of what each fold tests while the others
+            are trained on; folds with `train` and `test`, as `sqlrl.k_fold` makes them; what `Database.split` returned; rows with the fold in their last
+            column; or a predicate whose last argument is the fold of what stands before it: an example, a query atom, or, in one network, an entity (atoms of
+            entities in several folds are left out). Named are examples, or query atoms by their arguments. By default 10 random folds, of examples
+            where there are several, else of query atoms.
+        train, test : list of names, query, table or frame, optional
+            One division, instead of folds: both parts.
+        near : float
+            The Jaccard similarity of facts from which on examples are near duplicates, from 0.5 to 1.
+        model : Model, optional
+            Needed where only the model's declarations say what the types of the data are.
+        random_state : int
+            The seed of random folds.
+
+        Returns
+        -------
+        Audit
+            Prints the findings, each with a query that shows it, and the baselines. `findings` is a table, what gives away most first; the view
+            `sqlrl.leaks` has those of the newest audit of each target.
+
+        Raises
+        ------
+        InputError
+            There is no such target, it has no labels, or folds overlap, are empty, or name what is not there.
+
+        Notes
+        -----
+        Similar examples are found by prefix filtering, which misses none: pairs are compared that share one of their (1 - `near`) n + 1 rarest facts, n being
+        how many an example has. If these are more than 50 million, the result says that it was not looked for them. Examples with fewer than 3
+        facts are not compared. Identity is tested by the majority for each constant of an argument, and, for pairs, by the model of Bradley and
+        Terry (1952), a score for each constant, fitted on the training atoms of each fold with a penalty of 0.05 times the squared scores.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> teams = [f"t{i}" for i in range(8)]
+        >>> pairs = [(a, b) for a in teams for b in teams if a != b]
+        >>> db.load("Beats", [(a, b) for a, b in pairs if a < b], types=["team", "team"], target=True)
+        >>> db.scope("Beats", pairs)
+        >>> audit = db.audit("Beats", folds=4)
+        >>> for row in audit.findings:
+        ...     print(row["kind"], row["count"], round(row["share"], 2))
+        antisymmetry 28 1.0
+        identity 8 1.0
+        opposite reverse 42 0.75
+        >>> print(audit.findings["what"][0])
+        in all the data, all 28 true atoms have a reverse, Beats(y, x), that is false
+        >>> len(db.sql(audit.findings["show_sql"][0]).fetchall())
+        28
+        """
+        from sqlrl.database.audit import audit
+
+        return audit(
+            self.session, target, folds=folds, train=train, test=test, near=near, model=model, random_state=random_state
         )
 
     # ---- opening, closing and showing -----------------------------------------------------------------------

@@ -93,7 +93,7 @@ def split(
 ) -> Split:
     """Hold a part of the data out; `Database.split` explains it."""
     check_fraction(fraction)
-    _check_seed(random_state)
+    check_seed(random_state)
     types = _types(by)
     if model is not None:
         check_model(model)
@@ -102,11 +102,19 @@ def split(
         chosen = session.example_ids(examples)
         if predicate is None and len(chosen) > 1:
             return _examples(session, chosen, fraction, types, random_state)
-        layout = layout or _bound(session, predicate)
+        layout = layout or bound_by_data(session, predicate)
         return _atoms(session, layout, predicate, fraction, types, random_state)
 
 
-def _check_seed(seed: object) -> None:
+def check_seed(seed: object) -> None:
+    """Refuse a seed that is no whole number.
+
+    Examples
+    --------
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: random_state=-1 must be a whole number, 0 or more: the same one splits alike.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"random_state={seed!r} must be a whole number, 0 or more: the same one splits alike.")
 
@@ -240,7 +248,7 @@ def _target(layout: Layout, predicate: str | None) -> PredicateInfo:
     )
 
 
-def _bound(session: Session, predicate: str | None) -> Layout:
+def bound_by_data(session: Session, predicate: str | None) -> Layout:
     """Hold the data against the declarations that they have themselves."""
     records = session.catalog.predicates()
     sources = session.catalog.store.sources()
@@ -255,7 +263,7 @@ def _bound(session: Session, predicate: str | None) -> Layout:
     unknown = sorted(name for name in labelled if None in records[name].types)
     if unknown:
         raise CatalogError(
-            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, db.split(..., model=model)"
+            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, model=model"
         )
     known = {name: record for name, record in records.items() if None not in record.types}
     declared = {

@@ -256,8 +256,9 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
         with duckdb.connect(str(path)) as connection:
             ours = "where schema_name = 'sqlrl' and table_name not similar to '(fact|label|atom|dictionary|domain|named)_.*'"
             tables = f"select table_name, sql, comment from duckdb_tables() {ours} order by 1"
-            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'truth_value', 'rule_distance', 'optimum', 'outcome', 'support', 'overlap') order by table_name, column_index"
-            found.append([connection.sql(query).fetchall() for query in (tables, columns)])
+            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'audit_atom', 'audit_fold', 'audit_baseline', 'leak', 'audit_seen', 'leaks', 'truth_value', 'rule_distance', 'optimum', 'outcome', 'support', 'overlap', 'named_model', 'script_log') order by table_name, column_index"
+            views = "select view_name, sql, comment from duckdb_views() where schema_name = 'sqlrl' and view_name not like 'named_%' order by 1"
+            found.append([connection.sql(query).fetchall() for query in (tables, columns, views)])
     assert found[0] == found[1]
     assert "learned_from" in {name for name, *_ in found[0][0]}
 

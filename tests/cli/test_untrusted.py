@@ -25,6 +25,8 @@ COMMANDS = {
     "count": ["count", "{db}", "--model", "{model}"],
     "diagnose": ["diagnose", "{db}", "--model", "{model}"],
     "overlap": ["overlap", "{db}", "--model", "{model}"],
+    "audit": ["audit", "{db}", "InField"],
+    "audit --model": ["audit", "{db}", "InField", "--model", "{model}"],
     "learn": ["learn", "{db}", "--model", "{model}"],
     "learn ilp": ["learn", "{db}", "--learner", "ilp", "--model", "{model}"],
     "infer": ["infer", "{db}", "--model", "{model}"],

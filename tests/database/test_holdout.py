@@ -154,7 +154,7 @@ def untyped() -> sqlrl.Database:
         (documents, {"model": "x.mln"}, "a model is needed, not the path 'x.mln'"),
         (documents, {"predicate": "Goood"}, "no predicate 'Goood'; did you mean 'Good'"),
         (bare, {}, "there is nothing to split: .* no predicate has labels; load them with target=True"),
-        (untyped, {}, r"the types of Smokes are not known yet: pass the model .* db\.split\(\.\.\., model=model\)"),
+        (untyped, {}, r"the types of Smokes are not known yet: pass the model that declares them, model=model"),
         (two_targets, {}, r"one network with 2 targets, Old, Same: say which one to split, predicate='Old'"),
         (records, {"by": "recrod"}, r"no type of an argument of Same\(record, record\); did you mean 'record'"),
         (

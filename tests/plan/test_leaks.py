@@ -1,0 +1,153 @@
+"""Queries of an audit of leaks: golden SQL in DuckDB's dialect and in Spark's, and rows that are the same on both engines.
+
+`SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_leaks.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sqlglot import exp
+
+from sqlrl.engine.base import TableName
+from sqlrl.engine.connection import connect
+from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.spark import SparkEngine
+from sqlrl.plan.duplicates import Units, candidate_count, equal_units, similar_units, unit_count
+from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, notable, told_atoms
+from sqlrl.plan.leaks import (
+    AuditedTarget,
+    FactView,
+    count_sides,
+    counted_rows,
+    entities_of_tests,
+    facts_of_all,
+    labelled_atoms,
+    naming_facts,
+    reverse_labels,
+    reversed_atoms,
+    shared_entities,
+    values_of,
+)
+from sqlrl.plan.sources import table
+from tests.spark import unknown_functions
+
+FOLDER = Path(__file__).parent / "golden_leaks"
+
+BEATS = AuditedTarget("sqlrl", 7, "Beats", ("team", "team"))
+LOST = FactView("Lost", "named_Lost", ("team", "team_2"), ("team", "team"))
+COACH = FactView("Coach", "named_Coach", ("team", "person"), ("team", "person"), value="value")
+TOPIC = AuditedTarget(
+    "sqlrl", 7, "Topic", ("bib", "word"), own=0, common=frozenset({"position"}), private=frozenset({"token"})
+)
+TOKEN = FactView("Token", "named_Token", ("token", "position", "bib"), ("token", "position", "bib"), own=2)
+CITES = FactView("Cites", "named_Cites", ("bib", "bib_2"), ("bib", "bib"), own=0)
+AREA = AuditedTarget("sqlrl", 7, "Advises", ("person", "person"), private=frozenset({"person"}))
+MEETS = FactView("Meets", "named_Meets", ("person", "person_2"), ("person", "person"))
+TAUGHT = FactView("Taught", "named_Taught", ("person", "course"), ("person", "course"), example="example")
+
+CASES: dict[str, exp.Query] = {
+    "opposite_reverse": reversed_atoms(BEATS, (0, 1), equal=False, across=True),
+    "equal_reverse": reversed_atoms(BEATS, (0, 1), equal=True, across=True),
+    "antisymmetry": reversed_atoms(BEATS, (0, 1), equal=False, across=False),
+    "reverse_labels": reverse_labels(BEATS, (0, 1), across=True),
+    "sides": count_sides(BEATS),
+    "labelled": labelled_atoms(BEATS),
+    "shared_entities": shared_entities(BEATS, (0, 1)),
+    "entities_of_tests": entities_of_tests(BEATS, (0, 1)),
+    "naming_facts": naming_facts(TOPIC, CITES, 1),
+    "facts_of_all": facts_of_all(AREA, MEETS, ((0, 1), (1, 0))),
+    "agreements": agreements(BEATS, [*claims(BEATS, COACH)]),
+    "agreements_by_example": agreements(AREA, [*claims(AREA, TAUGHT)][:2]),
+    "notable": notable(agreements(BEATS, [*claims(BEATS, COACH)]), 6, 6, errors=2, least=2, percent=60),
+    "copy": agreeing_atoms(BEATS, Claim(LOST, ((0, 1), (1, 0))), None, negated=False),
+    "negated_copy": agreeing_atoms(BEATS, Claim(COACH, ((1, 0),), 1), "O'Neil", negated=True),
+    "told": told_atoms(AREA, Claim(TAUGHT, ((0, 0),))),
+    "duplicate_examples": equal_units(Units(TOPIC, (TOKEN, CITES))),
+    "duplicate_entities": equal_units(Units(BEATS, (LOST, COACH), (0, 1))),
+    "near_examples": similar_units(Units(TOPIC, (TOKEN, CITES)), 80),
+    "near_entities": similar_units(Units(BEATS, (LOST, COACH), (0, 1)), 75),
+    "candidates": candidate_count(Units(TOPIC, (TOKEN, CITES)), 80),
+    "values": values_of(BEATS, 1),
+    "units": unit_count(Units(TOPIC, (TOKEN, CITES))),
+    "counted": counted_rows(reversed_atoms(BEATS, (0, 1), equal=False, across=True)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: str) -> None:
+    texts = {d: for_dialect(CASES[case].copy(), d).sql(d, pretty=True) for d in ("duckdb", "spark")}
+    written, path = "\n\n".join(f"-- {d}\n{text};" for d, text in texts.items()) + "\n", FOLDER / f"{case}.sql"
+    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(written)
+    assert written == path.read_text(), f"{case} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    assert not unknown_functions(texts["spark"]), "Spark knows every function"
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
+
+
+TEAMS = ["a", "b", "c", "d"]
+PAIRS = [(x, y) for x in TEAMS for y in TEAMS if x != y]
+ROWS: Mapping[str, pa.Table] = {
+    "audit_atom": pa.table(
+        {
+            "run": pa.array([7] * len(PAIRS), pa.int32()),
+            "example": ["all"] * len(PAIRS),
+            "arguments": pa.array([list(pair) for pair in PAIRS], pa.list_(pa.string())),
+            "truth": [x < y for x, y in PAIRS],
+            "part": pa.array([k % 3 for k in range(len(PAIRS))], pa.int32()),
+        }
+    ),
+    "audit_seen": pa.table(
+        {
+            "run": pa.array([7] * 4, pa.int32()),
+            "test": pa.array([0, 0, 1, 2], pa.int32()),
+            "training": pa.array([1, 2, 0, 1], pa.int32()),
+        }
+    ),
+    "named_Lost": pa.table({"team": [y for x, y in PAIRS if x < y], "team_2": [x for x, y in PAIRS if x < y]}),
+    "named_Coach": pa.table(
+        {"team": ["a", "b", "c", "d"], "person": ["p", "q", "p", "O'Neil"], "value": [1.0, 0.75, 0.25, 1.0]}
+    ),
+}
+"""A tournament in which the first of the alphabet wins: who lost is a copy of who won, with arguments exchanged."""
+
+
+def test_rows_are_the_same_on_spark(spark: SparkEngine) -> None:
+    engine = connect(":memory:")
+    engine.execute_sql("create schema if not exists sqlrl", step="make room")
+    places = {name: TableName(*spark.scratch, f"leaks_{name}") for name in ROWS}
+    for name, rows in ROWS.items():
+        engine.create_table(TableName("memory", "sqlrl", name), rows, step="make a table")
+        spark.create_table(places[name], rows, step="make a table")
+
+    def moved(node: exp.Expression) -> exp.Expression:
+        """Read a copy in place of a table of the schema."""
+        if isinstance(node, exp.Table) and node.db == "sqlrl":
+            return table(places[node.name], node.alias)
+        return node
+
+    cases = {
+        name: query for name, query in CASES.items() if all(t.name in ROWS for t in query.find_all(exp.Table) if t.db)
+    }
+    assert len(cases) > 8
+    for case, query in cases.items():
+        ours = engine.fetch(query.copy(), step=case)
+        theirs = spark.fetch(query.copy().transform(moved), step=case)
+        assert sorted(map(_plain, ours.to_pylist())) == sorted(map(_plain, theirs.to_pylist())), case
+    wins = engine.fetch(CASES["copy"].copy(), step="copy")
+    assert len(wins) == len(PAIRS), "who lost says in every pair what who won says"
+
+
+def _plain(row: Mapping[str, Any]) -> str:
+    """Return a row as text that does not tell types of integers apart."""
+    return re.sub(r"Decimal\('(\d+)'\)", r"\1", repr(list(row.values())))
