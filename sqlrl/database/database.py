@@ -65,8 +65,8 @@ from sqlrl.slips import Helpful
 if TYPE_CHECKING:
     import duckdb
 
-    from sqlrl.script.runner import ScriptResult
     from sqlrl.database.audit import Audit
+    from sqlrl.script.runner import ScriptResult
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.hinge.result import HingeOptions
