@@ -197,11 +197,7 @@ class _Script:
                         self.db.drop_model(statement.name.text)
                 return _note(f"DROP MODEL {statement.name}")
             case ExportModel():
-                with self.context.at(statement.name.at):
-                    model = self.db.model(statement.name.text)
-                with self.context.at(statement.file.at):
-                    model.save(statement.file.text)
-                return _note(f"EXPORT MODEL {statement.name}: {counted(len(model.rules), 'rule')} in {statement.file}")
+                return self._export(statement)
             case Show():
                 table = self.db.models() if statement.what == "models" else self.db.predicates()
                 return _rows(f"SHOW {statement.what.upper()}", table.to_arrow(), more=False)
@@ -297,6 +293,25 @@ class _Script:
         with self.context.at(name.at):
             self.db.keep_model(name.text, made.model, replace=True)
         return _note(f"{verb}: {made.note}")
+
+    def _export(self, statement: ExportModel) -> Done:
+        file, given = statement.file.text, Given(self.context, statement.settings)
+        with self.context.at(statement.name.at):
+            model: Any = self.db.model(statement.name.text)
+        verb = f"EXPORT MODEL {statement.name}"
+        if not file.endswith(".sql"):
+            given.rest((), f"a model in {file}")
+            with self.context.at(statement.file.at):
+                model.save(file)
+            return _note(f"{verb}: {counted(len(model.rules), 'rule')} in {file}")
+        values = given.rest(("dialect", "target", "view", "partial", "limit"), "a view that scores")
+        options = {name: self.context.plain(value) for name, value in values.items()}
+        with self.context.at(statement.name.at):
+            view = self.db.export_sql(model, **options)
+        with self.context.at(statement.file.at):
+            view.write(file)
+        left = f", without {counted(len(view.left_out), 'rule')} that join atoms" if len(view.left_out) else ""
+        return _note(f"{verb}: the view {view.view} for {view.dialect}{left} in {file}")
 
     def _add_rule(self, statement: AddRule) -> Done:
         with self.context.at(statement.name.at):

@@ -7,7 +7,7 @@
     CREATE [OR REPLACE] MODEL [IF NOT EXISTS] name [OPTIONS (...)] [AS $$ rules $$ | FROM 'file' | FROM MODEL name] [TRAINED ON (query)]
     ALTER MODEL name ADD RULE 'rule' [WEIGHT number]
     DROP MODEL [IF EXISTS] name
-    EXPORT MODEL name TO 'file'
+    EXPORT MODEL name TO 'file' [OPTIONS (...)]
     SHOW MODELS | SHOW PREDICATES
     DESCRIBE MODEL name
 
@@ -149,10 +149,11 @@ class DropModel:
 
 @dataclass(frozen=True)
 class ExportModel:
-    """Write a model to a file."""
+    """Write a model to a file; one that ends in .sql has a view that scores."""
 
     name: Part
     file: Text
+    settings: Settings = ()
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,8 @@ def read_statement(tokens: Tokens) -> Statement:
     elif reader.take("EXPORT", "MODEL"):
         name = reader.name("the model")
         reader.expect("TO", "TO 'file'")
-        return reader.finished(ExportModel(name, reader.quoted("the file, in quotes")))
+        file = reader.quoted("the file, in quotes")
+        return reader.finished(ExportModel(name, file, reader.options()))
     elif len(tokens.tokens) == 2 and reader.take("SHOW"):
         if tokens.word(1) in ("MODELS", "PREDICATES"):
             return Show(tokens.word(1).lower())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import sqlrl
@@ -150,6 +151,19 @@ def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
     quoted = str(path).replace("'", "''")
     db.run(f"EXPORT MODEL first TO '{quoted}'; CREATE MODEL read FROM '{quoted}'; CREATE MODEL same FROM MODEL read")
     assert str(db.model("read")) == str(db.model("same")) == str(db.model("first"))
+    # As a view that scores, which says what the probabilities are.
+    db.run(f"EXPORT MODEL first TO '{tmp_path / 'view.sql'}' OPTIONS (dialect = 'duckdb', view = 'scores')")
+    con = duckdb.connect()
+    con.execute("create table Word (doc text, word text)").execute(
+        "insert into Word values ('d0', 'good'), ('d1', 'bad')"
+    )
+    con.execute((tmp_path / "view.sql").read_text(encoding="utf-8"))
+    scored = dict(con.sql("select doc, probability from scores").fetchall())
+    expected = db.run(
+        "SELECT doc, probability FROM ML.PROBABILITIES(MODEL first, (FROM (VALUES ('d0'), ('d1'))))"
+    ).table
+    assert expected is not None
+    assert scored == pytest.approx({row["doc"]: row["probability"] for row in expected.to_pylist()})
     modes = tmp_path / "some.modes"
     modes.write_text("modeP(2, Word(-,#))\nmodeP(2, Liked(-))\n", encoding="utf-8")
     declared = "Word(doc, word)\nLiked(doc)\n"
@@ -203,6 +217,8 @@ def test_a_stored_model_may_be_altered_and_dropped(db: Database) -> None:
         ("ALTER MODEL taste ADD RULE 'Liked(d)' WEIGHT true", 1, 46, "a weight is a number"),
         ("DROP MODEL nothing", 1, 12, "there is no model nothing"),
         ("EXPORT MODEL taste TO 'x.csv'", 1, 24, "cannot tell the format of x.csv"),
+        ("EXPORT MODEL taste TO 'x.sql' OPTIONS (dialect = 'sqlit')", 1, 14, "sqlit"),
+        ("EXPORT MODEL taste TO 'x.mln' OPTIONS (dialect = 'sqlite')", 1, 40, "a model in x.mln has no option dialect"),
         ("DESCRIBE MODEL tast", 1, 16, "there is no model tast"),
     ],
 )  # fmt: skip
