@@ -17,6 +17,7 @@ from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
 from sqlrl.script.statements import Call, Query, calls_between, variables_between
 
 _LINE = re.compile(r"\n\nLINE (\d+): (.*)\n( *)\^")
+_UNSEEN = re.compile(r'Referenced table "[^"]*" not found')
 _REFUSED = ("VIEW", "MACRO", "FUNCTION")
 _LEFT_OUT = "..."
 """Stands for what DuckDB does not show of a long line."""
@@ -88,7 +89,14 @@ class Runner:
             parameters = self.parameters(tokens, query.first, query.last)
             for first, last in common_tables(tokens, query.first)[0]:
                 parameters |= self.parameters(tokens, first, last)
-            found, _ = self._run(edited, parameters, None)
+            try:
+                found, _ = self._run(edited, parameters, None)
+            except ScriptError as error:
+                if not _UNSEEN.search(error.problem):
+                    raise
+                alone = "the query in brackets is run once, before its statement, and sees no table of it: join behind the function, or CREATE TABLE ... AS first"
+                at = self.context.source.offset(error.line, error.column)
+                raise self.context.source.error(f"{error.problem}\n{alone}", at) from error
         if not isinstance(found, pa.Table):
             raise self.context.source.error("a query stands in these brackets, which returns rows", query.at)
         return found

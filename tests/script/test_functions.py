@@ -190,6 +190,7 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.PREDICT(MODEL taste, (SELECT 'd9'))", 9, "examples that the data do not have"),
         ("FROM ML.PREDICT(MODEL taste, (SELECT nothing FROM liked))", 38, 'Referenced column "nothing" not found'),
         ("FROM liked l, ML.PREDICT(MODEL taste, (SELECT l.doc))", 47, 'Referenced table "l" not found'),
+        ("FROM liked l, LATERAL (FROM ML.PREDICT(MODEL taste, (SELECT l.doc)))", 62, "join behind the function, or CREATE TABLE ... AS first"),
         ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),
@@ -226,6 +227,15 @@ def test_a_model_of_several_targets_needs_to_be_told_which() -> None:
         db.run("FROM ML.PREDICT(MODEL m)")
     assert rows(db, "SELECT count(*) AS n FROM ML.PREDICT(MODEL m, 'Cancer')") == [{"n": 2}]
     assert [r["predicate"] for r in rows(db, "FROM ML.EVALUATE(MODEL m)")] == ["Cancer", "Smokes", "(all)"]
+
+
+def test_a_model_without_a_target_says_so() -> None:
+    db = sqlrl.connect()
+    db.run("CREATE PREDICATE Old(person) AS SELECT 'Anna'; CREATE MODEL m AS $$ Old(person)\n1 Old(x) $$")
+    with pytest.raises(ScriptError, match="m predicts nothing: no predicate has labels, and it names none"):
+        db.run("FROM ML.PREDICT(MODEL m)")
+    db.run("CREATE MODEL n OPTIONS (target = 'New') AS $$ Old(person)\nNew(person)\n1 Old(x) => New(x) $$")
+    assert rows(db, "SELECT person, truth FROM ML.PREDICT(MODEL n)") == [{"person": "Anna", "truth": True}]
 
 
 def test_programs_of_soft_logic_are_asked_alike() -> None:
