@@ -190,7 +190,7 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.PREDICT(MODEL taste, (SELECT 'd9'))", 9, "examples that the data do not have"),
         ("FROM ML.PREDICT(MODEL taste, (SELECT nothing FROM liked))", 38, 'Referenced column "nothing" not found'),
         ("FROM liked l, ML.PREDICT(MODEL taste, (SELECT l.doc))", 47, 'Referenced table "l" not found'),
-        ("FROM liked l, LATERAL (FROM ML.PREDICT(MODEL taste, (SELECT l.doc)))", 62, "join behind the function, or CREATE TABLE ... AS first"),
+        ("FROM liked l, LATERAL (FROM ML.PREDICT(MODEL taste, (SELECT l.doc)))", 61, "join behind the function, or CREATE TABLE ... AS first"),
         ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),
