@@ -185,7 +185,7 @@ class _Script:
                 return self._create_predicate(tokens, statement, plain)
             case SetScope():
                 with self.context.at(statement.name.at):
-                    self.db.scope(statement.name.text, plain.rows(tokens, statement.query))
+                    self.db.scope(statement.name.text, plain.stored(tokens, statement.query))
                 return _note(f"ALTER PREDICATE {statement.name}: its scope is set")
             case CreateModel():
                 return self._create_model(tokens, statement, plain)
