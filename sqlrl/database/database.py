@@ -2421,7 +2421,7 @@ class Database(Helpful):
         train, test : list of names, query, table or frame, optional
             One division, instead of folds: both parts.
         near : float
-            The Jaccard similarity of facts from which on examples are near duplicates, from 0.5 to 1.
+            The Jaccard similarity of facts from which on examples are near duplicates, from 0.5 to 1, in whole percent.
         model : Model, optional
             Needed where only the model's declarations say what the types of the data are.
         random_state : int

@@ -184,7 +184,7 @@ def _joined(left_out: Sequence[LeftOut], target: str) -> str:
     verb_, them = ("joins", "it") if len(left_out) == 1 else ("join", "them")
     return (
         f"{rules} of the model {verb_} atoms that are predicted, so that no view over tables alone can tell the probabilities of {target}:\n"
-        f"{shown}{more}\nleave {them} out with partial=True (--partial), which is another model, or use db.marginals(model)"
+        f"{shown}{more}\nleave {them} out with partial=True, which is another model, or use db.marginals(model)"
     )
 
 

@@ -430,6 +430,18 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
         ("pass fewer examples=, or raise limit=", "pass fewer --examples, or raise --limit"),
         ("connect(path, read_only=True).", "--read-only."),
         ("regularization=-1.0 is not", "--lambda -1.0 is not"),
+        ("folds=1 must lie between 2 and 8", "--folds 1 must lie between 2 and 8"),
+        ("test= is missing: give both train= and test=", "--test is missing: give both --train and --test"),
+        ("near=0.2 must be a similarity", "--near 0.2 must be a similarity"),
+        ("pass the model that declares them, model=model", "pass the model that declares them, --model"),
+        ("leave them out with partial=True, which is", "leave them out with --partial, which is"),
+        ("view='a b' is no name", "--view 'a b' is no name"),
+        ("tables= names 'A'; scopes= names B", "--table names 'A'; --scope-table names B"),
+        (
+            "columns= names 'A'; columns= renames 'x'; columns= of A",
+            "--column names 'A'; --column renames 'x'; --column of A",
+        ),
+        ("columns= names the argument 'x'", "--columns names the argument 'x'"),
         ("use more folds, or leave folds out", "use a larger --folds, or leave --folds out"),
         (
             "A table of facts is loaded, with types: db.load('p', ...)",

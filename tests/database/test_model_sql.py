@@ -566,7 +566,7 @@ def test_ten_thousand_words_are_one_query_with_one_table_of_values() -> None:
         ({"tables": {"Friends": "smokes_scores"}}, "cannot be called .*smokes_scores"),
         ({"columns": {"Friends": {"on": "x"}}}, "no column of Friends; did you mean 'one'"),
         ({"columns": {"Friends": ["x"]}}, "must map names of columns"),
-        ({"columns": {"Friends": {"one": ""}}}, "Friends.one is called '', which is no name"),
+        ({"columns": {"Friends": {"one": ""}}}, "columns= of Friends: one is called '', which is no name"),
         ({"scopes": {"Smokes": "pairs"}}, "whose atoms are not given by a scope"),
     ],
 )
