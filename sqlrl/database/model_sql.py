@@ -427,7 +427,10 @@ def _rendered(
 def _read_tables(tables: ViewTables, query: exp.Query) -> dict[str, str]:
     """Return the tables of the user's that a query reads, by their names, with their columns and what they hold."""
     steps = {step.alias for step in query.find_all(exp.CTE)}
-    read = {node.sql(tables.dialect) for node in query.find_all(exp.Table) if node.db or node.name not in steps}
+    nodes = [node.copy() for node in query.find_all(exp.Table) if node.db or node.name not in steps]
+    for node in nodes:
+        node.set("alias", None)
+    read = {node.sql(tables.dialect) for node in nodes}
     found: dict[str, str] = {}
     for p in tables.predicates:
         for source, what in (
