@@ -617,6 +617,12 @@ class _Auditing:
                     "give a larger near="
                 )
                 continue
+            hidden = {kind for facts, _, _ in units.sources for kind in facts.types} & self.target.common
+            if hidden and not units.places:
+                self.notes.append(
+                    f"near duplicates were looked for without the constants of {' and '.join(sorted(hidden))}, which stand in so many examples that "
+                    "they are taken for places in these"
+                )
             with Stage("looking for near duplicates"):
                 query = similar_units(units, self.percent)
                 similar = self._rows(query, "near duplicates")
