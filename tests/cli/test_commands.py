@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -450,4 +452,23 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
     ],
 )
 def test_remedies_name_options(message: str, shown: str) -> None:
+    import_module("sqlrl.cli.learners")  # which says what the parameters of learners are
     assert in_options(message) == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "verb", "names"),
+    [
+        ("count", "count", ["limit", "most_groups", "groups"]),
+        ("overlap", "overlap", ["limit"]),
+        ("audit", "audit", ["near", "seed"]),
+        ("export", "export", ["limit"]),
+        ("export", "export_sql", ["limit"]),
+    ],
+)
+def test_options_have_the_defaults_of_the_parameters(command: str, verb: str, names: list[str]) -> None:
+    # Written out on both sides, as the command line must not load what declares them before it knows that it needs it.
+    options = signature(getattr(import_module(f"sqlrl.cli.{command}"), command)).parameters
+    parameters = signature(getattr(sqlrl.Database, verb)).parameters
+    for name in names:
+        assert options[name].default == parameters[{"seed": "random_state"}.get(name, name)].default
