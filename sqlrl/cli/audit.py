@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from sqlrl.cli.failures import in_options
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import DATA, DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
@@ -93,7 +95,9 @@ def audit(
                 model=declared,
                 random_state=seed,
             )
+            notes = tuple(map(in_options, found.notes))
             if output.as_json:
                 run.show(found.findings)
+                run.message("\n".join(notes))
             else:
-                print(found)
+                print(replace(found, notes=notes))

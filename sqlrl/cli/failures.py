@@ -64,6 +64,10 @@ _PHRASES = {
     "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
     "by= takes": "--by takes",
     "leave by= out": "leave --by out",
+    "columns= names '": "--column names '",
+    "columns= of": "--column of",
+    "columns= renames": "--column renames",
+    "declares them, model=model": "declares them, --model",
     "is loaded, with types: db.load(": "is loaded, with types: sqlrl load --types (",
     "load facts with db.load and write rules with db.define": "load facts with `sqlrl load` and write rules with `sqlrl define`",
 }
@@ -76,6 +80,8 @@ _OPTIONS = {
     "other": "--against",
     "fraction": "--holdout",
     "by": "--holdout-by",
+    "tables": "--table",
+    "scopes": "--scope-table",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (
@@ -118,6 +124,7 @@ _OPTIONS = {
                 "most_groups",
             ),
             *("into", "checkpoint", "resume", "groups"),
+            *("folds", "train", "test", "near", "view", "partial"),
             *("hops", "negatives", "cap", "seed"),
         )
     },

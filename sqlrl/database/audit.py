@@ -134,6 +134,18 @@ class Audit:
         What was not looked for, and why.
     run : int
         The number of the run in `sqlrl.run`; the view `sqlrl.leaks` has the findings of the newest audit of each target.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> names = ["Anna", "Bob", "Cid", "Dora"]
+    >>> likes = [(a, b) for a in names for b in names if a[0] + b[0] in {"AB", "AD", "BC", "CA", "DB", "DC"}]
+    >>> db.load("Likes", likes, types=["person", "person"], target=True)
+    >>> db.load("LikedBy", [(b, a) for a, b in likes], types=["person", "person"])
+    >>> found = db.audit("Likes", folds=2)
+    >>> found.folds, found.findings["kind"][0], found.findings["what"][0]
+    ('2 random folds of query atoms', 'label copy', 'LikedBy(y, x) says what Likes(x, y) says: all 16 labelled atoms agree')
     """
 
     target: str
@@ -605,6 +617,12 @@ class _Auditing:
                     "give a larger near="
                 )
                 continue
+            hidden = {kind for facts, _, _ in units.sources for kind in facts.types} & self.target.common
+            if hidden and not units.places:
+                self.notes.append(
+                    f"near duplicates were looked for without the constants of {' and '.join(sorted(hidden))}, which stand in so many examples that "
+                    "they are taken for places in these"
+                )
             with Stage("looking for near duplicates"):
                 query = similar_units(units, self.percent)
                 similar = self._rows(query, "near duplicates")

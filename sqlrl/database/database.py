@@ -2421,7 +2421,7 @@ class Database(Helpful):
         train, test : list of names, query, table or frame, optional
             One division, instead of folds: both parts.
         near : float
-            The Jaccard similarity of facts from which on examples are near duplicates, from 0.5 to 1.
+            The Jaccard similarity of facts from which on examples are near duplicates, from 0.5 to 1, in whole percent.
         model : Model, optional
             Needed where only the model's declarations say what the types of the data are.
         random_state : int
@@ -2442,7 +2442,8 @@ class Database(Helpful):
         -----
         Similar examples are found by prefix filtering, which misses none: pairs are compared that share one of their (1 - `near`) n + 1 rarest facts, n being
         how many an example has. If these are more than 50 million, the result says that it was not looked for them. Examples with fewer than 3
-        facts are not compared. Identity is tested by the majority for each constant of an argument, and, for pairs, by the model of Bradley and
+        facts are not compared. Constants of a local type that stand in more than a tenth of the examples on average are taken for places in them, such as
+        positions, and left out of near duplicates; a note of the result says which types. Identity is tested by the majority for each constant of an argument, and, for pairs, by the model of Bradley and
         Terry (1952), a score for each constant, fitted on the training atoms of each fold with a penalty of 0.05 times the squared scores.
 
         Examples

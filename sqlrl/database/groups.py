@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
-import numpy as np
-
 from sqlrl.database.counting import counting, world_name
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.session import Query, Session, check_limit_option, verb
@@ -109,20 +107,6 @@ def _shown(problem: str, text: str | None, name: str, rule: Rule | None) -> Inpu
 # ---- the table ----------------------------------------------------------------------------------------
 
 
-def check_count(name: str, value: object) -> None:
-    """Refuse an option that is no number of rows, nor None.
-
-    Examples
-    --------
-    >>> check_count("most_groups", -1)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: most_groups=-1 must be a whole number, 0 or more, or None for no limit.
-    """
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
-    if value is not None and not whole:
-        raise InputError(f"{name}={value!r} must be a whole number, 0 or more, or None for no limit.")
-
-
 @verb
 def count_groups(
     session: Session,
@@ -138,7 +122,7 @@ def count_groups(
     `text` is the formula where the last rule of the model is one; only that is counted.
     """
     check_limit_option(asked.limit)
-    check_count("most_groups", most_groups)
+    check_limit_option(most_groups, "most_groups", "groups")
     names = variable_names(by)
     which = next((each for each in get_args(Which) if each == groups), None)
     if which is None:

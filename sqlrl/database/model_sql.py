@@ -184,7 +184,7 @@ def _joined(left_out: Sequence[LeftOut], target: str) -> str:
     verb_, them = ("joins", "it") if len(left_out) == 1 else ("join", "them")
     return (
         f"{rules} of the model {verb_} atoms that are predicted, so that no view over tables alone can tell the probabilities of {target}:\n"
-        f"{shown}{more}\nleave {them} out with partial=True (--partial), which is another model, or use db.marginals(model)"
+        f"{shown}{more}\nleave {them} out with partial=True, which is another model, or use db.marginals(model)"
     )
 
 
@@ -427,7 +427,10 @@ def _rendered(
 def _read_tables(tables: ViewTables, query: exp.Query) -> dict[str, str]:
     """Return the tables of the user's that a query reads, by their names, with their columns and what they hold."""
     steps = {step.alias for step in query.find_all(exp.CTE)}
-    read = {node.sql(tables.dialect) for node in query.find_all(exp.Table) if node.db or node.name not in steps}
+    nodes = [node.copy() for node in query.find_all(exp.Table) if node.db or node.name not in steps]
+    for node in nodes:
+        node.set("alias", None)
+    read = {node.sql(tables.dialect) for node in nodes}
     found: dict[str, str] = {}
     for p in tables.predicates:
         for source, what in (

@@ -333,8 +333,8 @@ def _size(layout: Layout) -> str:
     return f"{counted(atoms, 'query atom')} in all examples {'takes' if atoms == 1 else 'take'} {memory_of(atoms)}"
 
 
-def check_limit_option(limit: object) -> None:
-    """Refuse a limit that is no number of ground clauses.
+def check_limit_option(limit: object, name: str = "limit", things: str = "ground clauses") -> None:
+    """Refuse a limit that is no number of things.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def check_limit_option(limit: object) -> None:
     """
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
-        raise InputError(f"limit={limit!r} must be a whole number of ground clauses, 0 or more, or None for no limit.")
+        raise InputError(f"{name}={limit!r} must be a whole number of {things}, 0 or more, or None for no limit.")
 
 
 def check_weights(model: Model) -> None:

@@ -89,7 +89,7 @@ class ViewTables:
                     )
                 if option == "columns" and not isinstance(value, Mapping):
                     raise InputError(
-                        f"columns: {name}={shortened(repr(value))} must map names of columns, such as {{'bib': 'document'}}"
+                        f"columns= of {name}: {shortened(repr(value))} must map names of columns, such as {{'bib': 'document'}}"
                     )
                 scoped = name in self.openings and self.openings[name].scope is not None
                 if option == "scopes" and not scoped:
@@ -117,7 +117,9 @@ class ViewTables:
     def relation(self, predicate: str) -> exp.Table:
         """Return the user's table of a predicate."""
         given = (self.naming.tables or {}).get(predicate)
-        return exp.table_(predicate, quoted=True) if given is None else self.sql_name(given, f"tables: {predicate}=")
+        return (
+            exp.table_(predicate, quoted=True) if given is None else self.sql_name(given, f"tables= of {predicate}: ")
+        )
 
     def _predicate(self, info: PredicateInfo) -> PlainPredicate:
         """Return a predicate with the tables that hold what is known of it."""
@@ -146,7 +148,7 @@ class ViewTables:
         """Return the table of the tuples that have atoms."""
         given = (self.naming.scopes or {}).get(info.name)
         name = f"{info.name}_scope"
-        relation = exp.table_(name, quoted=True) if given is None else self.sql_name(given, f"scopes: {info.name}=")
+        relation = exp.table_(name, quoted=True) if given is None else self.sql_name(given, f"scopes= of {info.name}: ")
         return self._plain(info, relation, self._columns(record), None)
 
     def _columns(self, record: PredicateRecord) -> dict[str, str]:
@@ -170,7 +172,7 @@ class ViewTables:
                 )
             if not isinstance(new, str) or not new:
                 raise InputError(
-                    f"columns: {record.predicate}.{old} is called {shortened(repr(new))}, which is no name"
+                    f"columns= of {record.predicate}: {old} is called {shortened(repr(new))}, which is no name"
                 )
         return {key: given.get(name, name) for key, name in known.items()}
 

@@ -13,7 +13,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
-from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, subquery
+from sqlrl.engine.nodes import aliased_table, column, conjunction, cte, integer, join, named, subquery
 from sqlrl.plan.sources import argument_columns, selected, table
 
 KNOWN = "known"
@@ -413,8 +413,12 @@ def _rows(predicate: PlainPredicate) -> exp.Select:
     if found.truth is not None and not info.open:
         conditions.append(found.truth.copy())
     where = conjunction(conditions)
-    query = query.from_(found.relation.copy())
-    return query if where is None else query.where(where)
+    query = query.from_(aliased_table(found.relation.copy(), "t"))
+    query = query if where is None else query.where(where)
+    for each in query.find_all(exp.Column):
+        # SQLite takes a quoted name that no table has for a text, unless it says of which table it is.
+        each.set("table", exp.to_identifier("t", quoted=True))
+    return query
 
 
 def _no_text() -> exp.Expression:

@@ -64,16 +64,25 @@ def test_two_parts_are_given_as_queries_and_files(run: Run, league: Path, tmp_pa
     assert run("audit", league, "Beats", "--model", model, "--json", "--quiet").code == 0
 
 
+def test_what_was_not_looked_for_is_said_beside_json(run: Run, league: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlrl.database.audit.MOST_PAIRS", -1)
+    for words, place in ((["--json"], "err"), ([], "out")):
+        done = run("audit", league, "Beats", "--folds", "Fold", "--near", "0.9", *words)
+        assert done.code == 0
+        (said,) = [line for line in getattr(done, place).splitlines() if "were not looked for" in line]
+        assert said.endswith("give a larger --near")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["Beat"], "there is no predicate 'Beat'; did you mean 'Beats'?"),
         (["Home"], "Home is closed, so there is nothing to audit: load its labels with --target"),
-        (["Beats", "--folds", "1"], "must lie between 2 and the number of units"),
+        (["Beats", "--folds", "1"], "--folds 1 must lie between 2 and the number of units"),
         (["Beats", "--folds", " "], "--folds is empty"),
         (["Beats", "--folds", "Home"], "Home(team) does not say which fold a query atom of Beats is in"),
-        (["Beats", "--train", "select 't0', 't1'"], "test"),
-        (["Beats", "--near", "0.2"], "must be a Jaccard similarity from 0.5 to 1"),
+        (["Beats", "--train", "select 't0', 't1'"], "--test is missing: give both --train and --test, or --folds"),
+        (["Beats", "--near", "0.2"], "--near 0.2 must be a Jaccard similarity from 0.5 to 1"),
     ],
 )
 def test_what_is_given_wrongly_is_said(run: Run, league: Path, words: list[str], message: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -430,6 +432,18 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
         ("pass fewer examples=, or raise limit=", "pass fewer --examples, or raise --limit"),
         ("connect(path, read_only=True).", "--read-only."),
         ("regularization=-1.0 is not", "--lambda -1.0 is not"),
+        ("folds=1 must lie between 2 and 8", "--folds 1 must lie between 2 and 8"),
+        ("test= is missing: give both train= and test=", "--test is missing: give both --train and --test"),
+        ("near=0.2 must be a similarity", "--near 0.2 must be a similarity"),
+        ("pass the model that declares them, model=model", "pass the model that declares them, --model"),
+        ("leave them out with partial=True, which is", "leave them out with --partial, which is"),
+        ("view='a b' is no name", "--view 'a b' is no name"),
+        ("tables= names 'A'; scopes= names B", "--table names 'A'; --scope-table names B"),
+        (
+            "columns= names 'A'; columns= renames 'x'; columns= of A",
+            "--column names 'A'; --column renames 'x'; --column of A",
+        ),
+        ("columns= names the argument 'x'", "--columns names the argument 'x'"),
         ("use more folds, or leave folds out", "use a larger --folds, or leave --folds out"),
         (
             "A table of facts is loaded, with types: db.load('p', ...)",
@@ -438,4 +452,23 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
     ],
 )
 def test_remedies_name_options(message: str, shown: str) -> None:
+    import_module("sqlrl.cli.learners")  # which says what the parameters of learners are
     assert in_options(message) == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "verb", "names"),
+    [
+        ("count", "count", ["limit", "most_groups", "groups"]),
+        ("overlap", "overlap", ["limit"]),
+        ("audit", "audit", ["near", "seed"]),
+        ("export", "export", ["limit"]),
+        ("export", "export_sql", ["limit"]),
+    ],
+)
+def test_options_have_the_defaults_of_the_parameters(command: str, verb: str, names: list[str]) -> None:
+    # Written out on both sides, as the command line must not load what declares them before it knows that it needs it.
+    options = signature(getattr(import_module(f"sqlrl.cli.{command}"), command)).parameters
+    parameters = signature(getattr(sqlrl.Database, verb)).parameters
+    for name in names:
+        assert options[name].default == parameters[{"seed": "random_state"}.get(name, name)].default

@@ -53,7 +53,7 @@ def test_rules_that_join_atoms_are_refused_or_left_out(tmp_path: Path, run: Run,
     refused = run(*arguments)
     assert refused.code == 1
     assert "joins 2 open literals: !Smokes, Smokes" in refused.err
-    assert "--partial" in refused.err
+    assert "leave it out with --partial, which" in refused.err
     partial = run(*arguments, "--partial")
     assert partial.code == 0, partial.err
     assert "left out: Friends(x, y) ^ Smokes(x) => Smokes(y)" in partial.err
@@ -72,6 +72,11 @@ def test_rules_that_join_atoms_are_refused_or_left_out(tmp_path: Path, run: Run,
         (["--out", "-", "--format", "sql", "--column", "person=b"], "write PREDICATE.OLD=NEW"),
         (["--out", "-", "--format", "sql", "--table", "Freinds=a"], "did you mean 'Friends'"),
         (["--out", "-", "--format", "sql", "--scope-table", "Smokes=a"], "not given by a scope"),
+        (
+            ["--out", "-", "--format", "sql", "--table", "Friends=a b c"],
+            "--table of Friends: 'a b c' is no name of a table",
+        ),
+        (["--out", "-", "--format", "sql", "--column", "Friends.z=b"], "--column renames 'z'"),
         (["--out", "absent/a.sql"], "cannot write absent/a.sql"),
     ],
 )

@@ -740,6 +740,19 @@ def test_what_was_not_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     assert note in str(audit)
 
 
+@pytest.mark.parametrize(("words", "said"), [(40, True), (400, False)])
+def test_types_that_near_duplicates_leave_out_are_said(words: int, said: bool) -> None:
+    # Twelve words in each of thirty documents: of 40 words each stands in nine documents, of 400 in less than one.
+    drawn = random.Random(3)
+    facts = {f"d{k:02}": drawn.sample([f"w{i:03}" for i in range(words)], 12) for k in range(30)}
+    facts["d01"] = [*facts["d00"][:11], "other"]
+    audit = documents(facts).audit(
+        "Liked", folds=[[name for name in facts if int(name[1:]) % 2 == k] for k in range(2)]
+    )
+    assert [note for note in audit.notes if "without the constants of word" in note] == list(audit.notes)[: int(said)]
+    assert ("near duplicate" in audit.findings["kind"]) is not said
+
+
 def test_query_atoms_that_are_none_are_said() -> None:
     db = paired(tournament(5, 0))
     with pytest.raises(InputError, match=r"fold 1 names what is no query atom of T: \(i00, i09\): correct the names"):

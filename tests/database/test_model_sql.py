@@ -75,6 +75,27 @@ def run(exported: ExportedSQL, tables: Rows) -> Found:
     return found
 
 
+@pytest.mark.parametrize("wrong", ["Friends", "Smokes", "Smokes_scope"])
+def test_a_column_that_is_not_there_is_an_error_also_of_sqlite(wrong: str) -> None:
+    # SQLite takes a quoted name that no table has for a text, which would be a constant of each row.
+    db = sqlrl.connect()
+    db.load("Friends", [("Anna", "Bob")], types=["person", "person"])
+    db.load("Smokes", [("Anna",)], types=["person"], given=True)
+    db.scope("Smokes", [("Anna",), ("Bob",)])
+    model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) => Smokes(y)\n")
+    view = db.export_sql(model, dialect="sqlite")
+    tables: dict[str, Any] = {
+        "Friends": (["column0", "column1"], [("Anna", "Bob")]),
+        "Smokes": (["column0"], [("Anna",)]),
+        "Smokes_scope": (["column0"], [("Anna",), ("Bob",)]),
+    }
+    assert list(run(view, tables)) == [("Bob",)]
+    columns, rows = tables[wrong]
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        run(view, {**tables, wrong: (["person", *columns[1:]], rows)})
+    db.close()
+
+
 # ---- random programs ---------------------------------------------------------------------------------
 
 
@@ -566,7 +587,7 @@ def test_ten_thousand_words_are_one_query_with_one_table_of_values() -> None:
         ({"tables": {"Friends": "smokes_scores"}}, "cannot be called .*smokes_scores"),
         ({"columns": {"Friends": {"on": "x"}}}, "no column of Friends; did you mean 'one'"),
         ({"columns": {"Friends": ["x"]}}, "must map names of columns"),
-        ({"columns": {"Friends": {"one": ""}}}, "Friends.one is called '', which is no name"),
+        ({"columns": {"Friends": {"one": ""}}}, "columns= of Friends: one is called '', which is no name"),
         ({"scopes": {"Smokes": "pairs"}}, "whose atoms are not given by a scope"),
     ],
 )

@@ -8,21 +8,25 @@
 CREATE VIEW "infield_scores" AS
 WITH "InField_given" /* what is given of InField */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2",
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2",
     1 AS "known"
-  FROM "InField"
+  FROM "InField" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "Token_facts" /* facts of Token */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2"
-  FROM "Token"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2"
+  FROM "Token" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "bib_constants" /* all constants of bib */ AS (
   SELECT
     "a0" AS "id"
@@ -344,21 +348,25 @@ FROM "certain";
 CREATE VIEW "infield_scores" AS
 WITH "InField_given" /* what is given of InField */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2",
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2",
     1 AS "known"
-  FROM "InField"
+  FROM "InField" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "Token_facts" /* facts of Token */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2"
-  FROM "Token"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2"
+  FROM "Token" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "bib_constants" /* all constants of bib */ AS (
   SELECT
     "a0" AS "id"
@@ -679,21 +687,25 @@ FROM "certain";
 CREATE VIEW `infield_scores` AS
 WITH `InField_given` /* what is given of InField */ AS (
   SELECT DISTINCT
-    CAST(`column0` AS STRING) AS `a0`,
-    CAST(`column1` AS STRING) AS `a1`,
-    CAST(`column2` AS STRING) AS `a2`,
+    CAST(`t`.`column0` AS STRING) AS `a0`,
+    CAST(`t`.`column1` AS STRING) AS `a1`,
+    CAST(`t`.`column2` AS STRING) AS `a2`,
     1 AS `known`
-  FROM `InField`
+  FROM `InField` AS `t`
   WHERE
-    NOT `column0` IS NULL AND NOT `column1` IS NULL AND NOT `column2` IS NULL
+    NOT `t`.`column0` IS NULL
+    AND NOT `t`.`column1` IS NULL
+    AND NOT `t`.`column2` IS NULL
 ), `Token_facts` /* facts of Token */ AS (
   SELECT DISTINCT
-    CAST(`column0` AS STRING) AS `a0`,
-    CAST(`column1` AS STRING) AS `a1`,
-    CAST(`column2` AS STRING) AS `a2`
-  FROM `Token`
+    CAST(`t`.`column0` AS STRING) AS `a0`,
+    CAST(`t`.`column1` AS STRING) AS `a1`,
+    CAST(`t`.`column2` AS STRING) AS `a2`
+  FROM `Token` AS `t`
   WHERE
-    NOT `column0` IS NULL AND NOT `column1` IS NULL AND NOT `column2` IS NULL
+    NOT `t`.`column0` IS NULL
+    AND NOT `t`.`column1` IS NULL
+    AND NOT `t`.`column2` IS NULL
 ), `bib_constants` /* all constants of bib */ AS (
   SELECT
     `a0` AS `id`
@@ -1015,21 +1027,25 @@ FROM `certain`;
 CREATE VIEW "infield_scores" AS
 WITH "InField_given" /* what is given of InField */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2",
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2",
     1 AS "known"
-  FROM "InField"
+  FROM "InField" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "Token_facts" /* facts of Token */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1",
-    CAST("column2" AS TEXT) AS "a2"
-  FROM "Token"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1",
+    CAST("t"."column2" AS TEXT) AS "a2"
+  FROM "Token" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL AND NOT "column2" IS NULL
+    NOT "t"."column0" IS NULL
+    AND NOT "t"."column1" IS NULL
+    AND NOT "t"."column2" IS NULL
 ), "bib_constants" /* all constants of bib */ AS (
   SELECT
     "a0" AS "id"

@@ -8,17 +8,17 @@
 CREATE VIEW "smokes_scores" AS
 WITH "Friends_facts" /* facts of Friends */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1"
-  FROM "Friends"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1"
+  FROM "Friends" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL
+    NOT "t"."column0" IS NULL AND NOT "t"."column1" IS NULL
 ), "Tall_facts" /* facts of Tall */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0"
-  FROM "Tall"
+    CAST("t"."column0" AS TEXT) AS "a0"
+  FROM "Tall" AS "t"
   WHERE
-    NOT "column0" IS NULL
+    NOT "t"."column0" IS NULL
 ), "person_listed"("id") /* constants of person */ AS (
   VALUES
     ('Anna'),
@@ -156,17 +156,17 @@ FROM "certain";
 CREATE VIEW "smokes_scores" AS
 WITH "Friends_facts" /* facts of Friends */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1"
-  FROM "Friends"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1"
+  FROM "Friends" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL
+    NOT "t"."column0" IS NULL AND NOT "t"."column1" IS NULL
 ), "Tall_facts" /* facts of Tall */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0"
-  FROM "Tall"
+    CAST("t"."column0" AS TEXT) AS "a0"
+  FROM "Tall" AS "t"
   WHERE
-    NOT "column0" IS NULL
+    NOT "t"."column0" IS NULL
 ), "person_listed"("id") /* constants of person */ AS (
   VALUES
     ('Anna'),
@@ -303,17 +303,17 @@ FROM "certain";
 CREATE VIEW `smokes_scores` AS
 WITH `Friends_facts` /* facts of Friends */ AS (
   SELECT DISTINCT
-    CAST(`column0` AS STRING) AS `a0`,
-    CAST(`column1` AS STRING) AS `a1`
-  FROM `Friends`
+    CAST(`t`.`column0` AS STRING) AS `a0`,
+    CAST(`t`.`column1` AS STRING) AS `a1`
+  FROM `Friends` AS `t`
   WHERE
-    NOT `column0` IS NULL AND NOT `column1` IS NULL
+    NOT `t`.`column0` IS NULL AND NOT `t`.`column1` IS NULL
 ), `Tall_facts` /* facts of Tall */ AS (
   SELECT DISTINCT
-    CAST(`column0` AS STRING) AS `a0`
-  FROM `Tall`
+    CAST(`t`.`column0` AS STRING) AS `a0`
+  FROM `Tall` AS `t`
   WHERE
-    NOT `column0` IS NULL
+    NOT `t`.`column0` IS NULL
 ), `person_listed`(`id`) /* constants of person */ AS (
   VALUES
     ('Anna'),
@@ -451,17 +451,17 @@ FROM `certain`;
 CREATE VIEW "smokes_scores" AS
 WITH "Friends_facts" /* facts of Friends */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0",
-    CAST("column1" AS TEXT) AS "a1"
-  FROM "Friends"
+    CAST("t"."column0" AS TEXT) AS "a0",
+    CAST("t"."column1" AS TEXT) AS "a1"
+  FROM "Friends" AS "t"
   WHERE
-    NOT "column0" IS NULL AND NOT "column1" IS NULL
+    NOT "t"."column0" IS NULL AND NOT "t"."column1" IS NULL
 ), "Tall_facts" /* facts of Tall */ AS (
   SELECT DISTINCT
-    CAST("column0" AS TEXT) AS "a0"
-  FROM "Tall"
+    CAST("t"."column0" AS TEXT) AS "a0"
+  FROM "Tall" AS "t"
   WHERE
-    NOT "column0" IS NULL
+    NOT "t"."column0" IS NULL
 ), "person_listed"("id") /* constants of person */ AS (
   VALUES
     ('Anna'),
