@@ -50,13 +50,15 @@ class Context:
                     raise
                 raise self.source.within(located, text.at) from error
 
-    def variable(self, name: str, at: int) -> Any:
-        """Return the value of a variable; ScriptError if there is none."""
+    def variable(self, name: str, at: int, **missing: Any) -> Any:
+        """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
         listed = exp.select(exp.column("name")).from_(exp.Anonymous(this="duckdb_variables"))
         with self.at(at):
             engine = self.db.engine
             names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
             if name not in names:
+                if "missing" in missing:
+                    return missing["missing"]
                 hint = nearest(name, names) or f": give it with --set {name}=VALUE, or SET VARIABLE {name} = ..."
                 raise InputError(f"there is no variable {name}{hint}")
             query = exp.select(exp.func("getvariable", exp.convert(name)))

@@ -174,6 +174,22 @@ def test_whatever_a_script_says_it_fails_with_an_error_of_ours(words: list[str])
     assert [row["name"] for row in hostile().models()] == ["taste"]
 
 
+@given(
+    before=st.lists(
+        st.sampled_from(["日本", "é", "e\u0301", "🙂", "👨\u200d👩\u200d👧", "👍🏽", "\t", "\u200b", "\xa0", "ﬁ", "ᄀ", "x", "a b", "\x01"]), max_size=12
+    ),
+    long=st.sampled_from([0, 40, 100, 300]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)  # fmt: skip
+def test_the_place_of_a_failure_is_that_of_the_word_whatever_stands_before_it(
+    before: list[str], long: int, end: str
+) -> None:
+    line = f"  '{''.join(before)}',\t 'y{'z' * long}',\t\tnothing, '{'v' * long}'"
+    with hostile().cursor() as db, pytest.raises(ScriptError, match="nothing") as caught:
+        db.run(f"SELECT 1;{end}SELECT 2,{end}{line}{end}FROM words")
+    assert (caught.value.line, caught.value.column) == (3, line.index("nothing") + 1)
+
+
 # ---- resumed ------------------------------------------------------------------------------------------
 
 
@@ -212,7 +228,10 @@ def test_what_has_finished_is_skipped_until_something_changes(file: Path) -> Non
     assert notes(file, other) == [True] * 4 + [False]
     with sqlrl.connect(file) as db:
         log = db.sql("select distinct kind, name from sqlrl.script_log order by all").fetchall()
-    assert log == [("model", "m"), ("predicate", "Liked"), ("predicate", "Word"), ("table", "train")]
+    # The first ones are of the script that made the file.
+    assert set(log) - {("table", x) for x in ("words", "liked", "links")} == {
+        ("model", "m"), ("predicate", "Liked"), ("predicate", "Word"), ("table", "train")
+    }  # fmt: skip
 
 
 def test_a_script_that_failed_goes_on(file: Path) -> None:
@@ -237,6 +256,52 @@ def test_files_are_inputs(file: Path, tmp_path: Path) -> None:
     assert notes(file, script) == [True] * 3
     rules.write_text("Read(doc)\n2 Read(d)\n", encoding="utf-8")
     assert notes(file, script) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "skipped"),
+    [
+        ("FROM words", True), ("FROM seen", True), ("SELECT 1 AS a WHERE EXISTS (FROM words WHERE doc = 'd9')", True),
+        ("SELECT x.* FROM range(3) AS x, (SUMMARIZE words)", True), ("FROM read_csv('{rows}', header => true)", True),
+        ("FROM read_csv(['{rows}'])", True), ("FROM read_csv($rows)", True), ("FROM read_csv(getvariable('rows'))", True),
+        ("SELECT * FROM ML.PREDICT(MODEL taste, (SELECT DISTINCT 'all' AS example FROM words))", True),
+        ("WITH w AS (FROM words) SELECT * FROM ML.PREDICT(MODEL taste, (SELECT DISTINCT 'all' FROM w))", True),
+        # What these read cannot be told from them.
+        ("SELECT size() AS n", False), ("FROM all_words()", False), ("SELECT * FROM main.all_words()", False), ("FROM query_table('words')", False),
+        ("FROM query('FROM words')", False), ("FROM read_csv('{rows}' || '')", False), ("FROM read_csv(getvariable('ro' || 'ws'))", False),
+        ("SELECT estimated_size FROM duckdb_tables()", False), ("FROM (SHOW TABLES)", False), ("FROM read_csv(concat($rows, ''))", False),
+    ],
+)  # fmt: skip
+def test_what_a_table_is_made_of_is_looked_through(file: Path, tmp_path: Path, query: str, skipped: bool) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("doc,word\nd1,good\n", encoding="utf-8")
+    with sqlrl.connect(file) as db:
+        db.run(
+            f"CREATE PREDICATE Liked(doc) OPTIONS (target = true) AS FROM liked; CREATE PREDICATE Word(doc, word) AS FROM '{rows}'; "
+            "CREATE MODEL taste AS $$ Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d) $$; CREATE VIEW seen AS FROM words; "
+            "CREATE MACRO size() AS (SELECT count(*) FROM words); CREATE MACRO all_words() AS TABLE FROM words"
+        )
+    script = f"CREATE OR REPLACE TABLE made AS {query.replace('{rows}', str(rows))}"
+
+    def is_skipped() -> bool:
+        with sqlrl.connect(file) as db:
+            return db.run(script, variables={"rows": str(rows)}, resume=True).statements[0].skipped
+
+    assert [is_skipped(), is_skipped()] == [False, skipped]
+    rows.write_text("doc,word\nd1,good\nd2,bad\n", encoding="utf-8")
+    with sqlrl.connect(file) as db:
+        db.run("INSERT INTO words VALUES ('d9', 'late')")
+    assert not is_skipped()
+
+
+def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) -> None:
+    script = "CREATE OR REPLACE TABLE made AS SELECT coalesce(getvariable('size'), 5) AS size; FROM made"
+    for size, skipped in ((None, False), (None, True), (7, False)):
+        with sqlrl.connect(file) as db:
+            found = db.run(script, variables={} if size is None else {"size": size}, resume=True)
+            assert found.statements[0].skipped is skipped
+            assert found.table is not None
+            assert found.table.to_pylist() == [{"size": size or 5}]
 
 
 def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
