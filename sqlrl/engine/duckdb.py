@@ -301,17 +301,14 @@ class DuckDBEngine:
             return len({self.connection.execute("SELECT txid_current()").fetchall()[0] for _ in range(2)}) == 1
 
     @contextmanager
-    def no_transaction(self, begun: str) -> Iterator[None]:
-        """Run statements of the user's that leave no transaction open: what is left is rolled back, and an InputError if no other error came."""
+    def no_transaction(self) -> Iterator[None]:
+        """Run statements of the user's that leave no transaction open: what is left after an error is rolled back."""
         self.check_ready()
         try:
             yield
         except BaseException:
             self._roll_back()
             raise
-        if self.in_transaction():
-            self._roll_back()
-            raise InputError(begun)
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import TokenType
 
 from sqlrl.errors import EngineError, ScriptError
-from sqlrl.script.settings import Context, brief
+from sqlrl.script.settings import Context, brief, plain_case
 from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
 from sqlrl.script.statements import Call, Query, calls_between, variables_between
 
@@ -121,11 +121,12 @@ class Runner:
         return query.text
 
     def parameters(self, tokens: Tokens, first: int, last: int) -> dict[str, Any]:
-        """Return the values of the variables in some tokens, but for those inside functions of ours."""
-        return {
-            name: self.context.variable(name, at)
-            for name, at in variables_between(tokens, first, last, calls_between(tokens, first, last)).items()
-        }
+        """Return the values of the variables in some tokens, but for those inside functions of ours; EXECUTE gives those of a prepared statement."""
+        if tokens.word(0) == "PREPARE":
+            return {}
+        asked = variables_between(tokens, first, last, calls_between(tokens, first, last))
+        # $Size and $size are one name to DuckDB.
+        return {plain_case(name): self.context.variable(name, at) for name, at in asked.items()}
 
     @contextmanager
     def edited(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -56,10 +58,12 @@ class Context:
         with self.at(at):
             engine = self.db.engine
             names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
-            if name not in names:
+            if plain_case(name) not in map(plain_case, names):
                 if "missing" in missing:
                     return missing["missing"]
                 hint = nearest(name, names) or f": give it with --set {name}=VALUE, or SET VARIABLE {name} = ..."
+                if name.isdecimal():
+                    hint = ": values of scripts have names, as $folds is one"
                 raise InputError(f"there is no variable {name}{hint}")
             query = exp.select(exp.func("getvariable", exp.convert(name)))
             return engine.fetch_rows(query, step="read a variable")[1][0][0]
@@ -70,7 +74,7 @@ class Context:
 
     def _plain(self, value: Any, at: int) -> Any:
         if isinstance(value, Variable):
-            return self.variable(value.name, at)
+            return _number(self.variable(value.name, at))
         if isinstance(value, list):
             return [self._plain(each, at) for each in value]
         return value.text if isinstance(value, Part) else value
@@ -142,6 +146,21 @@ class Given:
                 raise self.context.source.error(f"{owner} has no option {each.name}{hint}", each.name.at)
             found[name] = each.value
         return found
+
+
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def plain_case(name: str) -> str:
+    """Return a name in small letters as DuckDB sees it: it takes letters of ASCII for the same in any case, no others."""
+    return name.translate(_SMALL)
+
+
+def _number(value: Any) -> Any:
+    """Return a value of DuckDB's as options take it: 0.5 is a DECIMAL there."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and value.as_tuple().exponent == 0 else float(value)
+    return [_number(each) for each in value] if isinstance(value, list) else value
 
 
 def _same(name: Part, other: str) -> bool:

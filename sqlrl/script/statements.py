@@ -361,6 +361,8 @@ class _Reader:
                 word = self.name("an option")
                 self.at += 1
                 settings.append(Setting(word, self.value(f"the value of {word}")))
+            elif model is None and not arguments and self.tokens.word(self.at):
+                raise self.error(f"the model is written MODEL {self.tokens.slice(self.at, self.at + 1)}")
             else:
                 arguments.append(self.value("an argument"))
         self.at += 1
@@ -495,7 +497,8 @@ class _Reader:
         """Read a name, perhaps in double quotes."""
         token = self.tokens.tokens[self.at] if self.at < len(self.tokens.tokens) else None
         if token is None or not (self.tokens.word(self.at) or token.token_type is TokenType.IDENTIFIER):
-            raise self.error(f"the name of {what} is missing")
+            quoted = ", which stands without quotes or in double ones" if self.kind in QUOTED else ""
+            raise self.error(f"the name of {what} is missing{quoted}")
         self.at += 1
         return Part(token.text, token.start)
 

@@ -190,6 +190,56 @@ def test_the_place_of_a_failure_is_that_of_the_word_whatever_stands_before_it(
     assert (caught.value.line, caught.value.column) == (3, line.index("nothing") + 1)
 
 
+@pytest.mark.parametrize("name", ["select", "Table", "größe", "with", "n"])
+def test_variables_are_named_as_those_of_duckdb(name: str) -> None:
+    db = sqlrl.connect()
+    upper = "".join(char.upper() if char.isascii() else char for char in name)
+    asked = f"SELECT ${name} AS a, ${upper} + 1 AS b, getvariable('{upper}') AS c, $\"{name}\" AS d"
+    table = db.run(asked, variables={name: 3}).table
+    assert table is not None
+    assert table.to_pylist() == [{"a": 3, "b": 4, "c": 3, "d": 3}]
+    with pytest.raises(ScriptError, match="there is no variable"):
+        db.run(f"SELECT ${name}x")
+
+
+def test_numbers_of_variables_are_those_of_options(db: Database) -> None:
+    db.run(
+        "SET VARIABLE weight = 0.5; SET VARIABLE rate = 2.0; SET VARIABLE passes = 3; ALTER MODEL taste ADD RULE 'Liked(d)' WEIGHT $weight; "
+        "CREATE MODEL m OPTIONS (learner = 'adagrad', learning_rate = $rate, passes = $passes) FROM MODEL taste"
+    )
+    assert db.model("taste").rules[-1].weight == 0.5
+    config = str(db.sql("from sqlrl.run").fetchall())
+    assert '"learning_rate": 2.0' in config
+    assert '"passes": 3' in config
+
+
+def test_prepared_statements_have_their_own_values() -> None:
+    db = sqlrl.connect()
+    for form, values in (("$1 + $2", "3, 4"), ("? + ?", "3, 4"), ("$a + $b", "a := 3, b := 4")):
+        table = db.run(f"PREPARE p AS SELECT {form} AS n; EXECUTE p({values})").table
+        assert table is not None
+        assert table.to_pylist() == [{"n": 7}]
+    with pytest.raises(ScriptError, match="there is no variable 1: values of scripts have names"):
+        db.run("SELECT $1")
+
+
+@pytest.mark.parametrize(
+    ("script", "place", "problem"),
+    [
+        ("SELECT 1;\n  BEGIN; SELECT 2; COMMIT;\n START TRANSACTION; SELECT 3", (3, 2), "BEGIN has no COMMIT behind it"),
+        ("FROM ML.WEIGHTS(taste)", (1, 17), "the model is written MODEL taste"),
+        ("FROM ML.WEIGHTS(MODEL 'taste')", (1, 23), "stands without quotes"),
+        ("DROP MODEL 'taste'", (1, 12), "stands without quotes"),
+    ],
+)  # fmt: skip
+def test_slips_of_the_pen(db: Database, script: str, place: tuple[int, int], problem: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        db.run(script)
+    assert problem in caught.value.problem
+    assert (caught.value.line, caught.value.column) == place
+    assert not db.engine.in_transaction()
+
+
 # ---- resumed ------------------------------------------------------------------------------------------
 
 
@@ -302,6 +352,16 @@ def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) ->
             assert found.statements[0].skipped is skipped
             assert found.table is not None
             assert found.table.to_pylist() == [{"size": size or 5}]
+
+
+def test_a_resumed_script_says_how_it_is_written_to_run_again(file: Path) -> None:
+    script = "CREATE TABLE made AS FROM range(3);\n  INSERT INTO made VALUES (3)"
+    assert notes(file, script) == [False, False]
+    with pytest.raises(ScriptError, match=r"(?s):1:1: .*already exists.*write CREATE OR REPLACE"):
+        notes(file, script)
+    with pytest.raises(ScriptError, match="already exists") as caught:
+        notes(file, script, resume=False)
+    assert "OR REPLACE" not in caught.value.problem
 
 
 def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
