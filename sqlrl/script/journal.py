@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +35,8 @@ from sqlrl.script.statements import (
 logger = logging.getLogger(__name__)
 MODEL, PREDICATE, TABLE = "model", "predicate", "table"
 _REMOTE = "://"
+_INCLUDE = re.compile(r"""#\s*include\s*["']([^"'\n]+)""")
+"""What includes a file in rules; in a comment, too, which costs no more than a run too many."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class Journal:
         for token in tokens.tokens:
             if token.token_type in QUOTED:
                 yield _file(token.text)
+        if isinstance(statement, CreateModel):
+            yield from _includes(statement)
         for query in _queries(tokens, statement):
             with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
                 read = engine.inputs(edited.text)
@@ -232,6 +237,27 @@ def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:
         for each in statement.settings:
             if each.name.text.casefold() == "start" and isinstance(each.value.value, Text):
                 yield each.value.value.text.casefold()
+
+
+def _includes(statement: CreateModel) -> Iterator[str]:
+    """Yield the state of the files that the rules of a model include, also those that these include."""
+    waiting: list[tuple[str, Path]] = []
+    if statement.rules is not None:
+        waiting.append((statement.rules.text, Path()))
+    elif statement.file is not None:
+        file = Path(statement.file.text)
+        waiting.append((file.read_text(encoding="utf-8", errors="replace"), file.parent))
+    seen = set[Path]()
+    while waiting:
+        text, folder = waiting.pop()
+        for name in _INCLUDE.findall(text):
+            path = folder / name
+            if path.resolve() in seen:
+                continue
+            seen.add(path.resolve())
+            yield f"{path} {file_fingerprint(path)}"
+            if path.is_file():
+                waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
 
 
 def _texts(value: Any) -> Iterator[str]:

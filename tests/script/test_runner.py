@@ -344,6 +344,22 @@ def test_what_a_table_is_made_of_is_looked_through(file: Path, tmp_path: Path, q
     assert not is_skipped()
 
 
+def test_files_that_rules_include_are_inputs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "rules.mln").write_text('#include "in/one.mln"\n1 Read(d)\n', encoding="utf-8")
+    (tmp_path / "in/one.mln").write_text('#include "two.mln"\n', encoding="utf-8")
+    inner = tmp_path / "in/two.mln"
+    for form in ("FROM 'rules.mln'", """AS $$ #include "in/one.mln"\n1 Read(d) $$"""):
+        inner.write_text("Read(doc)\n", encoding="utf-8")
+        script = f"CREATE OR REPLACE MODEL m {form}"
+        assert [notes(file, script), notes(file, script)] == [[False], [True]]
+        inner.write_text("Read(doc)\n2 !Read(d)\n", encoding="utf-8")
+        assert [notes(file, script), notes(file, script)] == [[False], [True]]
+        with sqlrl.connect(file) as db:
+            assert len(db.model("m").rules) == 2
+
+
 def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) -> None:
     script = "CREATE OR REPLACE TABLE made AS SELECT coalesce(getvariable('size'), 5) AS size; FROM made"
     for size, skipped in ((None, False), (None, True), (7, False)):
