@@ -260,6 +260,25 @@ class DuckDBEngine:
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
 
+    def is_query(self, sql: str) -> bool:
+        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs.
+
+        Examples
+        --------
+        >>> engine = connect(":memory:")
+        >>> [
+        ...     engine.is_query(sql)
+        ...     for sql in ("FROM t", "WITH a AS (FROM t) SELECT 1", "INSERT INTO t FROM t RETURNING a", "selec")
+        ... ]
+        [True, True, False, True]
+        """
+        try:
+            with self.turn:
+                kinds = {each.type.name for each in self.connection.extract_statements(sql)}
+        except _FAILURES:
+            return True
+        return kinds <= {"SELECT", "MULTI"}
+
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
         if "\nLINE " in str(error):

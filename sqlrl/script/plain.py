@@ -89,6 +89,10 @@ class Runner:
 
     def rows(self, tokens: Tokens, query: Query) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
+        refused = self.context.source.error("a query stands in these brackets, which returns rows", query.at)
+        # It is asked before anything is computed, or changed.
+        if not self.context.db.engine.is_query(query.text):
+            raise refused
         with self.edited(tokens, query.first, query.last, common=True) as edited:
             parameters = self.parameters(tokens, query.first, query.last)
             for group in common_tables(tokens, query.first):
@@ -103,7 +107,7 @@ class Runner:
                 at = self.context.source.offset(error.line, error.column)
                 raise self.context.source.error(f"{error.problem}\n{alone}", at) from error
         if not isinstance(found, pa.Table):
-            raise self.context.source.error("a query stands in these brackets, which returns rows", query.at)
+            raise refused
         return found
 
     def stored(self, tokens: Tokens, query: Query) -> Any:

@@ -370,9 +370,11 @@ _LOADING = {
 
 def _load_options(context: Context, given: Given) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
-    return {
-        _LOADING[name]: context.plain(value) for name, value in given.rest(list(_LOADING), "CREATE PREDICATE").items()
-    }
+    values = given.rest(list(_LOADING), "CREATE PREDICATE")
+    options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
+    if not isinstance(options.get("append", False), bool):
+        raise context.source.error("append must be true or false", values["append"].at)
+    return options
 
 
 def define(db: Database, name: str, rules: str, variables: str) -> None:

@@ -177,10 +177,14 @@ def brief(error: SqlrlError) -> str:
     """
     if isinstance(error, EngineError):
         return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
-    return _SETTING.sub(_as_sql, str(error))
+    text = _SETTING.sub(_as_sql, str(error))
+    return _CHOICE.sub(lambda found: _CHOICES[found[0]], _NAME.sub(r"\1", text))
 
 
-_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|\[\.\.\.\])""")
+_CHOICES = {"True or False": "true or false", "or None for": "or NULL for"}
+_CHOICE = re.compile("|".join(_CHOICES))
+_NAME = re.compile(r"\b([a-z_]+)=(?= (?:names|takes|is|must)\b)")
+_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?\b|\[\.\.\.\])""")
 """An option as Python has it."""
 
 
