@@ -131,7 +131,6 @@ def _variable(text: str) -> tuple[str, Any]:
 
 def _show(run: Session, done: Done) -> None:
     """Show a statement once it has run: its line on standard error, the rows of a query on standard output."""
-    seconds = "" if done.skipped else f" ({done.seconds:.1f} s)"
-    run.message(f"{done.note}{seconds}")
+    run.message(str(done))
     if done.table is not None:
         run.show(done.table)

@@ -21,6 +21,7 @@ from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
 from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
+from sqlrl.engine.inputs import Inputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.trust import Item, contents
@@ -259,6 +260,25 @@ class DuckDBEngine:
         except (*_FAILURES, pa.ArrowInvalid, OSError) as error:
             self._fail(error, "run your SQL", sql)
 
+    def is_query(self, sql: str) -> bool:
+        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs.
+
+        Examples
+        --------
+        >>> engine = connect(":memory:")
+        >>> [
+        ...     engine.is_query(sql)
+        ...     for sql in ("FROM t", "WITH a AS (FROM t) SELECT 1", "INSERT INTO t FROM t RETURNING a", "selec")
+        ... ]
+        [True, True, False, True]
+        """
+        try:
+            with self.turn:
+                kinds = {each.type.name for each in self.connection.extract_statements(sql)}
+        except _FAILURES:
+            return True
+        return kinds <= {"SELECT", "MULTI"}
+
     def _with_place(self, error: Exception, sql: str, parameters: Mapping[str, Any] | None) -> Exception:
         """Return why a query cannot be bound with the place in it, which only `execute` tells; it fails there for the same reason."""
         if "\nLINE " in str(error):
@@ -269,43 +289,30 @@ class DuckDBEngine:
             return placed
         return error
 
-    def tables_of(self, sql: str) -> set[tuple[str, str, str]]:
-        """Return database, schema and name of the tables and views that a query of the user's mentions, "" where it says none.
-
-        Names of its common tables are among them only if there are tables of these names, too.
+    def inputs(self, sql: str) -> Inputs:
+        """Return what a query of the user's reads.
 
         Examples
         --------
         >>> engine = connect(":memory:")
-        >>> sorted(engine.tables_of('WITH c AS (FROM "a b") SELECT * FROM c SEMI JOIN s.t USING (x)'))
+        >>> sorted(engine.inputs('WITH c AS (FROM "a b") SELECT * FROM c SEMI JOIN s.t USING (x)').tables)
         [('', '', 'a b'), ('', 's', 't')]
         """
         try:
             with self.turn:
                 text = self.connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchall()[0][0]
-                there = {
-                    row[0]
-                    for row in self.connection.execute(
-                        "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
-                    ).fetchall()
-                }
+                there = self.connection.execute(
+                    "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
+                ).fetchall()
+                macros = self.connection.execute(
+                    "SELECT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
+                ).fetchall()
         except _FAILURES as error:
             self._fail(error, "look for the tables of a query", sql)
         tree = json.loads(text)
         if tree["error"]:
             raise EngineError("look for the tables of a query", tree["error_message"], sql)
-        found, common = set[tuple[str, str, str]](), set[str]()
-        nodes: list[Any] = [tree]
-        while nodes:
-            node = nodes.pop()
-            if isinstance(node, dict):
-                if node.get("type") == "BASE_TABLE":
-                    found.add((node["catalog_name"], node["schema_name"], node["table_name"]))
-                common.update(each["key"] for each in node.get("cte_map", {}).get("map", ()))
-                nodes += node.values()
-            elif isinstance(node, list):
-                nodes += node
-        return {each for each in found if each[0] or each[1] or each[2] not in common or each[2] in there}
+        return inputs_of(tree, {row[0] for row in there}, {row[0] for row in macros})
 
     def in_transaction(self) -> bool:
         """Whether a transaction of the user's is open."""
@@ -313,17 +320,14 @@ class DuckDBEngine:
             return len({self.connection.execute("SELECT txid_current()").fetchall()[0] for _ in range(2)}) == 1
 
     @contextmanager
-    def no_transaction(self, begun: str) -> Iterator[None]:
-        """Run statements of the user's that leave no transaction open: what is left is rolled back, and an InputError if no other error came."""
+    def no_transaction(self) -> Iterator[None]:
+        """Run statements of the user's that leave no transaction open: what is left after an error is rolled back."""
         self.check_ready()
         try:
             yield
         except BaseException:
             self._roll_back()
             raise
-        if self.in_transaction():
-            self._roll_back()
-            raise InputError(begun)
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
         """Return the database's estimate of the number of rows and its plan as text, without running the query.

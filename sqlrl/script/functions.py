@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, ParseError, ScriptError, SqlrlError
 from sqlrl.ground.clauses import names_of_types
 from sqlrl.ground.groups import group_columns, variable_names
 from sqlrl.logic.lexer import nearest
@@ -50,6 +51,7 @@ _SAMPLING = (
     "empty",
     "semantics",
 )
+_SWITCHES = ("probabilities", "neutral", "observed_bodies")
 _CHOICES = ("limit", "drop", "query", "hidden", "empty")
 
 _RULES = pa.schema(
@@ -414,11 +416,26 @@ def answer(context: Context, call: Call, rows: Rows, *, columns_alone: bool) -> 
     with context.at(call.model.at):
         model = context.db.model(call.model.text)
     asked = _asked(context, call, function, model, rows, columns_alone=columns_alone)
-    with context.at(call.name.at):
+    with context.at(call.name.at), _in_text(context, call):
         if columns_alone:
             return function.columns(asked).empty_table()
         found = function.rows(asked)
         return found.combine_chunks() if found.num_rows else found
+
+
+@contextmanager
+def _in_text(context: Context, call: Call) -> Iterator[None]:
+    """Show errors in the text that a function is given, an atom or a rule, where they are in the script."""
+    try:
+        yield
+    except ScriptError:
+        raise
+    except SqlrlError as error:
+        located = error if isinstance(error, ParseError) else error.located
+        text = next((each.value for each in call.arguments if isinstance(each.value, Text)), None)
+        if text is None or located is None or not located.text or located.text not in text.text:
+            raise
+        raise context.source.within(located, text.at) from error
 
 
 def _asked(context: Context, call: Call, function: Function, model: Any, rows: Rows, *, columns_alone: bool) -> Asked:
@@ -444,6 +461,8 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
             raise context.source.error(f"ML.{call.name} has no option {setting.name}{hint}", setting.name.at)
         value: Any = setting.value.value
         options[name] = rows(value) if isinstance(value, Query) and not columns_alone else context.plain(setting.value)
+        if name in _SWITCHES and not isinstance(options[name], bool):
+            raise context.source.error(f"{name} must be true or false", setting.value.at)
     assert call.model is not None
     return Asked(context, call, model, call.model.text, examples, text, options)
 

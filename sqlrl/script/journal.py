@@ -6,10 +6,12 @@ import glob
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlglot import TokenType, exp
 
@@ -33,6 +35,8 @@ from sqlrl.script.statements import (
 logger = logging.getLogger(__name__)
 MODEL, PREDICATE, TABLE = "model", "predicate", "table"
 _REMOTE = "://"
+_INCLUDE = re.compile(r"""#\s*include\s*["']([^"'\n]+)""")
+"""What includes a file in rules; in a comment, too, which costs no more than a run too many."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,13 @@ class Journal:
         if made is None:
             return None
         last = len(tokens.tokens)
-        asked = variables_between(tokens, 0, last) | _variables(tokens)
-        variables = {name: self.context.variable(name, at) for name, at in asked.items()}
+        variables = {name: self.context.variable(name, at) for name, at in variables_between(tokens, 0, last).items()}
+        variables |= {name: self.context.variable(name, at, missing=None) for name, at in _variables(tokens).items()}
         return Entry(
             *made,
             tokens.text,
             json.dumps(variables, default=str, sort_keys=True),
-            self._inputs(tokens, statement, plain),
+            self._inputs(tokens, statement, plain, variables),
         )
 
     def finished(self, entry: Entry) -> str | None:
@@ -110,10 +114,10 @@ class Journal:
 
     # ---- fingerprints ----------------------------------------------------------------------------------
 
-    def _inputs(self, tokens: Tokens, statement: Statement, plain: Runner) -> str | None:
+    def _inputs(self, tokens: Tokens, statement: Statement, plain: Runner, variables: Mapping[str, Any]) -> str | None:
         """Return a fingerprint of all that a statement reads."""
         try:
-            parts = list(self._parts(tokens, statement, plain))
+            parts = [*self._parts(tokens, statement, plain), *map(_file, _texts(list(variables.values())))]
         except (SqlrlError, OSError) as error:
             logger.debug("what a statement reads cannot be told: %s", error)
             # What cannot be read now is said by the statement itself.
@@ -132,10 +136,16 @@ class Journal:
         for token in tokens.tokens:
             if token.token_type in QUOTED:
                 yield _file(token.text)
+        if isinstance(statement, CreateModel):
+            yield from _includes(statement)
         for query in _queries(tokens, statement):
             with plain.edited(tokens, query.first, query.last, common=True, columns_alone=True) as edited:
-                read = engine.tables_of(edited.text)
-            for catalog, schema, name in sorted(read):
+                read = engine.inputs(edited.text)
+            if not read.complete:
+                yield None
+            for catalog, schema, name in sorted(read.tables):
+                if name in edited.functions:
+                    continue
                 table = exp.table_(name, db=schema or None, catalog=catalog or None, quoted=True)
                 yield f"{catalog} {schema} {name} {table_fingerprint(engine, table)}"
 
@@ -192,7 +202,22 @@ def _table(tokens: Tokens) -> tuple[int, int] | None:
 
 
 def _queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
-    """Yield the queries by which a statement reads tables."""
+    """Yield the queries by which a statement reads tables, also those that its functions are asked about."""
+    for query in _own_queries(tokens, statement):
+        yield query
+        yield from _asked(tokens, query)
+
+
+def _asked(tokens: Tokens, query: Query) -> Iterator[Query]:
+    """Yield the queries that are arguments of functions in a query."""
+    for call in calls_between(tokens, query.first, query.last):
+        for value in (*call.arguments, *(setting.value for setting in call.settings)):
+            if isinstance(value.value, Query):
+                yield value.value
+                yield from _asked(tokens, value.value)
+
+
+def _own_queries(tokens: Tokens, statement: Statement) -> Iterator[Query]:
     if isinstance(statement, CreateModel) and statement.examples is not None:
         yield statement.examples
     elif isinstance(statement, CreatePredicate) and isinstance(statement.source, Query):
@@ -214,12 +239,44 @@ def _models(tokens: Tokens, statement: Statement) -> Iterator[str]:
                 yield each.value.value.text.casefold()
 
 
+def _includes(statement: CreateModel) -> Iterator[str]:
+    """Yield the state of the files that the rules of a model include, also those that these include."""
+    waiting: list[tuple[str, Path]] = []
+    if statement.rules is not None:
+        waiting.append((statement.rules.text, Path()))
+    elif statement.file is not None:
+        file = Path(statement.file.text)
+        waiting.append((file.read_text(encoding="utf-8", errors="replace"), file.parent))
+    seen = set[Path]()
+    while waiting:
+        text, folder = waiting.pop()
+        for name in _INCLUDE.findall(text):
+            path = folder / name
+            if path.resolve() in seen:
+                continue
+            seen.add(path.resolve())
+            yield f"{path} {file_fingerprint(path)}"
+            if path.is_file():
+                waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in the value of a variable, any of which may be the name of a file."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, dict):
+        yield from _texts(list(value.values()))
+
+
 def _variables(tokens: Tokens) -> dict[str, int]:
     """Return the variables that a statement asks for by getvariable('name')."""
     return {
         tokens.tokens[i + 2].text: tokens.tokens[i].start
         for i in range(len(tokens.tokens) - 2)
-        if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED
+        if tokens.word(i) == "GETVARIABLE" and tokens.kind(i + 2) in QUOTED and tokens.kind(i + 3) is TokenType.R_PAREN
     }
 
 

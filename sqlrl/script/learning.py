@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from inspect import Parameter, signature
 from typing import Any
 
 from sqlrl.errors import InputError, NotFittedError, ParseError, SqlrlError
@@ -169,6 +170,8 @@ def _learned(context: Context, statement: CreateModel, given: Given, word: str, 
         given.value(name)
     # A slip in an option is said before a long text is read.
     parameters = {} if word == AUTO else _parameters(context, given, word)
+    if word != AUTO:
+        _check_fitting(context, given, word, fitting)
     model = _rules(context, statement, given, soft=word.startswith("soft-"))
     if model is None and word not in WITHOUT_RULES:
         raise source.error(f"{word} needs rules: AS $$ ... $$, FROM 'file' or FROM MODEL name", statement.name.at)
@@ -182,6 +185,7 @@ def _learned(context: Context, statement: CreateModel, given: Given, word: str, 
             choice = sqlrl.choose_learner(db, model, examples)
         word = choice.word
         parameters = _parameters(context, given, word)
+        _check_fitting(context, given, word, fitting)
     with context.at(statement.name.at):
         estimator: Any = choice.estimator(**parameters) if choice is not None else learners()[word](**parameters)
         if constraints is not None:
@@ -222,6 +226,17 @@ def _fitting(context: Context, given: Given, word: str) -> dict[str, Any]:
     if groups is not None:
         found["groups"] = context.plain(groups)
     return found
+
+
+def _check_fitting(context: Context, given: Given, word: str, fitting: Mapping[str, Any]) -> None:
+    """Refuse what is given beside model and examples to a learner whose `fit` does not take it."""
+    taken = signature(learners()[word].fit).parameters  # type: ignore[attr-defined]
+    if any(each.kind is Parameter.VAR_KEYWORD for each in taken.values()):
+        return
+    for name in fitting:
+        found = given.value(name)
+        if name not in taken and found is not None:
+            raise context.source.error(f"{word} has no option {name}", found.at)
 
 
 def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:

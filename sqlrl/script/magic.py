@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlrl.errors import InputError
 from sqlrl.report import Table
-from sqlrl.script.runner import ScriptResult, run_script
+from sqlrl.script.runner import Done, run_script
 
 KEPT = "_sqlrl_database"
 """The variable of a notebook that holds the database in memory of cells that name none."""
@@ -29,9 +29,11 @@ def load_ipython_extension(shell: Any) -> None:
         Returns the rows of the last query; each statement says what it did.
         """
         name, variables, resume = _arguments(line)
-        found = run_script(_database(shell, name), cell, path="<cell>", variables=variables, resume=resume)
-        _say(found)
-        return found.table
+        shown = _Shown()
+        run_script(
+            _database(shell, name), cell, path="<cell>", variables=variables, resume=resume, on_statement=shown.show
+        )
+        return shown.last
 
     shell.register_magic_function(sqlrl, magic_kind="cell", magic_name="sqlrl")
 
@@ -49,7 +51,11 @@ def _arguments(line: str) -> tuple[str | None, dict[str, str], bool]:
     name: str | None = None
     variables: dict[str, Any] = {}
     resume = False
-    for word in shlex.split(line):
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        raise InputError(f"%%sqlrl {line}: a text in quotes has no end") from None
+    for word in words:
         key, equals, value = word.partition("=")
         if word == "--resume":
             resume = True
@@ -70,7 +76,7 @@ def _database(shell: Any, name: str | None) -> Any:
     if name is None:
         known = {id(x): x for key, x in space.items() if isinstance(x, sqlrl.Database) and key != KEPT}
         if len(known) > 1:
-            names = [key for key, x in space.items() if isinstance(x, sqlrl.Database)]
+            names = [key for key, x in space.items() if isinstance(x, sqlrl.Database) and key != KEPT]
             raise InputError(f"there are several databases, {', '.join(names)}: name one, %%sqlrl {names[0]}")
         if known:
             return next(iter(known.values()))
@@ -89,9 +95,16 @@ def _database(shell: Any, name: str | None) -> Any:
     return files[path]
 
 
-def _say(found: ScriptResult) -> None:
-    """Print what each statement did, but for the rows of the last one, which the cell returns."""
-    for each in found.statements:
-        print(f"{each.note}{'' if each.skipped else f' ({each.seconds:.1f} s)'}")  # noqa: T201
-        if each.table is not None and each.table is not found.table:
-            print(each.table)  # noqa: T201
+class _Shown:
+    """Prints what each statement did once it has run, but for the rows of the last query, which the cell returns."""
+
+    def __init__(self) -> None:
+        self.last: Table | None = None
+
+    def show(self, done: Done) -> None:
+        """Print a statement; its rows when those of another query come."""
+        if done.table is not None:
+            if self.last is not None:
+                print(self.last)  # noqa: T201
+            self.last = done.table
+        print(done)  # noqa: T201

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import TokenType
 
 from sqlrl.errors import EngineError, ScriptError
-from sqlrl.script.settings import Context, brief
+from sqlrl.script.settings import Context, brief, plain_case
 from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
 from sqlrl.script.statements import Call, Query, calls_between, variables_between
 
 _LINE = re.compile(r"\n\nLINE (\d+): (.*)\n( *)\^")
-_UNSEEN = re.compile(r'Referenced table "[^"]*" not found')
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_JOINER = "\u200d"
+_SKINS = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+"""Colours of the picture before them."""
+_UNSEEN = re.compile(r'Referenced table "[^"]*" not found|FROM clause is missing')
 _REFUSED = ("VIEW", "MACRO", "FUNCTION")
 _LEFT_OUT = "..."
 """Stands for what DuckDB does not show of a long line."""
@@ -37,10 +42,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Edited:
-    """A text to run, made of parts of a script."""
+    """A text to run, made of parts of a script; `functions` are what stood in place of tables, by their names."""
 
     text: str
     pieces: tuple[Piece, ...]
+    functions: Mapping[str, str] = field(default_factory=dict)
 
     def origin(self, offset: int) -> int:
         """Return where a character comes from."""
@@ -55,6 +61,7 @@ class _Editor:
         self._parts: list[str] = []
         self._pieces: list[Piece] = []
         self._length = 0
+        self.functions: dict[str, str] = {}
 
     def add(self, text: str, origin: int, *, same: bool) -> None:
         if text:
@@ -63,7 +70,7 @@ class _Editor:
             self._length += len(text)
 
     def done(self) -> Edited:
-        return Edited("".join(self._parts), tuple(self._pieces))
+        return Edited("".join(self._parts), tuple(self._pieces), self.functions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +84,20 @@ class Runner:
         """Run a statement; return its rows, or how many it wrote, and whether there are more rows than `most`."""
         _check(tokens)
         last = len(tokens.tokens)
-        planned = any(tokens.word(0) == word for word in ("DESCRIBE", "DESC", "EXPLAIN")) and not tokens.words(
-            "EXPLAIN", "ANALYZE"
-        )
-        with self.edited(tokens, 0, last, columns_alone=planned) as edited:
+        with self.edited(tokens, 0, last, columns_alone=_is_planned(tokens)) as edited:
             return self._run(edited, self.parameters(tokens, 0, last), most)
 
     def rows(self, tokens: Tokens, query: Query) -> pa.Table:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
+        refused = self.context.source.error("a query stands in these brackets, which returns rows", query.at)
+        # It is asked before anything is computed, or changed.
+        if not self.context.db.engine.is_query(query.text):
+            raise refused
         with self.edited(tokens, query.first, query.last, common=True) as edited:
             parameters = self.parameters(tokens, query.first, query.last)
-            for first, last in common_tables(tokens, query.first)[0]:
-                parameters |= self.parameters(tokens, first, last)
+            for group in common_tables(tokens, query.first):
+                for first, last in group.tables:
+                    parameters |= self.parameters(tokens, first, last)
             try:
                 found, _ = self._run(edited, parameters, None)
             except ScriptError as error:
@@ -98,7 +107,7 @@ class Runner:
                 at = self.context.source.offset(error.line, error.column)
                 raise self.context.source.error(f"{error.problem}\n{alone}", at) from error
         if not isinstance(found, pa.Table):
-            raise self.context.source.error("a query stands in these brackets, which returns rows", query.at)
+            raise refused
         return found
 
     def stored(self, tokens: Tokens, query: Query) -> Any:
@@ -116,11 +125,12 @@ class Runner:
         return query.text
 
     def parameters(self, tokens: Tokens, first: int, last: int) -> dict[str, Any]:
-        """Return the values of the variables in some tokens, but for those inside functions of ours."""
-        return {
-            name: self.context.variable(name, at)
-            for name, at in variables_between(tokens, first, last, calls_between(tokens, first, last)).items()
-        }
+        """Return the values of the variables in some tokens, but for those inside functions of ours; EXECUTE gives those of a prepared statement."""
+        if tokens.word(0) == "PREPARE":
+            return {}
+        asked = variables_between(tokens, first, last, calls_between(tokens, first, last))
+        # $Size and $size are one name to DuckDB.
+        return {plain_case(name): self.context.variable(name, at) for name, at in asked.items()}
 
     @contextmanager
     def edited(
@@ -136,7 +146,9 @@ class Runner:
                 for call in calls_between(tokens, start, end):
                     begin = tokens.tokens[call.first].start
                     editor.add(_between(tokens, at, call.first), tokens.tokens[at].start, same=True)
-                    name = stack.enter_context(engine.attached(self.answer(call, columns_alone))).sql("duckdb")
+                    table = stack.enter_context(engine.attached(self.answer(call, columns_alone)))
+                    name = table.sql("duckdb")
+                    editor.functions[table.name] = f"ML.{call.name}(...)"
                     span = text[begin : tokens.tokens[call.last - 1].end + 1]
                     # As many lines as before, and as many columns where there is room.
                     lines = "\n" * span.count("\n")
@@ -148,17 +160,16 @@ class Runner:
                 if at < end:
                     editor.add(tokens.slice(at, end), tokens.tokens[at].start, same=True)
 
-            tables, recursive = common_tables(tokens, first) if common else ([], False)
-            if tables:
-                origin = tokens.tokens[tables[0][0]].start
-                editor.add("WITH RECURSIVE " if recursive else "WITH ", origin, same=False)
-                for i, (begin, end) in enumerate(tables):
+            groups = common_tables(tokens, first) if common else []
+            for group in groups:
+                origin = tokens.tokens[group.tables[0][0]].start
+                editor.add("WITH RECURSIVE " if group.recursive else "WITH ", origin, same=False)
+                for i, (begin, end) in enumerate(group.tables):
                     editor.add(", " if i else "", origin, same=False)
                     add(begin, end)
                 editor.add(" SELECT * FROM (", tokens.tokens[first].start, same=False)
             add(first, last)
-            if tables:
-                editor.add(")", tokens.tokens[last - 1].end, same=False)
+            editor.add(")" * len(groups), tokens.tokens[last - 1].end, same=False)
             yield editor.done()
 
     def _run(self, edited: Edited, parameters: dict[str, Any], most: int | None) -> tuple[pa.Table | int | None, bool]:
@@ -173,7 +184,10 @@ class Runner:
 
 def placed(source: Source, error: EngineError, edited: Edited) -> ScriptError:
     """Return a failure of DuckDB's with the place in the script: its own message, our line and column."""
-    return source.error(brief(error), edited.origin(place_of(error.reason, edited.text) or 0))
+    problem = brief(error)
+    for name, function in edited.functions.items():
+        problem = re.sub(rf'"?\b{name}\b"?', function, problem)
+    return source.error(problem, edited.origin(place_of(error.reason, edited.text) or 0))
 
 
 def place_of(reason: str, sql: str) -> int | None:
@@ -188,16 +202,48 @@ def place_of(reason: str, sql: str) -> int | None:
     found = _LINE.search(reason)
     if found is None:
         return None
-    lines = sql.split("\n")
+    starts = [0, *(end.end() for end in _LINE_END.finditer(sql))]
     number, shown = int(found[1]), found[2]
-    if number > len(lines):
+    if number > len(starts):
         return None
-    place = len(found[3]) - len(f"LINE {number}: ")
+    start = starts[number - 1]
+    line = _LINE_END.split(sql[start:], maxsplit=1)[0]
+    place = _at_width(shown, len(found[3]) - len(f"LINE {number}: "))
     if shown.startswith(_LEFT_OUT):
         core = shown[len(_LEFT_OUT) :].removesuffix(_LEFT_OUT)
-        place += lines[number - 1].find(core) - len(_LEFT_OUT)
-    start = sum(len(line) + 1 for line in lines[: number - 1])
-    return start + min(max(place, 0), len(lines[number - 1]))
+        place += line.find(core) - len(_LEFT_OUT)
+    return start + min(max(place, 0), len(line))
+
+
+def _at_width(text: str, width: int) -> int:
+    """Return the character of a line under which DuckDB puts a caret: it counts how wide characters are on a screen, tabs as nothing.
+
+    Examples
+    --------
+    >>> _at_width("x = '\u65e5\u672c', y", 11), _at_width("\\t\\tx", 0)
+    (9, 2)
+    """
+    before = 0
+    for i in range(len(text)):
+        wide = _char_width(text, i)
+        # The caret is under what can be seen.
+        if before >= width and wide:
+            return i
+        before += wide
+    return len(text)
+
+
+def _char_width(text: str, at: int) -> int:
+    """Return how wide a character of a text is on a screen; of those that are joined to one picture only the first has a width."""
+    char = text[at]
+    joined = at > 0 and (text[at - 1] == _JOINER or char in _SKINS)
+    if (
+        joined
+        or unicodedata.category(char) in ("Cc", "Mn", "Me")
+        or (unicodedata.category(char) == "Cf" and char != "\xad")
+    ):
+        return 0
+    return 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
 def _check(tokens: Tokens) -> None:
@@ -205,22 +251,47 @@ def _check(tokens: Tokens) -> None:
     calls = calls_between(tokens, 0, len(tokens.tokens))
     if not calls:
         return
-    words = [tokens.word(i) for i in range(6)]
     at = tokens.tokens[calls[0].first].start
-    if words[0] == "CREATE" and any(word in words for word in _REFUSED):
-        kind = next(word for word in words if word in _REFUSED)
+    kind = _created(tokens)
+    if kind in _REFUSED:
         raise tokens.source.error(
             f"a {kind.lower()} cannot have ML functions, which are computed once: keep the rows with CREATE TABLE ... AS SELECT ...",
             at,
         )
-    if words[0] == "PREPARE":
+    if tokens.word(0) == "PREPARE":
         raise tokens.source.error(
             "a prepared statement cannot have ML functions, which are computed once: run it as it is", at
         )
 
 
-def common_tables(tokens: Tokens, before: int) -> tuple[list[tuple[int, int]], bool]:
-    """Return the common tables (WITH) that a query beginning at a token sees, from which to which token each stands, and whether they are recursive."""
+def _created(tokens: Tokens) -> str:
+    """Return what kind of thing a statement creates, "" if none."""
+    if tokens.word(0) != "CREATE":
+        return ""
+    at = 1
+    while tokens.word(at) in ("OR", "REPLACE", "TEMP", "TEMPORARY", "PERSISTENT", "RECURSIVE"):
+        at += 1
+    return tokens.word(at)
+
+
+def _is_planned(tokens: Tokens) -> bool:
+    """Whether a statement is planned and not run."""
+    if tokens.word(0) != "EXPLAIN":
+        return tokens.word(0) in ("DESCRIBE", "DESC")
+    options = range(1, tokens.closing(1) + 1 if tokens.kind(1) is TokenType.L_PAREN else 2)
+    return not any(tokens.word(i) in ("ANALYZE", "ANALYSE") for i in options)
+
+
+@dataclass(frozen=True)
+class CommonTables:
+    """Common tables of one WITH: from which to which token each stands."""
+
+    tables: tuple[tuple[int, int], ...]
+    recursive: bool
+
+
+def common_tables(tokens: Tokens, before: int) -> list[CommonTables]:
+    """Return the common tables that a query beginning at a token sees, of each WITH around it, from outside to inside."""
     depth, withs = 0, list[tuple[int, int]]()
     for i in range(before):
         kind = tokens.kind(i)
@@ -231,11 +302,11 @@ def common_tables(tokens: Tokens, before: int) -> tuple[list[tuple[int, int]], b
             withs = [each for each in withs if each[0] <= depth]
         elif kind is TokenType.WITH:
             withs.append((depth, i))
-    found, recursive = list[tuple[int, int]](), False
+    groups: list[CommonTables] = []
     for _, start in withs:
-        at = start + 1
-        if tokens.word(at) == "RECURSIVE":
-            recursive, at = True, at + 1
+        found, at = list[tuple[int, int]](), start + 1
+        recursive = tokens.word(at) == "RECURSIVE"
+        at += recursive
         while at < before:
             end = _common_table(tokens, at)
             if end is None or end > before:
@@ -244,14 +315,18 @@ def common_tables(tokens: Tokens, before: int) -> tuple[list[tuple[int, int]], b
             if tokens.kind(end) is not TokenType.COMMA:
                 break
             at = end + 1
-    return found, recursive
+        if found:
+            groups.append(CommonTables(tuple(found), recursive))
+    return groups
 
 
 def _common_table(tokens: Tokens, at: int) -> int | None:
-    """Return behind which token `name [(columns)] AS [[NOT] MATERIALIZED] (...)` ends; None if that does not stand there."""
+    """Return behind which token `name [(columns)] [USING KEY (...)] AS [[NOT] MATERIALIZED] (...)` ends; None if that does not stand there."""
     at += 1
     if tokens.kind(at) is TokenType.L_PAREN:
         at = tokens.closing(at) + 1
+    if tokens.words("USING", "KEY", at=at) and tokens.kind(at + 2) is TokenType.L_PAREN:
+        at = tokens.closing(at + 2) + 1
     if tokens.word(at) != "AS":
         return None
     at += 1

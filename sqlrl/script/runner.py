@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, ScriptError
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
 from sqlrl.report import Table
@@ -72,6 +74,10 @@ class Done:
     more: bool = False
     skipped: bool = False
 
+    def __str__(self) -> str:
+        """Return what it did, and how long that took."""
+        return self.note if self.skipped else f"{self.note} ({self.seconds:.1f} s)"
+
 
 @dataclass(frozen=True)
 class ScriptResult:
@@ -87,7 +93,7 @@ class ScriptResult:
     def __repr__(self) -> str:
         lines = []
         for each in self.statements:
-            lines.append(f"{each.note} ({each.seconds:.1f} s)")
+            lines.append(str(each))
             if each.table is not None:
                 lines.append(repr(each.table))
         return "\n".join(lines)
@@ -114,12 +120,15 @@ def run_script(
     for name, value in (variables or {}).items():
         _set(db, name, value)
     done: list[Done] = []
-    with db.engine.no_transaction(f"{path}: BEGIN has no COMMIT behind it: what came after BEGIN was rolled back"):
+    with db.engine.no_transaction():
         for tokens, statement in statements:
             found = script.run(tokens, statement)
             done.append(found)
             if on_statement is not None:
                 on_statement(found)
+        if db.engine.in_transaction():
+            begun = 0 if script.begun is None else script.begun.start
+            raise source.error("BEGIN has no COMMIT behind it: what came after BEGIN was rolled back", begun)
     return ScriptResult(tuple(done))
 
 
@@ -129,7 +138,9 @@ def _set(db: Database, name: str, value: Any) -> None:
         raise InputError(
             f"{shortened(name)!r} cannot be the name of a variable: letters, digits and _, as in --set folds=5"
         )
-    db.engine.statement(f"SET VARIABLE {name} = $value", {"value": value})
+    # In quotes, as it may be a word of SQL.
+    quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
+    db.engine.statement(f"SET VARIABLE {quoted} = $value", {"value": value})
 
 
 class _Script:
@@ -137,7 +148,8 @@ class _Script:
 
     def __init__(self, context: Context, most: int | None, resume: bool) -> None:
         self.context, self.most = context, most
-        self.begun = False
+        # The last statement that began a transaction of the script's.
+        self.begun: Tokens | None = None
         self.journal = Journal(context, resume)
 
     @property
@@ -153,19 +165,33 @@ class _Script:
         entry = self.journal.entry(tokens, statement, plain)
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
-        with self.context.at(tokens.start), self.db.console.progress(_title(tokens)):
+        with self._again(), self.context.at(tokens.start), self.db.console.progress(_title(tokens)):
             found = self._run(tokens, statement, plain)
         found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
         if entry is not None:
             self.journal.finish(entry, line, found.note, found.seconds)
         return found
 
+    @contextmanager
+    def _again(self) -> Iterator[None]:
+        """Say, if a resumed script makes anew what is there, how it is written to run again."""
+        try:
+            yield
+        except ScriptError as error:
+            if not (
+                self.journal.resume and error.problem.startswith("Catalog Error") and "already exists" in error.problem
+            ):
+                raise
+            remedy = "With resume a statement runs again unless it has finished and nothing that it read or made has changed: write CREATE OR REPLACE"
+            at = self.context.source.offset(error.line, error.column)
+            raise self.context.source.error(f"{error.problem}\n{remedy}", at) from error
+
     def _check_transaction(self, tokens: Tokens, statement: Statement) -> None:
         """Refuse statements of ours inside of a transaction of the script's: each has one of its own, so that it is done or not."""
         if tokens.word(0) in ("BEGIN", "START"):
-            self.begun = True
+            self.begun = tokens
         ours = not isinstance(statement, Plain) or calls_between(tokens, 0, len(tokens.tokens))
-        if self.begun and ours and self.db.engine.in_transaction():
+        if self.begun is not None and ours and self.db.engine.in_transaction():
             raise self.context.source.error(
                 "inside BEGIN ... COMMIT no model is learned or asked, and no predicate is loaded: each such statement is a transaction of its own. "
                 "Write COMMIT before it",
@@ -344,9 +370,11 @@ _LOADING = {
 
 def _load_options(context: Context, given: Given) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
-    return {
-        _LOADING[name]: context.plain(value) for name, value in given.rest(list(_LOADING), "CREATE PREDICATE").items()
-    }
+    values = given.rest(list(_LOADING), "CREATE PREDICATE")
+    options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
+    if not isinstance(options.get("append", False), bool):
+        raise context.source.error("append must be true or false", values["append"].at)
+    return options
 
 
 def define(db: Database, name: str, rules: str, variables: str) -> None:

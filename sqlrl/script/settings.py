@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -50,14 +52,18 @@ class Context:
                     raise
                 raise self.source.within(located, text.at) from error
 
-    def variable(self, name: str, at: int) -> Any:
-        """Return the value of a variable; ScriptError if there is none."""
+    def variable(self, name: str, at: int, **missing: Any) -> Any:
+        """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
         listed = exp.select(exp.column("name")).from_(exp.Anonymous(this="duckdb_variables"))
         with self.at(at):
             engine = self.db.engine
             names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
-            if name not in names:
+            if plain_case(name) not in map(plain_case, names):
+                if "missing" in missing:
+                    return missing["missing"]
                 hint = nearest(name, names) or f": give it with --set {name}=VALUE, or SET VARIABLE {name} = ..."
+                if name.isdecimal():
+                    hint = ": values of scripts have names, as $folds is one"
                 raise InputError(f"there is no variable {name}{hint}")
             query = exp.select(exp.func("getvariable", exp.convert(name)))
             return engine.fetch_rows(query, step="read a variable")[1][0][0]
@@ -68,7 +74,7 @@ class Context:
 
     def _plain(self, value: Any, at: int) -> Any:
         if isinstance(value, Variable):
-            return self.variable(value.name, at)
+            return _number(self.variable(value.name, at))
         if isinstance(value, list):
             return [self._plain(each, at) for each in value]
         return value.text if isinstance(value, Part) else value
@@ -142,6 +148,21 @@ class Given:
         return found
 
 
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def plain_case(name: str) -> str:
+    """Return a name in small letters as DuckDB sees it: it takes letters of ASCII for the same in any case, no others."""
+    return name.translate(_SMALL)
+
+
+def _number(value: Any) -> Any:
+    """Return a value of DuckDB's as options take it: 0.5 is a DECIMAL there."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and value.as_tuple().exponent == 0 else float(value)
+    return [_number(each) for each in value] if isinstance(value, list) else value
+
+
 def _same(name: Part, other: str) -> bool:
     return name.text.casefold() == other.casefold()
 
@@ -156,10 +177,14 @@ def brief(error: SqlrlError) -> str:
     """
     if isinstance(error, EngineError):
         return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
-    return _SETTING.sub(_as_sql, str(error))
+    text = _SETTING.sub(_as_sql, str(error))
+    return _CHOICE.sub(lambda found: _CHOICES[found[0]], _NAME.sub(r"\1", text))
 
 
-_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|\[\.\.\.\])""")
+_CHOICES = {"True or False": "true or false", "or None for": "or NULL for"}
+_CHOICE = re.compile("|".join(_CHOICES))
+_NAME = re.compile(r"\b([a-z_]+)=(?= (?:names|takes|is|must)\b)")
+_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?\b|\[\.\.\.\])""")
 """An option as Python has it."""
 
 

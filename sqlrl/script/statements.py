@@ -23,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 from sqlglot import TokenType
 
 from sqlrl.errors import ScriptError
-from sqlrl.script.source import QUOTED, Tokens
+from sqlrl.script.source import CLOSING, OPENING, QUOTED, Tokens
 
 # ---- parts -------------------------------------------------------------------------------------------
 
@@ -194,7 +194,9 @@ Statement: TypeAlias = (
 # ---- grammar -----------------------------------------------------------------------------------------
 
 _Read = TypeVar("_Read")
-_BEFORE_TABLES = ("FROM", "JOIN", "USING")
+_BEFORE_TABLES = ("FROM", "JOIN", "USING", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
+_CLAUSES = (*_BEFORE_TABLES, "SELECT", "WHERE", "HAVING", "QUALIFY", "LIMIT", "VALUES", "SET", "RETURNING", "BY")
+_ORDERS = (TokenType.ORDER_BY, TokenType.GROUP_BY, TokenType.PARTITION_BY)
 
 
 def read_statement(tokens: Tokens) -> Statement:
@@ -248,7 +250,7 @@ def calls_between(tokens: Tokens, first: int, last: int) -> list[Call]:
         if not dotted or tokens.kind(i + 3) is not TokenType.L_PAREN or (i and tokens.kind(i - 1) is TokenType.DOT):
             i += 1
             continue
-        if not (tokens.word(i - 1) in _BEFORE_TABLES or tokens.kind(i - 1) in (TokenType.COMMA, TokenType.L_PAREN)):
+        if not _is_table(tokens, i):
             raise tokens.source.error(
                 f"{tokens.slice(i, i + 3)} is a table, and stands where one does: behind FROM or JOIN",
                 tokens.tokens[i].start,
@@ -257,6 +259,23 @@ def calls_between(tokens: Tokens, first: int, last: int) -> list[Call]:
         found.append(reader.call(i))
         i = reader.at
     return found
+
+
+def _is_table(tokens: Tokens, at: int) -> bool:
+    """Whether what stands somewhere is a table: behind FROM, also in brackets and in a list."""
+    kind = tokens.kind(at - 1)
+    if kind is TokenType.L_PAREN:
+        return _is_table(tokens, at - 1)
+    if kind is not TokenType.COMMA:
+        return tokens.word(at - 1) in _BEFORE_TABLES
+    depth = 0
+    for i in range(at - 2, -1, -1):
+        depth += (tokens.kind(i) in CLOSING) - (tokens.kind(i) in OPENING)
+        if depth < 0:
+            return _is_table(tokens, i)
+        if depth == 0 and (tokens.word(i) in _CLAUSES or tokens.kind(i) in _ORDERS):
+            return tokens.word(i) in _BEFORE_TABLES
+    return False
 
 
 class _Reader:
@@ -342,6 +361,8 @@ class _Reader:
                 word = self.name("an option")
                 self.at += 1
                 settings.append(Setting(word, self.value(f"the value of {word}")))
+            elif model is None and not arguments and self.tokens.word(self.at):
+                raise self.error(f"the model is written MODEL {self.tokens.slice(self.at, self.at + 1)}")
             else:
                 arguments.append(self.value("an argument"))
         self.at += 1
@@ -476,7 +497,8 @@ class _Reader:
         """Read a name, perhaps in double quotes."""
         token = self.tokens.tokens[self.at] if self.at < len(self.tokens.tokens) else None
         if token is None or not (self.tokens.word(self.at) or token.token_type is TokenType.IDENTIFIER):
-            raise self.error(f"the name of {what} is missing")
+            quoted = ", which stands without quotes or in double ones" if self.kind in QUOTED else ""
+            raise self.error(f"the name of {what} is missing{quoted}")
         self.at += 1
         return Part(token.text, token.start)
 

@@ -132,6 +132,56 @@ def test_functions_stand_where_tables_do(db: Database) -> None:
     ) == [{"n": 6}]
 
 
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("FROM (liked l CROSS JOIN (ML.WEIGHTS(MODEL taste) CROSS JOIN ML.PREDICT(MODEL taste)))", 3 * 4 * 6),
+        ("FROM liked l JOIN liked k ON (l.doc = k.doc), ML.WEIGHTS(MODEL taste)", 3 * 4),
+        ("FROM (DESCRIBE ML.PREDICT(MODEL taste))", 4),
+        ("FROM (SUMMARIZE ML.PREDICT(MODEL taste))", 4),
+        ("FROM (UNPIVOT ML.WEIGHTS(MODEL taste) ON weight)", 4),
+        # Common tables of one name, of which the inner ones count; recursive ones, and those with a key.
+        ("FROM (WITH a AS (SELECT 1 AS n) FROM (WITH a AS (SELECT 'all' AS example) FROM ML.PREDICT(MODEL taste, (FROM a))))", 6),
+        ("FROM (WITH RECURSIVE b(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM b WHERE n < 3) FROM (WITH a AS (SELECT 'all' WHERE 3 IN (FROM b)) FROM ML.PREDICT(MODEL taste, (FROM a))))", 6),
+        ("FROM (WITH RECURSIVE b(e, n) USING KEY (e) AS (SELECT 'all', 1 UNION SELECT e, n + 1 FROM b WHERE n < 3) FROM ML.PREDICT(MODEL taste, (SELECT e FROM b WHERE n = 3)))", 6),
+    ],
+)  # fmt: skip
+def test_functions_stand_in_brackets_lists_and_under_common_tables(db: Database, query: str, count: int) -> None:
+    assert rows(db, f"SELECT count(*) AS n {query}") == [{"n": count}]
+
+
+def test_a_statement_that_is_analyzed_is_computed(db: Database) -> None:
+    query = "SELECT error(doc) FROM ML.PREDICT(MODEL taste)"
+    for begun in ("EXPLAIN", "EXPLAIN (FORMAT JSON)", "DESCRIBE"):
+        assert rows(db, f"{begun} {query}")
+    for begun in ("EXPLAIN ANALYZE", "EXPLAIN (ANALYZE, FORMAT JSON)", "EXPLAIN (FORMAT JSON, ANALYZE)"):
+        with pytest.raises(ScriptError, match="d1"):
+            db.run(f"{begun} {query}")
+
+
+def test_a_table_may_be_called_as_what_cannot_have_functions() -> None:
+    db = sqlrl.connect()
+    db.run("CREATE MODEL m AS $$ A(x)\n1 A(x) $$")
+    for word in ("view", "macro", "function"):
+        assert rows(db, f"CREATE TABLE {word} AS FROM ML.WEIGHTS(MODEL m); SELECT clause FROM {word}") == [
+            {"clause": 0}
+        ]
+        with pytest.raises(ScriptError, match=f"a {word} cannot have ML functions"):
+            db.run(
+                f"CREATE OR REPLACE TEMP {word} w AS FROM ML.WEIGHTS(MODEL m)"
+                if word == "view"
+                else f"CREATE TEMP {word} w() AS TABLE FROM ML.WEIGHTS(MODEL m)"
+            )
+
+
+def test_a_message_calls_a_function_by_its_name(db: Database) -> None:
+    with pytest.raises(ScriptError) as caught:
+        db.run(
+            "SELECT a.nothing FROM ML.WEIGHTS(MODEL taste), ML.PREDICT(MODEL taste) AS a WHERE weight IN (FROM ML.WEIGHTS(MODEL taste))"
+        )
+    assert "attached" not in str(caught.value)
+
+
 def test_the_query_of_examples_sees_common_tables_that_stand_before_it() -> None:
     db = sqlrl.connect()
     db.run("""
@@ -191,13 +241,27 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.PREDICT(MODEL taste, (SELECT nothing FROM liked))", 38, 'Referenced column "nothing" not found'),
         ("FROM liked l, ML.PREDICT(MODEL taste, (SELECT l.doc))", 47, 'Referenced table "l" not found'),
         ("FROM liked l, LATERAL (FROM ML.PREDICT(MODEL taste, (SELECT l.doc)))", 61, "join behind the function, or CREATE TABLE ... AS first"),
+        ("FROM liked l, LATERAL (FROM ML.PREDICT(MODEL taste, (SELECT doc)))", 61, "join behind the function, or CREATE TABLE ... AS first"),
+        ("SELECT doc, ML.WEIGHTS(MODEL taste) FROM liked", 13, "ML.WEIGHTS is a table, and stands where one does: behind FROM or JOIN"),
+        ("SELECT count(1, ML.WEIGHTS(MODEL taste)) FROM liked", 17, "ML.WEIGHTS is a table, and stands where one does: behind FROM or JOIN"),
+        ("FROM liked WHERE doc IN (ML.PREDICT(MODEL taste))", 26, "ML.PREDICT is a table, and stands where one does: behind FROM or JOIN"),
+        ("FROM liked ORDER BY doc, ML.PREDICT(MODEL taste)", 26, "ML.PREDICT is a table, and stands where one does: behind FROM or JOIN"),
+        ("FROM ML.PREDICT(MODEL taste, (DELETE FROM liked))", 31, "a query stands in these brackets"),
+        ("FROM ML.PREDICT(MODEL taste, (INSERT INTO liked VALUES ('d9') RETURNING doc))", 31, "a query stands in these brackets"),
+        ("FROM ML.EXPLAIN(MODEL taste, 'Liked(d1')", 39, "expected ',' or ')'"),
+        ("FROM ML.COUNT(MODEL taste, 'Liked(d', by => 'd')", 36, "expected ',' or ')'"),
+        ("FROM ML.EXPLAIN(MODEL taste, 'Liked(d1)', neutral => 'no')", 54, "neutral must be true or false"),
+        ("FROM ML.EVALUATE(MODEL taste, probabilities => 1)", 48, "probabilities must be true or false"),
+        ("FROM ML.PREDICT(MODEL taste, hidden => 3)", 9, "hidden takes names of predicates"),
+        ("FROM ML.PREDICT(MODEL taste, seed => -1)", 9, "seed = -1 must be"),
+        ("FROM ML.PREDICT(MODEL taste, limit => 'x')", 9, "or NULL for no limit"),
         ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),
         ("FROM ML.EXPLAIN(MODEL taste)", 9, "the atom is missing"),
         ("FROM ML.EXPLAIN(MODEL taste, 'Liked(d9)')", 9, "there is no doc 'd9'"),
         ("FROM ML.TRAINING_INFO(MODEL taste)", 9, "taste was not learned"),
-        ("FROM ML.COUNT(MODEL taste, 'Lked(d)')", 9, "unknown predicate 'Lked'; did you mean 'Liked'?"),
+        ("FROM ML.COUNT(MODEL taste, 'Lked(d)')", 29, "unknown predicate 'Lked'; did you mean 'Liked'?"),
         ("CREATE VIEW v AS FROM ML.WEIGHTS(MODEL taste)", 23, "a view cannot have ML functions"),
         ("CREATE OR REPLACE TEMP MACRO v() AS TABLE FROM ML.WEIGHTS(MODEL taste)", 48, "a macro cannot have ML functions"),
         ("PREPARE p AS FROM ML.WEIGHTS(MODEL taste)", 19, "a prepared statement cannot have ML functions"),

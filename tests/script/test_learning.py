@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sqlrl
 from sqlrl import Database, Model
 from sqlrl.errors import ScriptError
+from sqlrl.learn.parameters import REQUIRED, declarations
 from sqlrl.script.learning import learners
 from tests.script.conftest import DOCUMENTS, RULES
 
@@ -191,7 +193,7 @@ def test_a_stored_model_may_be_altered_and_dropped(db: Database) -> None:
     [
         ("CREATE MODEL m OPTIONS (learner = 'adagrd') FROM MODEL taste", 1, 35, "there is no learner 'adagrd'; did you mean 'adagrad'"),
         ("CREATE MODEL m OPTIONS (learner = 'adagrad', deta = 2) FROM MODEL taste", 1, 46, "adagrad has no option deta; did you mean 'delta'?"),
-        ("CREATE MODEL m OPTIONS (learner = 'adagrad', delta = -1) FROM MODEL taste", 1, 54, "delta=-1 is not a finite number"),
+        ("CREATE MODEL m OPTIONS (learner = 'adagrad', delta = -1) FROM MODEL taste", 1, 54, "delta = -1 is not a finite number"),
         ("CREATE MODEL m OPTIONS (learner = 'cda', update = 'random') FROM MODEL taste", 1, 51, "choose 'maximal' or 'prediction'"),
         ("CREATE MODEL m OPTIONS (learner = 'adagrad', eta = 2) FROM MODEL taste", 1, 46, "adagrad has no option eta; did you mean 'learning_rate'?"),
         ("CREATE MODEL m OPTIONS (learner = 'osl') FROM MODEL taste", 1, 25, "osl needs modes: OPTIONS (learner = 'osl', modes = 'file' or modes = $$ ... $$)"),
@@ -230,3 +232,28 @@ def test_what_is_wrong_is_said_where_it_is(
     assert problem in caught.value.problem
     assert (caught.value.line, caught.value.column) == (line, column)
     assert [row["name"] for row in read_only_db.models()] == ["taste"]
+
+
+def test_what_fit_does_not_take_is_no_option() -> None:
+    taken = {word: signature(kind.fit).parameters for word, kind in learners().items()}
+    refused = [
+        (word, name)
+        for word, names in taken.items()
+        for name in ("limit", "start", "groups")
+        if not {name, "options"} & set(names)
+    ]
+    assert {("adagrad", "groups"), ("ilp", "limit"), ("resolwe", "start")} <= set(refused)
+    for word, name in refused:
+        if any(each.default is REQUIRED for each in declarations(learners()[word]).values()):
+            continue
+        db = sqlrl.connect()
+        db.run("CREATE PREDICATE Old(x) AS SELECT 'a'; CREATE MODEL m AS $$ Old(x)\n1 Old(x) $$")
+        form = (
+            "OPTIONS (target = 'Old', learner = '{}', {} = 'm')"
+            if name == "start"
+            else "OPTIONS (target = 'Old', learner = '{}', {} = 3)"
+        )
+        script = f"CREATE MODEL made {form.format(word, name)} AS $$ Old(x)\nOld(x) $$"
+        with pytest.raises(ScriptError, match=f"{word} has no option {name}") as caught:
+            db.run(script)
+        assert caught.value.column >= script.index(name + " =") + len(name)

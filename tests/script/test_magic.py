@@ -57,3 +57,19 @@ def test_a_cell_is_a_script(shell: Any, tmp_path: Path, capsys: pytest.CaptureFi
         cell(shell, "%%sqlrl number\nSELECT 1")
     with pytest.raises(sqlrl.SqlrlError, match="<cell>:2:8"):
         cell(shell, "%%sqlrl mine\nSELECT 1;\nSELECT nothing")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_cell_that_fails_has_said_what_came_before(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(sqlrl.SqlrlError, match="<cell>:1:41"):
+        cell(shell, "%%sqlrl\nCREATE TABLE t AS FROM range(3); SELECT nothing")
+    assert "CREATE TABLE t: 3 rows" in capsys.readouterr().out
+    # Rows of all queries but the last are printed, and those are the value of the cell.
+    last = cell(shell, "%%sqlrl\nSELECT 'first' AS a; SELECT 'second' AS a; CREATE TABLE u AS SELECT 1 AS b")
+    printed = capsys.readouterr().out
+    assert last.to_pylist() == [{"a": "second"}]
+    assert "first" in printed
+    assert "CREATE TABLE u" in printed
+    for line in ("'a.duckdb", 'n="5'):
+        with pytest.raises(sqlrl.SqlrlError, match="a text in quotes has no end"):
+            cell(shell, f"%%sqlrl {line}\nSELECT 1")

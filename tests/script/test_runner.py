@@ -174,6 +174,72 @@ def test_whatever_a_script_says_it_fails_with_an_error_of_ours(words: list[str])
     assert [row["name"] for row in hostile().models()] == ["taste"]
 
 
+@given(
+    before=st.lists(
+        st.sampled_from(["日本", "é", "e\u0301", "🙂", "👨\u200d👩\u200d👧", "👍🏽", "\t", "\u200b", "\xa0", "ﬁ", "ᄀ", "x", "a b", "\x01"]), max_size=12
+    ),
+    long=st.sampled_from([0, 40, 100, 300]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)  # fmt: skip
+def test_the_place_of_a_failure_is_that_of_the_word_whatever_stands_before_it(
+    before: list[str], long: int, end: str
+) -> None:
+    line = f"  '{''.join(before)}',\t 'y{'z' * long}',\t\tnothing, '{'v' * long}'"
+    with hostile().cursor() as db, pytest.raises(ScriptError, match="nothing") as caught:
+        db.run(f"SELECT 1;{end}SELECT 2,{end}{line}{end}FROM words")
+    assert (caught.value.line, caught.value.column) == (3, line.index("nothing") + 1)
+
+
+@pytest.mark.parametrize("name", ["select", "Table", "größe", "with", "n"])
+def test_variables_are_named_as_those_of_duckdb(name: str) -> None:
+    db = sqlrl.connect()
+    upper = "".join(char.upper() if char.isascii() else char for char in name)
+    asked = f"SELECT ${name} AS a, ${upper} + 1 AS b, getvariable('{upper}') AS c, $\"{name}\" AS d"
+    table = db.run(asked, variables={name: 3}).table
+    assert table is not None
+    assert table.to_pylist() == [{"a": 3, "b": 4, "c": 3, "d": 3}]
+    with pytest.raises(ScriptError, match="there is no variable"):
+        db.run(f"SELECT ${name}x")
+
+
+def test_numbers_of_variables_are_those_of_options(db: Database) -> None:
+    db.run(
+        "SET VARIABLE weight = 0.5; SET VARIABLE rate = 2.0; SET VARIABLE passes = 3; ALTER MODEL taste ADD RULE 'Liked(d)' WEIGHT $weight; "
+        "CREATE MODEL m OPTIONS (learner = 'adagrad', learning_rate = $rate, passes = $passes) FROM MODEL taste"
+    )
+    assert db.model("taste").rules[-1].weight == 0.5
+    config = str(db.sql("from sqlrl.run").fetchall())
+    assert '"learning_rate": 2.0' in config
+    assert '"passes": 3' in config
+
+
+def test_prepared_statements_have_their_own_values() -> None:
+    db = sqlrl.connect()
+    for form, values in (("$1 + $2", "3, 4"), ("? + ?", "3, 4"), ("$a + $b", "a := 3, b := 4")):
+        table = db.run(f"PREPARE p AS SELECT {form} AS n; EXECUTE p({values})").table
+        assert table is not None
+        assert table.to_pylist() == [{"n": 7}]
+    with pytest.raises(ScriptError, match="there is no variable 1: values of scripts have names"):
+        db.run("SELECT $1")
+
+
+@pytest.mark.parametrize(
+    ("script", "place", "problem"),
+    [
+        ("SELECT 1;\n  BEGIN; SELECT 2; COMMIT;\n START TRANSACTION; SELECT 3", (3, 2), "BEGIN has no COMMIT behind it"),
+        ("FROM ML.WEIGHTS(taste)", (1, 17), "the model is written MODEL taste"),
+        ("FROM ML.WEIGHTS(MODEL 'taste')", (1, 23), "stands without quotes"),
+        ("DROP MODEL 'taste'", (1, 12), "stands without quotes"),
+    ],
+)  # fmt: skip
+def test_slips_of_the_pen(db: Database, script: str, place: tuple[int, int], problem: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        db.run(script)
+    assert problem in caught.value.problem
+    assert (caught.value.line, caught.value.column) == place
+    assert not db.engine.in_transaction()
+
+
 # ---- resumed ------------------------------------------------------------------------------------------
 
 
@@ -212,7 +278,10 @@ def test_what_has_finished_is_skipped_until_something_changes(file: Path) -> Non
     assert notes(file, other) == [True] * 4 + [False]
     with sqlrl.connect(file) as db:
         log = db.sql("select distinct kind, name from sqlrl.script_log order by all").fetchall()
-    assert log == [("model", "m"), ("predicate", "Liked"), ("predicate", "Word"), ("table", "train")]
+    # The first ones are of the script that made the file.
+    assert set(log) - {("table", x) for x in ("words", "liked", "links")} == {
+        ("model", "m"), ("predicate", "Liked"), ("predicate", "Word"), ("table", "train")
+    }  # fmt: skip
 
 
 def test_a_script_that_failed_goes_on(file: Path) -> None:
@@ -237,6 +306,78 @@ def test_files_are_inputs(file: Path, tmp_path: Path) -> None:
     assert notes(file, script) == [True] * 3
     rules.write_text("Read(doc)\n2 Read(d)\n", encoding="utf-8")
     assert notes(file, script) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "skipped"),
+    [
+        ("FROM words", True), ("FROM seen", True), ("SELECT 1 AS a WHERE EXISTS (FROM words WHERE doc = 'd9')", True),
+        ("SELECT x.* FROM range(3) AS x, (SUMMARIZE words)", True), ("FROM read_csv('{rows}', header => true)", True),
+        ("FROM read_csv(['{rows}'])", True), ("FROM read_csv($rows)", True), ("FROM read_csv(getvariable('rows'))", True),
+        ("SELECT * FROM ML.PREDICT(MODEL taste, (SELECT DISTINCT 'all' AS example FROM words))", True),
+        ("WITH w AS (FROM words) SELECT * FROM ML.PREDICT(MODEL taste, (SELECT DISTINCT 'all' FROM w))", True),
+        # What these read cannot be told from them.
+        ("SELECT size() AS n", False), ("FROM all_words()", False), ("SELECT * FROM main.all_words()", False), ("FROM query_table('words')", False),
+        ("FROM query('FROM words')", False), ("FROM read_csv('{rows}' || '')", False), ("FROM read_csv(getvariable('ro' || 'ws'))", False),
+        ("SELECT estimated_size FROM duckdb_tables()", False), ("FROM (SHOW TABLES)", False), ("FROM read_csv(concat($rows, ''))", False),
+    ],
+)  # fmt: skip
+def test_what_a_table_is_made_of_is_looked_through(file: Path, tmp_path: Path, query: str, skipped: bool) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("doc,word\nd1,good\n", encoding="utf-8")
+    with sqlrl.connect(file) as db:
+        db.run(
+            f"CREATE PREDICATE Liked(doc) OPTIONS (target = true) AS FROM liked; CREATE PREDICATE Word(doc, word) AS FROM '{rows}'; "
+            "CREATE MODEL taste AS $$ Word(doc, word)\nLiked(doc)\n1 Word(d, w) => Liked(d) $$; CREATE VIEW seen AS FROM words; "
+            "CREATE MACRO size() AS (SELECT count(*) FROM words); CREATE MACRO all_words() AS TABLE FROM words"
+        )
+    script = f"CREATE OR REPLACE TABLE made AS {query.replace('{rows}', str(rows))}"
+
+    def is_skipped() -> bool:
+        with sqlrl.connect(file) as db:
+            return db.run(script, variables={"rows": str(rows)}, resume=True).statements[0].skipped
+
+    assert [is_skipped(), is_skipped()] == [False, skipped]
+    rows.write_text("doc,word\nd1,good\nd2,bad\n", encoding="utf-8")
+    with sqlrl.connect(file) as db:
+        db.run("INSERT INTO words VALUES ('d9', 'late')")
+    assert not is_skipped()
+
+
+def test_files_that_rules_include_are_inputs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "rules.mln").write_text('#include "in/one.mln"\n1 Read(d)\n', encoding="utf-8")
+    (tmp_path / "in/one.mln").write_text('#include "two.mln"\n', encoding="utf-8")
+    inner = tmp_path / "in/two.mln"
+    for form in ("FROM 'rules.mln'", """AS $$ #include "in/one.mln"\n1 Read(d) $$"""):
+        inner.write_text("Read(doc)\n", encoding="utf-8")
+        script = f"CREATE OR REPLACE MODEL m {form}"
+        assert [notes(file, script), notes(file, script)] == [[False], [True]]
+        inner.write_text("Read(doc)\n2 !Read(d)\n", encoding="utf-8")
+        assert [notes(file, script), notes(file, script)] == [[False], [True]]
+        with sqlrl.connect(file) as db:
+            assert len(db.model("m").rules) == 2
+
+
+def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) -> None:
+    script = "CREATE OR REPLACE TABLE made AS SELECT coalesce(getvariable('size'), 5) AS size; FROM made"
+    for size, skipped in ((None, False), (None, True), (7, False)):
+        with sqlrl.connect(file) as db:
+            found = db.run(script, variables={} if size is None else {"size": size}, resume=True)
+            assert found.statements[0].skipped is skipped
+            assert found.table is not None
+            assert found.table.to_pylist() == [{"size": size or 5}]
+
+
+def test_a_resumed_script_says_how_it_is_written_to_run_again(file: Path) -> None:
+    script = "CREATE TABLE made AS FROM range(3);\n  INSERT INTO made VALUES (3)"
+    assert notes(file, script) == [False, False]
+    with pytest.raises(ScriptError, match=r"(?s):1:1: .*already exists.*write CREATE OR REPLACE"):
+        notes(file, script)
+    with pytest.raises(ScriptError, match="already exists") as caught:
+        notes(file, script, resume=False)
+    assert "OR REPLACE" not in caught.value.problem
 
 
 def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:

@@ -168,7 +168,7 @@ def test_functions_and_variables() -> None:
         ("select ml.predict(model m)", 8, "ml.predict is a table"),
         ("from ml.predict(model m", 24, ", or ) is missing"),
         ("from ml.predict(model m 'P')", 25, ", or ) is missing"),
-        ("from ml.predict(m)", 17, "m is no value"),
+        ("from ml.predict(m)", 17, "the model is written MODEL m"),
     ],
 )  # fmt: skip
 def test_a_statement_that_is_wrong_says_what_is_missing_where(text: str, column: int, problem: str) -> None:
