@@ -52,6 +52,7 @@ _SAMPLING = (
     "semantics",
 )
 _SWITCHES = ("probabilities", "neutral", "observed_bodies")
+_OF_QUERIES = ("world",)
 _CHOICES = ("limit", "drop", "query", "hidden", "empty")
 
 _RULES = pa.schema(
@@ -460,6 +461,8 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
             )
             raise context.source.error(f"ML.{call.name} has no option {setting.name}{hint}", setting.name.at)
         value: Any = setting.value.value
+        if isinstance(value, Query) and name not in _OF_QUERIES:
+            raise context.source.error(f"{name} takes a value, and no query", setting.value.at)
         options[name] = rows(value) if isinstance(value, Query) and not columns_alone else context.plain(setting.value)
         if name in _SWITCHES and not isinstance(options[name], bool):
             raise context.source.error(f"{name} must be true or false", setting.value.at)

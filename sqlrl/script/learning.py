@@ -21,7 +21,7 @@ from sqlrl.logic.modes import parse_modes, read_modes
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, Given
-from sqlrl.script.statements import CreateModel, Text, Value
+from sqlrl.script.statements import CreateModel, Query, Text, Value
 from sqlrl.slips import WORDS
 from sqlrl.wording import counted
 
@@ -253,6 +253,11 @@ def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
         with context.at(value.at):
             found[name] = _parameter(context, declared[name], value)
             declared[name].check(found[name])
+    if "learner" in declared and declared["learner"].default is REQUIRED:
+        raise context.source.error(
+            f"{word} trains another learner: name that one, and OPTIONS (learner = 'adagrad', constraints = 'l+i')",
+            given.settings[0].name.at,
+        )
     missing = [name for name, each in declared.items() if each.default is REQUIRED and name not in found]
     if missing:
         how = f"{missing[0]} = 'file' or {missing[0]} = $$ ... $$" if missing[0] in TEXTS else f"{missing[0]} = ..."
@@ -265,6 +270,8 @@ def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
 def _parameter(context: Context, declared: Declaration, value: Value) -> Any:
     """Return the value of a parameter: texts of languages are parsed, those of estimators make them."""
     plain, written = context.plain(value), value.value
+    if isinstance(written, Query):
+        raise InputError(f"{declared.name} takes a value, and no query")
     if declared.name in TEXTS and isinstance(plain, str) and plain != "found":
         read, parse = TEXTS[declared.name]
         if isinstance(written, Text) and written.dollar:

@@ -332,6 +332,8 @@ class _Script:
             return _note(f"{verb}: {counted(len(model.rules), 'rule')} in {file}")
         values = given.rest(("dialect", "target", "view", "partial", "limit"), "a view that scores")
         options = {name: self.context.plain(value) for name, value in values.items()}
+        if not isinstance(options.get("partial", False), bool):
+            raise self.context.source.error("partial must be true or false", values["partial"].at)
         with self.context.at(statement.name.at):
             view = self.db.export_sql(model, **options)
         with self.context.at(statement.file.at):

@@ -255,6 +255,7 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.PREDICT(MODEL taste, hidden => 3)", 9, "hidden takes names of predicates"),
         ("FROM ML.PREDICT(MODEL taste, seed => -1)", 9, "seed = -1 must be"),
         ("FROM ML.PREDICT(MODEL taste, limit => 'x')", 9, "or NULL for no limit"),
+        ("FROM ML.PREDICT(MODEL taste, limit => (SELECT 1))", 39, "limit takes a value, and no query"),
         ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),

@@ -257,3 +257,22 @@ def test_what_fit_does_not_take_is_no_option() -> None:
         with pytest.raises(ScriptError, match=f"{word} has no option {name}") as caught:
             db.run(script)
         assert caught.value.column >= script.index(name + " =") + len(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("learner = 'constrained'", "constrained trains another learner: name that one"),
+        ("learner = 'adagrad', delta = (SELECT 1)", "delta takes a value, and no query"),
+    ],
+)
+def test_options_that_are_no_values(db: Database, options: str, problem: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        db.run(f"CREATE MODEL m OPTIONS ({options}) FROM MODEL taste")
+    assert problem in caught.value.problem
+
+
+def test_a_switch_of_an_export_is_a_truth_value(db: Database, tmp_path: Path) -> None:
+    with pytest.raises(ScriptError, match="partial must be true or false"):
+        db.run(f"EXPORT MODEL taste TO '{tmp_path / 'a.sql'}' OPTIONS (partial = 'no')")
+    assert not (tmp_path / "a.sql").exists()
