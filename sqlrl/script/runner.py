@@ -257,15 +257,7 @@ class _Script:
                 define(self.db, name.text, source.text.text, variables)
             return _note(f"{verb}: {self._facts(name.text)}")
         options = _load_options(self.context, given)
-        role = (
-            "label"
-            if options.get("target")
-            else "given"
-            if options.get("given")
-            else "soft"
-            if "probability" in options
-            else "fact"
-        )
+        role = next((role for option, role in _ROLES.items() if options.get(option)), "fact")
         if not options.get("append") and self._has(name.text, role, statement):
             return _note(f"{verb}: is there already")
         rows: Any
@@ -370,6 +362,10 @@ _LOADING = {
 """Options of CREATE PREDICATE, and what `Database.load` calls them."""
 
 
+_ROLES = {"target": "label", "given": "given", "probability": "soft"}
+"""Which role rows have by an option; without one they are facts."""
+
+
 def _load_options(context: Context, given: Given) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
     values = given.rest(list(_LOADING), "CREATE PREDICATE")
@@ -400,35 +396,10 @@ def _rows(verb: str, table: pa.Table, *, more: bool) -> Done:
     return Done(0, "", f"{verb}: {size}", 0.0, Table(table), more)
 
 
-_HEADS = frozenset(
-    [
-        "CREATE",
-        "OR",
-        "REPLACE",
-        "TEMP",
-        "TEMPORARY",
-        "UNIQUE",
-        "TABLE",
-        "VIEW",
-        "MACRO",
-        "FUNCTION",
-        "SCHEMA",
-        "INDEX",
-        "SEQUENCE",
-        "TYPE",
-        "PREDICATE",
-        "MODEL",
-        "IF",
-        "NOT",
-        "EXISTS",
-        "DROP",
-        "ALTER",
-        "INSERT",
-        "INTO",
-        "SET",
-        "VARIABLE",
-    ]
-)
+_HEADS = frozenset({
+    "CREATE", "OR", "REPLACE", "TEMP", "TEMPORARY", "UNIQUE", "TABLE", "VIEW", "MACRO", "FUNCTION", "SCHEMA", "INDEX", "SEQUENCE", "TYPE",
+    "PREDICATE", "MODEL", "IF", "NOT", "EXISTS", "DROP", "ALTER", "INSERT", "INTO", "SET", "VARIABLE",
+})  # fmt: skip
 """Words before the name of what a statement makes or changes."""
 
 
