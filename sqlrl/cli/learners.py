@@ -12,25 +12,19 @@ from typing import Annotated, Any
 
 import typer
 
-import sqlrl
 from sqlrl.cli.failures import name_options
 from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SEARCHES, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value
+from sqlrl.script.learning import learners
 
 BATCH, OF_PROGRAMS = "Batch learners", "Learners of soft logic"
 
 
-def _learners() -> dict[str, type[Configured]]:
-    """Return the learners by the words that the command line calls them, in the order of its help."""
-    found: list[Any] = [getattr(sqlrl, name) for name in sqlrl.__all__]
-    kinds = {each.word: each for each in found if isinstance(each, type) and issubclass(each, Configured)}
-    return {word.value: kinds[word.value] for word in Name}
-
-
-LEARNERS = _learners()
+LEARNERS: dict[str, type[Configured]] = {word.value: learners()[word.value] for word in Name}
+"""The learners by the words that the command line calls them, in the order of its help."""
 
 
 # ---- options -----------------------------------------------------------------------------------------

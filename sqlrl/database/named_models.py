@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.store import Store
-from sqlrl.database.runs import LearnedModel, no_shapes
+from sqlrl.database.runs import LearnedModel, no_shapes, soft_clauses
 from sqlrl.database.session import Session
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError, InputError
@@ -59,23 +60,13 @@ def rules_of(model: Model | SoftModel) -> tuple[pa.Table, pa.Table]:
     if isinstance(model, Model):
         plain = LearnedModel.of_rules(model)
         return plain.clauses, plain.shapes
-    places = range(len(model.rules))
-    clauses = pa.table(
-        {
-            "clause": pa.array(places, pa.int64()),
-            "text": pa.array([str(rule) for rule in model.rules], pa.string()),
-            "weight": pa.array([rule.weight for rule in model.rules], pa.float64()),
-            "hard": pa.array([rule.hard for rule in model.rules], pa.bool_()),
-            "rule": pa.array(places, pa.int32()),
-        }
-    )
-    return clauses, no_shapes()
+    weights = np.array([rule.weight or 0.0 for rule in model.rules])
+    return soft_clauses(model, weights), no_shapes()
 
 
 def find(session: Session, name: str) -> Mapping[str, Any] | None:
     """Return the row of a named model; None if there is none. Case does not tell names apart."""
-    found = [row for row in _rows(session.catalog.store) if row["name"].casefold() == name.casefold()]
-    return found[0] if found else None
+    return next((row for row in _rows(session.catalog.store) if _same(row["name"], name)), None)
 
 
 def number_of(session: Session, name: str) -> int:
@@ -140,13 +131,17 @@ def check_name(name: object) -> None:
         )
 
 
+def _same(name: str, other: str) -> bool:
+    return name.casefold() == other.casefold()
+
+
 def _rows(store: Store) -> list[dict[str, Any]]:
     query = exp.select("*").from_(store.table("named_model"))
     return store.rows(query, "look for a model")
 
 
 def _forget(store: Store, name: str) -> None:
-    names = [row["name"] for row in _rows(store) if row["name"].casefold() == name.casefold()]
+    names = [row["name"] for row in _rows(store) if _same(row["name"], name)]
     if names:
         mine = exp.In(this=column("name"), expressions=[exp.convert(each) for each in names])
         store.engine.execute(

@@ -25,35 +25,11 @@ from sqlrl.script.statements import Call, Query, Text, Variable
 Rows = Callable[[Query], pa.Table]
 """Returns the rows of a query that stands in brackets."""
 
-_EFFORT = (
-    "method",
-    "seed",
-    "limit",
-    "observed_bodies",
-    "deterministic_limit",
-    "drop",
-    "query",
-    "hidden",
-    "empty",
-    "semantics",
-)
-_SAMPLING = (
-    "method",
-    "samples",
-    "burn_in",
-    "chains",
-    "seed",
-    "time_limit",
-    "limit",
-    "drop",
-    "query",
-    "hidden",
-    "empty",
-    "semantics",
-)
+_CHOICES = ("limit", "drop", "query", "hidden", "empty")
+_EFFORT = ("method", "seed", "observed_bodies", "deterministic_limit", *_CHOICES, "semantics")
+_SAMPLING = ("method", "samples", "burn_in", "chains", "seed", "time_limit", *_CHOICES, "semantics")
 _SWITCHES = ("probabilities", "neutral", "observed_bodies")
 _OF_QUERIES = ("world",)
-_CHOICES = ("limit", "drop", "query", "hidden", "empty")
 
 _RULES = pa.schema(
     {

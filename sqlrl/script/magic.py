@@ -9,6 +9,7 @@ from typing import Any
 from sqlrl.errors import InputError
 from sqlrl.report import Table
 from sqlrl.script.runner import Done, run_script
+from sqlrl.script.settings import variable_value
 
 KEPT = "_sqlrl_database"
 """The variable of a notebook that holds the database in memory of cells that name none."""
@@ -46,8 +47,6 @@ def _arguments(line: str) -> tuple[str | None, dict[str, str], bool]:
     >>> _arguments("cite.duckdb folds=5 --resume")
     ('cite.duckdb', {'folds': 5}, True)
     """
-    from sqlrl.script.settings import variable_value
-
     name: str | None = None
     variables: dict[str, Any] = {}
     resume = False

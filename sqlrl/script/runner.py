@@ -161,7 +161,7 @@ class _Script:
         line, _ = self.context.source.place(tokens.start)
         self._check_transaction(tokens, statement)
         start = time.perf_counter()
-        plain = Runner(self.context, lambda call, alone: self.answer(tokens, call, alone))
+        plain = self._runner(tokens)
         entry = self.journal.entry(tokens, statement, plain)
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
@@ -198,12 +198,16 @@ class _Script:
                 tokens.start,
             )
 
-    def answer(self, tokens: Tokens, call: Call, columns_alone: bool) -> pa.Table:
-        """Return the rows of a function of ours."""
-        runner = Runner(self.context, lambda other, alone: self.answer(tokens, other, alone))
-        return functions.answer(
-            self.context, call, lambda query: runner.rows(tokens, query), columns_alone=columns_alone
-        )
+    def _runner(self, tokens: Tokens) -> Runner:
+        """Return what runs a statement; the query inside of a function of ours may have others."""
+
+        def answer(call: Call, columns_alone: bool) -> pa.Table:
+            return functions.answer(
+                self.context, call, lambda query: runner.rows(tokens, query), columns_alone=columns_alone
+            )
+
+        runner = Runner(self.context, answer)
+        return runner
 
     def _run(self, tokens: Tokens, statement: Statement, plain: Runner) -> Done:
         match statement:
