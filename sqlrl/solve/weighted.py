@@ -112,6 +112,28 @@ def _row_keys(literals: IntArray, start: IntArray, size: int) -> IntArray:
     return key
 
 
+def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray]:
+    """Number rows with equal literals alike: the number of each row, shape (r,), and the first row of each number.
+
+    Literals are ascending by atom inside a row.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in equal_rows(np.array([0, 2, 3, 5]), np.array([-1, 2, 7, -1, 2]))]
+    [[1, 0, 1], [1, 0]]
+    """
+    length = np.diff(indptr)
+    label, first = np.zeros(len(length), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for size in distinct(length).tolist():
+        rows = np.flatnonzero(length == size)
+        _, index, group = np.unique(
+            _row_keys(literals, indptr[rows], size), return_index=True, return_inverse=True
+        )  # fmt: skip
+        label[rows] = len(first) + group
+        first = np.concatenate([first, rows[index]])
+    return label, first
+
+
 def merge_rows(
     indptr: IntArray, literals: IntArray, cost: FloatArray, clause: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, float]:
@@ -127,14 +149,7 @@ def merge_rows(
     ([-1, 2], [1.5], [3])
     """
     length = np.diff(indptr)
-    label, first = np.zeros(len(cost), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    for size in distinct(length).tolist():
-        rows = np.flatnonzero(length == size)
-        _, index, group = np.unique(
-            _row_keys(literals, indptr[rows], size), return_index=True, return_inverse=True
-        )  # fmt: skip
-        label[rows] = len(first) + group
-        first = np.concatenate([first, rows[index]])
+    label, first = equal_rows(indptr, literals)
     total = np.bincount(label, weights=cost, minlength=len(first)).astype(np.float64)
     size_of = np.bincount(label, weights=np.abs(cost), minlength=len(first))
     times = np.bincount(label, minlength=len(first))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inlined, kernel
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.treewidth.order import Order
 
@@ -167,50 +167,53 @@ def scratch_for(buckets: Buckets) -> Scratch:
     return Scratch(np.empty(tables), np.empty(cells, np.int64), np.empty(width, np.int64), *messages)
 
 
+@inlined
+def row_cells(buckets: Buckets, scratch: Scratch, i: int, j: int) -> int:
+    """Find the cells in which all sides of row j hold, in the table of bucket i; `scratch.cell` has their places in `scratch.tables`.
+
+    Returns how many there are.
+    """
+    dim, dim_start, width = buckets.dim, buckets.dim_start, buckets.width
+    side_start, side_bucket, member = buckets.side_start, buckets.side_bucket, buckets.side_member
+    term_start, term_state, cell, states = buckets.term_start, buckets.term_state, scratch.cell, scratch.states
+    count, stride = 1, 1
+    cell[0] = buckets.table_start[i]
+    for d in range(dim_start[i], dim_start[i + 1]):
+        side = -1
+        for s in range(side_start[j], side_start[j + 1]):
+            if side_bucket[s] == dim[d]:
+                side = s
+        size, term, last = 0, 0, 0
+        if side >= 0:
+            term, last = term_start[side], term_start[side + 1]
+        if side >= 0 and member[side]:
+            states[0] = term_state[term]
+            size = 1
+        else:
+            for s in range(width[dim[d]]):
+                if term < last and term_state[term] == s:
+                    term += 1
+                else:
+                    states[size] = s
+                    size += 1
+        for t in range(size - 1, -1, -1):
+            step = states[t] * stride
+            for o in range(count):
+                cell[t * count + o] = cell[o] + step
+        count *= size
+        stride *= width[dim[d]]
+    return count
+
+
 @kernel
 def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
     # Take the cost of each row of buckets begin to end - 1 from the cells in which all of its sides hold. One call for
     # all of them: a call costs a reference count for each array.
-    dim, width, side_bucket, cell, states = (
-        buckets.dim,
-        buckets.width,
-        buckets.side_bucket,
-        scratch.cell,
-        scratch.states,
-    )
-    member, term_start, term_state = buckets.side_member, buckets.term_start, buckets.term_state
-    rows, side_start, cost, tables = buckets.row, buckets.side_start, buckets.cost, scratch.tables
-    dim_start, row_start, table_start = buckets.dim_start, buckets.row_start, buckets.table_start
+    rows, row_start, cost, tables, cell = buckets.row, buckets.row_start, buckets.cost, scratch.tables, scratch.cell
     for i in range(begin, end):
         for r in range(row_start[i], row_start[i + 1]):
             j = rows[r]
-            count, stride = 1, 1
-            cell[0] = table_start[i]
-            for d in range(dim_start[i], dim_start[i + 1]):
-                side = -1
-                for s in range(side_start[j], side_start[j + 1]):
-                    if side_bucket[s] == dim[d]:
-                        side = s
-                size, term, last = 0, 0, 0
-                if side >= 0:
-                    term, last = term_start[side], term_start[side + 1]
-                if side >= 0 and member[side]:
-                    states[0] = term_state[term]
-                    size = 1
-                else:
-                    for s in range(width[dim[d]]):
-                        if term < last and term_state[term] == s:
-                            term += 1
-                        else:
-                            states[size] = s
-                            size += 1
-                for t in range(size - 1, -1, -1):
-                    step = states[t] * stride
-                    for o in range(count):
-                        cell[t * count + o] = cell[o] + step
-                count *= size
-                stride *= width[dim[d]]
-            for o in range(count):
+            for o in range(row_cells(buckets, scratch, i, j)):
                 tables[cell[o]] -= cost[j]
 
 

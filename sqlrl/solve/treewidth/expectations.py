@@ -1,0 +1,129 @@
+"""Sums over the worlds of components, for any costs: log partition functions, and how probable states and violations are.
+
+Messages go up in logarithms, and each table is left as the probabilities of its variable's states given the neighbours that it had when it
+was eliminated. The way down only multiplies these: a table costs one exponential a cell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.kernels import kernel
+from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project, row_cells
+
+
+@kernel
+def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
+    # Of each run of cells the logarithm of the sum of their exponentials; the cells become shares of it. Returns the greatest.
+    top = -np.inf
+    for m in range(len(table) // width):
+        first = m * width
+        best = table[first]
+        for p in range(first + 1, first + width):
+            best = max(best, table[p])
+        if best == -np.inf:
+            message[m] = best
+            table[first : first + width] = 0.0
+            continue
+        total = 0.0
+        for p in range(first, first + width):
+            table[p] = np.exp(table[p] - best)
+            total += table[p]
+        for p in range(first, first + width):
+            table[p] /= total
+        message[m] = best + np.log(total)
+        top = max(top, message[m])
+    return top
+
+
+@kernel
+def _rise(buckets: Buckets, scratch: Scratch, c: int) -> float:
+    # The log partition function of component c, and conditional probabilities in its tables.
+    load(buckets, scratch, c)
+    tables, message, cell = scratch.tables, scratch.message, scratch.cell
+    table_start, cells, parent = buckets.table_start, buckets.cells, buckets.parent
+    dim, dim_start, widths = buckets.dim, buckets.dim_start, buckets.width
+    value = 0.0
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
+        top = _condition(tables[table_start[i] : table_start[i] + cells[i]], widths[i], message)
+        # Messages have 0 as their greatest entry, so that rounding does not grow with the component.
+        value += top
+        up = parent[i]
+        if top == -np.inf or up < 0:
+            break
+        start, width = table_start[up], widths[up]
+        for o in range(project(dim, dim_start, widths, i, up, cell)):
+            for s in range(width):
+                tables[start + o * width + s] += message[cell[o] + s] - top
+    return value
+
+
+@kernel
+def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
+    # From conditional probabilities to those of the cells of every table, the root's first.
+    tables, cell, sums = scratch.tables, scratch.cell, scratch.sums
+    table_start, cells, parent = buckets.table_start, buckets.cells, buckets.parent
+    dim, dim_start, widths = buckets.dim, buckets.dim_start, buckets.width
+    for i in range(buckets.component_start[c + 1] - 2, buckets.component_start[c] - 1, -1):
+        width, up = widths[i], parent[i]
+        start, size = table_start[i], cells[i] // width
+        sums[:size] = 0.0
+        above, step = table_start[up], widths[up]
+        for o in range(project(dim, dim_start, widths, i, up, cell)):
+            for s in range(step):
+                sums[cell[o] + s] += tables[above + o * step + s]
+        for m in range(size):
+            for p in range(start + m * width, start + (m + 1) * width):
+                tables[p] *= sums[m]
+
+
+@kernel
+def _read(buckets: Buckets, scratch: Scratch, c: int, state: FloatArray, violated: FloatArray) -> None:
+    # Probabilities of the states of each variable, and that each row is violated, from those of cells.
+    tables, table_start, cells, widths = scratch.tables, buckets.table_start, buckets.cells, buckets.width
+    state_start, row_start, row, cell = buckets.state_start, buckets.row_start, buckets.row, scratch.cell
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
+        at, width = state_start[i], widths[i]
+        state[at : at + width] = 0.0
+        for first in range(table_start[i], table_start[i] + cells[i], width):
+            for s in range(width):
+                state[at + s] += tables[first + s]
+        for r in range(row_start[i], row_start[i + 1]):
+            total = 0.0
+            for o in range(row_cells(buckets, scratch, i, row[r])):
+                total += tables[cell[o]]
+            violated[row[r]] = total
+
+
+@kernel
+def expectations(
+    buckets: Buckets,
+    scratch: Scratch,
+    components: IntArray,
+    work: IntArray,
+    first: int,
+    value: FloatArray,
+    state: FloatArray,
+    violated: FloatArray,
+    limit: int,
+) -> tuple[int, bool]:
+    """Sum over the worlds of some components, from the `first` of them on, with `limit` steps at most, about.
+
+    `components`, of shape (k,), are the places of components, `work`, of shape (c,), the steps that each component takes. Overwritten are, of
+    these components, `value`, of shape (c,): the log partition function; `state`, one entry for each state: its probability; and
+    `violated`, of shape (r,): the probability that a row is violated, 0 for rows that no table has. Returns the place in
+    `components` to go on from (k at the end) and True, or of the component that has no world and False.
+    """
+    steps = 0
+    for place in range(first, len(components)):
+        if steps > limit:
+            return place, True
+        c = components[place]
+        steps += work[c]
+        value[c] = _rise(buckets, scratch, c)
+        if value[c] == -np.inf:
+            return place, False
+        _fall(buckets, scratch, c)
+        _read(buckets, scratch, c, state, violated)
+    return len(components), True
