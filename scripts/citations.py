@@ -191,17 +191,17 @@ def author_folds(folder: str | Path, labels: pa.Table, *, each: int | None = Non
 
 
 def field_counts(prediction: sqlrl.Prediction, labels: pa.Table) -> Counts:
-    """Count right and wrong fields of predicted citations; see `sqlrl.evaluate.score_fields`.
+    """Count right and wrong fields of predicted examples; see `sqlrl.evaluate.score_fields`.
 
     Parameters
     ----------
     prediction : Prediction
         Of `InField`.
     labels : pyarrow.Table
-        Columns bib, field, position, of all citations.
+        The example (bib, or another name), field and position, of all examples.
     """
     atoms = prediction.atoms(every=True)
-    names = ("bib", "field", "position")
+    names = labels.column_names
     known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
     rows = zip(*(atoms.column(name).to_pylist() for name in names), strict=True)
     truth = np.array([row in known for row in rows], dtype=np.bool_)

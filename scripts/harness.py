@@ -26,7 +26,7 @@ from typing import Generic, TypeVar
 
 import duckdb
 import pyarrow as pa
-from journal import Journal
+from journal import Journal, Kept
 from sqlglot import exp
 
 from sqlrl.report import Console, Table, console_for, track
@@ -156,7 +156,7 @@ def read_options(
     for name, values in (choices or {}).items():
         parser.add_argument(f"--{name}", choices=list(values), help=f"the only {name} to run")
     for name, what in (more or {}).items():
-        parser.add_argument(f"--{name}", action="store_true", help=what)
+        parser.add_argument(f"--{name}", action="store_true", help=what, dest=name)
     for name, what in (numbers or {}).items():
         parser.add_argument(f"--{name}", type=int, metavar="N", default=1, help=f"{what} (default 1)")
     for name, what in (files or {}).items():
@@ -210,7 +210,7 @@ def run_jobs(
     description: str,
     processes: int = 1,
     *,
-    journal: Path | None = None,
+    journal: Path | Kept | None = None,
 ) -> list[Measured[Result]]:
     """Call a function once for each job, each in a process of its own, by default one after the other.
 
@@ -228,8 +228,9 @@ def run_jobs(
         What the progress bar says.
     processes : int
         How many jobs run at the same time; times are those of a busy machine then.
-    journal : Path, optional
-        Where each job is kept as soon as it is done. Jobs that are there already, from a run that was stopped, are not run again.
+    journal : Path or Kept, optional
+        Where each job is kept as soon as it is done, a file of a `Journal` or another place. Jobs that are there already, from a run
+        that was stopped, are not run again.
 
     Returns
     -------
@@ -238,14 +239,13 @@ def run_jobs(
     """
     # Matrices are small, and threads that wait for each other on a busy machine cost more than all the rest.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    kept = None if journal is None else Journal(journal, versions())
-    keys = [kept.key(function, job) if kept else "" for job in jobs]
-    done: list[Measured[Result] | None] = [kept.get(key) if kept else None for key in keys]
+    kept = Journal(journal, versions()) if isinstance(journal, Path) else journal
+    keys = ["" if kept is None else kept.key(function, job) for job in jobs]
+    done: list[Measured[Result] | None] = [None if kept is None else kept.get(key) for key in keys]
     before = sum(x is not None for x in done)
     if before:
-        console.message(
-            f"{before} of {counted(len(jobs), 'job')} taken from {journal}; remove the file to run them again"
-        )
+        again = "; remove the file to run them again" if isinstance(journal, Path) else ""
+        console.message(f"{before} of {counted(len(jobs), 'job')} taken from {journal}{again}")
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         waiting: list[tuple[int, Future[Measured[Result]]]] = []
         for i, job in enumerate(jobs):
@@ -269,7 +269,7 @@ def run_jobs(
     return results
 
 
-def _keeper(kept: Journal | None, key: str) -> Callable[[Future[Measured[Result]]], None]:
+def _keeper(kept: Kept | None, key: str) -> Callable[[Future[Measured[Result]]], None]:
     """Return what keeps the result of a job when it has one."""
 
     def keep_result(future: Future[Measured[Result]]) -> None:

@@ -9,9 +9,25 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import sqlrl
+
+
+class Kept(Protocol):
+    """Results of jobs: a `Journal`, or a table."""
+
+    def key(self, function: Callable[..., object], job: tuple[object, ...]) -> str:
+        """Return what a job is known by."""
+        ...
+
+    def get(self, key: str) -> Any:
+        """Return the result of a job, None if it is not done."""
+        ...
+
+    def add(self, key: str, result: Any) -> None:
+        """Keep a result; jobs may end in several threads."""
+        ...
 
 
 class Journal:
@@ -39,10 +55,13 @@ class Journal:
             except (EOFError, pickle.UnpicklingError):
                 file.truncate(end)  # the last one may have been cut off
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     def key(self, function: Callable[..., object], job: tuple[object, ...]) -> str:
         """Return what a job is known by."""
         name = (Path(inspect.getfile(function)).stem, function.__qualname__)
-        return hashlib.sha256(pickle.dumps((name, job, self._depends, _code()))).hexdigest()
+        return hashlib.sha256(pickle.dumps((name, job, self._depends, code_digest()))).hexdigest()
 
     def get(self, key: str) -> Any:
         """Return the result of a job, None if it is not done."""
@@ -57,7 +76,7 @@ class Journal:
 
 
 @cache
-def _code() -> str:
+def code_digest() -> str:
     """Return a digest of the code of sqlrl and of the scripts."""
     digest = hashlib.sha256()
     for folder in (Path(__file__).parent, Path(sqlrl.__file__).parent):
