@@ -141,10 +141,12 @@ class Plan:
         found = []
         for system, weights in product(self.systems, self.weights):
             own = weights == self.data.own
-            if system == CRF and (own or weights == "max-margin"):
+            # A slice has these rows once, to stay short.
+            once = self.each is None or weights == self.weights[-1]
+            if system == CRF and (own or weights == "max-margin" or not once):
                 continue
             found.append(Line(system, weights))
-            if found_by(system) and not own:
+            if found_by(system) and not own and once:
                 found.append(Line(system, weights, leaky=True))
             # A batch learner does not depend on the order, unless its clauses do.
             if self.seeds and system != CRF and (own or found_by(system)):

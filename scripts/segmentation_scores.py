@@ -50,7 +50,7 @@ class Segmented:
     refused: str | None = None
 
 
-def first_line(error: SqlrlError) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of what an error says."""
     return str(error).strip().splitlines()[0]
 
@@ -64,11 +64,11 @@ def model_scores(db: sqlrl.Database, model: sqlrl.Model, examples: list[str], la
     found = prediction_scores(db.evaluate(prediction), field_counts(prediction, labels).f1)
     try:
         scores = db.evaluate(db.marginals(model, examples=examples, method="exact"))
+        found = replace(found, ece=100 * scores.calibration_error, brier=100 * scores.brier)
         likelihood, impossible = label_log_likelihood(db, model, examples)
-    except SqlrlError as error:
+    except (SqlrlError, ValueError) as error:  # elimination itself knows no words of ours
         return replace(found, refused=first_line(error))
-    ece, brier = 100 * scores.calibration_error, 100 * scores.brier
-    return replace(found, ece=ece, brier=brier, log_likelihood=likelihood, impossible=impossible)
+    return replace(found, log_likelihood=likelihood, impossible=impossible)
 
 
 def prediction_scores(scores: Scores, f1_field: float) -> Segmented:

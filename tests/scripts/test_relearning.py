@@ -186,5 +186,6 @@ def test_a_slice_is_one_fold_of_few_systems(data: Any) -> None:
     quick = make_plan(data, replace(OPTIONS, quick=True), seeded=True)
     assert (quick.systems, quick.tests, quick.seeds, quick.each) == (data.quick, data.groups[:1], (), data.each)
     assert quick.values == QUICK
+    assert {line.weights for line in quick.lines() if line.leaky or line.system == CRF} <= {"L2"}
     assert set(data.quick) <= set(data.systems)
     assert set(data.constraints) <= set(data.systems)
