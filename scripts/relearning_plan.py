@@ -124,11 +124,12 @@ class Plan:
         if inner and not self.relearned:
             return []
         seeds: tuple[int | None, ...] = self.seeds if seeded else (None,)
-        jobs = []
-        for system, seed, test in product(self.systems, seeds, self.tests):
-            # Own weights are needed for clauses that are found, and where they are a row; else learning again needs none.
-            if system != CRF:
-                jobs.append(self.find(system, seed, pair_of(self.data.groups, test) if inner else (test,)))
+        # Models whose clauses are given are learned, too: relearning starts from their weights.
+        systems = dict.fromkeys(line.system for line in self.lines() if line.system != CRF and line.seeded == seeded)
+        jobs = [
+            self.find(system, seed, pair_of(self.data.groups, test) if inner else (test,))
+            for system, seed, test in product(systems, seeds, self.tests)
+        ]
         return list(dict.fromkeys(jobs))
 
     @property
