@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.counts import soft_weights
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.structure import Rows, grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.expectations import expectations
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
@@ -41,6 +39,8 @@ class LogLinear:
         0 or 1 of atoms that hard clauses and blocks fix, as far as units show it, else -1.
     indptr, literals : shapes (r + 1,) and (literals,)
         Rows over free atoms: s distinct soft rows of two literals or more, then hard rows.
+    clause : shape (r,)
+        A local clause that each row comes from, -1 for what a block says.
     block, block_exact : shapes (f,) and (b,)
         As in `Network`.
     features : scipy.sparse.csr_array of float, shape (f + s, m)
@@ -55,6 +55,7 @@ class LogLinear:
     value: Values
     indptr: IntArray
     literals: IntArray
+    clause: IntArray
     block: IntArray
     block_exact: BoolArray
     features: sparse.csr_array
@@ -93,6 +94,7 @@ class LogLinear:
             self.value,
             pointers(length[rows]),
             np.asarray(np.sign(literals) * (place[np.abs(literals) - 1] + 1), dtype=np.int64),
+            self.clause[rows],
             np.asarray(block - none, dtype=np.int64),
             self.block_exact[blocks[none:]],
             self.features[part],
@@ -163,6 +165,7 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
         value,
         pointers(np.concatenate([soft_length, np.diff(left.indptr)])),
         np.concatenate([moved[ragged_ranges(start[first], soft_length)], left.literals]).astype(np.int64),
+        np.concatenate([clause[several][first], left.clause]),
         np.ascontiguousarray(left.block),
         left.block_exact,
         features,

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Literal, Protocol, Self
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
-from sqlrl.learn.batch.problem import Iteration, Report, equal_columns
+from sqlrl.learn.batch.problem import Iteration, Report
 
 # ---- proximal Newton steps ---------------------------------------------------------------------------
 
@@ -215,8 +215,12 @@ class Likelihoods(Protocol):
     """A log-likelihood that is concave in the weights of m clauses, a sum over what is observed; `Choices` says what each part is."""
 
     @property
-    def features(self) -> sparse.csr_array:
-        """What is counted, shape (s, m)."""
+    def clauses(self) -> int:
+        """How many clauses have weights, m."""
+        ...
+
+    def equal_columns(self, columns: IntArray) -> IntArray:
+        """Number the distinct ones of some clauses by what is counted of them, as `problem.equal_columns` does."""
         ...
 
     def log_likelihood(self, weights: FloatArray) -> FloatArray:
@@ -227,12 +231,13 @@ class Likelihoods(Protocol):
         """Return the log-likelihood and its gradient, shape (m,)."""
         ...
 
-    def hessian(self, weights: FloatArray, columns: IntArray) -> FloatArray:
-        """Return the negative Hessian in some of the clauses."""
+    @property
+    def hessian(self) -> Hessian | None:
+        """The negative Hessian in some of the clauses; None where it would cost too much, so that there are no Newton steps."""
         ...
 
     def curvature(self, weights: FloatArray) -> FloatArray:
-        """Return the diagonal of the negative Hessian, shape (m,)."""
+        """Return the diagonal of the negative Hessian, shape (m,), or what is of its size: it scales the search."""
         ...
 
     def columns(self, which: IntArray, scale: FloatArray) -> Self:
@@ -304,15 +309,12 @@ def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design
     >>> design.column.tolist(), design.variances.tolist(), design.steepest
     ([0, 1, -1, 0], [2.0, 1.0], 1.0)
     """
-    m = choices.features.shape[1]
-    scale = np.ones(m) if scale is None else scale
-    table = choices.features.tocsc()
-    table.sort_indices()
-    zero = np.zeros(m)
+    m = choices.clauses
+    zero, scale = np.zeros(m), np.ones(m) if scale is None else scale
     curvature = choices.curvature(zero)
     varies = curvature > FLATTEST * max(float(curvature.max(initial=0.0)), 1e-300)
     inside = np.flatnonzero(varies)
-    column = equal_columns(table, inside)
+    column = choices.equal_columns(inside)
     # Of each column the clauses of the widest prior come first.
     widest = inside[np.argsort(-scale[inside], kind="stable")]
     chosen = widest[np.unique(column[widest], return_index=True)[1]]
@@ -408,7 +410,7 @@ def _followed(states: Iterator[State], scale: FloatArray, observe: Observer, mos
     return now.value, now.point / scale
 
 
-def _lasso_states(smooth: Smooth, hessian: Hessian, start: FloatArray, penalty: FloatArray) -> Iterator[State]:
+def _lasso_states(smooth: Smooth, hessian: Hessian | None, start: FloatArray, penalty: FloatArray) -> Iterator[State]:
     """The start, and the state after each step: of OWL-QN, then of Newton while it descends, and so on."""
     path = descend(smooth, start, penalty)
     now = next(path)
@@ -419,12 +421,12 @@ def _lasso_states(smooth: Smooth, hessian: Hessian, start: FloatArray, penalty: 
         for now in islice(path, budget):
             yield now
         middle, budget = now, AGAIN
-        while (following := newton_step(smooth, hessian, now, penalty)) is not None:
+        while hessian is not None and (following := newton_step(smooth, hessian, now, penalty)) is not None:
             now = following
             yield now
         if now is first:
             return
-        if now is not middle:
+        if hessian is not None and now is not middle:
             path = descend(smooth, now.point, penalty)
             next(path)
 
@@ -448,11 +450,14 @@ def _ridge(
         value, gradient = scaled.value_and_gradient(point)
         return float(pull @ point**2) / 2 - value, pull * point - gradient
 
-    def hessian(point: FloatArray, columns: IntArray) -> FloatArray:
-        """Of the objective."""
+    def curved(point: FloatArray, columns: IntArray) -> FloatArray:
+        """The Hessian of the objective."""
+        assert scaled.hessian is not None
         found = scaled.hessian(point, columns)
         found[np.diag_indices(len(columns))] += pull[columns]
         return found
+
+    hessian = None if scaled.hessian is None else curved
 
     def near(state: State) -> bool:
         """Whether a state is optimal within the tolerance."""
@@ -462,7 +467,7 @@ def _ridge(
 
 
 def _ridge_states(
-    objective: Smooth, hessian: Hessian, start: FloatArray, near: Callable[[State], bool]
+    objective: Smooth, hessian: Hessian | None, start: FloatArray, near: Callable[[State], bool]
 ) -> Iterator[State]:
     """The start, and the state after each step: of L-BFGS, then of Newton while it descends, and so on."""
     value, gradient = objective(start)
@@ -473,7 +478,7 @@ def _ridge_states(
         for state in _quasi_newton(objective, first, budget, near):
             now = state
             yield now
-        while (following := newton_step(objective, hessian, now, free)) is not None:
+        while hessian is not None and (following := newton_step(objective, hessian, now, free)) is not None:
             now = following
             yield now
         if now is first:

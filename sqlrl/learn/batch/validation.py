@@ -178,7 +178,7 @@ def make_grouped_parts(
     --------
     The third of five atoms is in the groups of all others, so that it is in both parts:
 
-    >>> from sqlrl.learn.batch.choices import make_choices
+    >>> from sqlrl.learn.batch.conditionals import make_choices
     >>> from sqlrl.learn.batch.problem import Problem
     >>> from sqlrl.learn.labels import Names
     >>> from sqlrl.solve.sample_networks import network
@@ -190,9 +190,7 @@ def make_grouped_parts(
     >>> sorted(np.flatnonzero(part).tolist() for part in parts)
     [[0, 1, 2], [2, 3, 4]]
     """
-    assert choices.atom is not None
-    state = np.flatnonzero(choices.atom >= 0)
-    atom, owner = choices.atom[state], choices.owner[state]
+    atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))
     if len(missing):
         first = show(int(atom[missing[0]]))
