@@ -315,7 +315,7 @@ def learn_structure(
 
 
 def learn_batch(
-    job: Job, training: BatchEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
+    job: Job, training: BatchEstimator[Any] | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from all examples at once, save the model, and show the result."""
     options = running.fitting() | running.starting(trusted=job.db.engine.trusted)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.structure.resolwe.estimator import Resolwe
     from sqlrl.structure.soft.estimator import SoftStructure
 
-    Batch = BatchEstimator | ConstrainedTraining | SoftEstimator | SoftStructure
+    Batch = BatchEstimator[Any] | ConstrainedTraining | SoftEstimator | SoftStructure
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
@@ -47,7 +47,7 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
 def show_batch(run: Session, training: Batch, out: str | None) -> None:
     """Save what a batch learner learned, and show it."""
     save(run, training.model_, out)
-    estimator: BatchEstimator = fitted_learner(training)
+    estimator: BatchEstimator[Any] = fitted_learner(training)
     clauses = estimator.clauses().to_arrow()
     if out != "-":
         run.show(clauses, title="strongest clauses")

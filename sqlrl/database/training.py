@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,10 @@ class TrainingStream:
         """Return ids of query atoms and a group of each; see `atom_groups`."""
         return atom_groups(self._program, groups)
 
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory: where DuckDB's go."""
+        return spill_directory(self._program)
+
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
         warn_forgotten(self.run)
@@ -358,6 +363,13 @@ class TrainingStream:
 
 
 # ---- what all streams do of a program ----------------------------------------------------------------
+
+
+def spill_directory(program: Program) -> Path | None:
+    """Return where the database of a program spills; None if nothing is to go to files."""
+    query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
+    folder: str = program.engine.fetch(query, step="find where to spill").column(0)[0].as_py()
+    return Path(folder) if folder else None
 
 
 def network_with_fixed(network: Network, program: Program, text: Callable[[int], str]) -> Network:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy.typing as npt
@@ -180,6 +181,10 @@ class TrainingStream(Protocol):
         InputError
             There are several open predicates, or the rows are not its arguments and a group.
         """
+        ...
+
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory; None if nothing is to go to files."""
         ...
 
     def check_kept(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.expectations import expectations
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
@@ -160,7 +160,7 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
     features.sum_duplicates()
     features.eliminate_zeros()
     soft_length = np.diff(start)[first]
-    return LogLinear(
+    model = LogLinear(
         free,
         value,
         pointers(np.concatenate([soft_length, np.diff(left.indptr)])),
@@ -171,6 +171,24 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
         features,
         np.concatenate([network.prior[free].astype(np.float64), np.zeros(len(first))]),
         fixed,
+    )
+    return _violable(model) if len(model.block_exact) else model
+
+
+def _violable(model: LogLinear) -> LogLinear:
+    # Rows that blocks satisfy in every world join nothing: without them, rows are within components as elimination sees them.
+    kept = np.diff(sides_of(model, variables_of(model)).row_start) > 0
+    if kept.all():
+        return model
+    rows, length = np.flatnonzero(kept), np.diff(model.indptr)
+    part = np.concatenate([np.arange(len(model.free)), len(model.free) + rows[rows < model.soft]])
+    return replace(
+        model,
+        indptr=pointers(length[rows]),
+        literals=model.literals[ragged_ranges(model.indptr[rows], length[rows])],
+        clause=model.clause[rows],
+        features=model.features[part],
+        offset=model.offset[part],
     )
 
 

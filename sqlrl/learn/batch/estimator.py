@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
-from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray
+from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.parameters import check_callback, check_database, check_parameters
@@ -38,6 +37,14 @@ if TYPE_CHECKING:
 ALL = 2**62
 """Examples in a window: more than there are, so that all are in one."""
 
+NO_ATOMS = (
+    "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
+)
+NONE_LEFT = (
+    "no example is left to learn from: the labels of all of them violate hard clauses; use on_infeasible_truth='warn' to learn from them "
+    "all the same"
+)
+
 
 class BatchCommon(TypedDict, total=False):
     """The parameters of all batch learners; see `BatchEstimator`."""
@@ -46,7 +53,29 @@ class BatchCommon(TypedDict, total=False):
     on_infeasible_truth: OnTruth
 
 
-class BatchEstimator(Fitted):
+class Given(Protocol):
+    """What a batch learner learns from."""
+
+    @property
+    def names(self) -> Names:
+        """Words for messages."""
+
+    @property
+    def clauses(self) -> IntArray:
+        """Ids of the clauses, shape (m,)."""
+
+    @property
+    def support(self) -> pa.Table:
+        """In how many query atoms' ground clauses each clause occurs, see `support_table`."""
+
+    def begun(self, start: FloatArray) -> Self:
+        """Return the same with weights to start from, shape (m,)."""
+
+
+Learned = TypeVar("Learned", bound=Given)
+
+
+class BatchEstimator(Fitted, Generic[Learned]):
     """What all batch learners of weights have: they see all training examples at once, grounded once.
 
     A subclass declares and stores its own parameters, checks in `_check` how they go together, and learns in `_learn`; what else it
@@ -86,6 +115,8 @@ class BatchEstimator(Fitted):
     support_: pa.Table
 
     learned: ClassVar[tuple[str, ...]] = ("iterations_", "support_")
+    window: ClassVar[int | None] = ALL
+    """Examples in a window; None for as many as the first ones suggest."""
 
     def __init__(self, *, random_state: Seed = None, on_infeasible_truth: OnTruth = "warn") -> None:
         self.random_state, self.on_infeasible_truth = random_state, on_infeasible_truth
@@ -104,12 +135,12 @@ class BatchEstimator(Fitted):
         """
         check_parameters(self)
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+    def _learn(self, problem: Learned, report: Report) -> FloatArray:
         """Learn weights of the m clauses of a problem, 0 for hard ones; subclasses do it.
 
         Parameters
         ----------
-        problem : Problem
+        problem : Given
         report : callable
             To be called with an `Iteration` after each.
 
@@ -184,7 +215,7 @@ class BatchEstimator(Fitted):
         recorded = {**self.recorded(), **recorded_start(start)}
         check_callback("on_iteration", on_iteration)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
-        order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
+        order: Ordering = {"size": self.window, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
         iterations: list[Iteration] = []
 
         learning = Stage("learning weights")
@@ -213,7 +244,7 @@ class BatchEstimator(Fitted):
             seconds["learning"] = time.perf_counter() - clock
             _check_weights(weights, problem)
             support, table, steps = (
-                support_table(problem.network),
+                problem.support,
                 iteration_table(iterations),
                 STEP_SCHEMA.empty_table(),
             )
@@ -229,15 +260,13 @@ class BatchEstimator(Fitted):
         self._table = stream.clauses(weights, support)
         return self
 
-    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
-        """Ground all examples, and check their labels."""
-        names = Names(stream.clause_text, stream.example_name, stream.atom_text)
-        window: Window | None = next(iter(list(stream)), None)
-        if window is None or len(window.network.atoms) == 0:
-            raise InputError(
-                "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
-            )
-        network, truth = window.network, window.truth
+    def _problem(self, stream: TrainingStream) -> tuple[Learned, InfeasibleTruth]:
+        """Ground all examples, and check their labels; subclasses that do not learn from a `Problem` override this."""
+        raise NotImplementedError
+
+    def _checked(self, stream: TrainingStream, window: Window) -> tuple[Problem | None, InfeasibleTruth]:
+        """Check the labels of a window; None if all of its examples are left out."""
+        names, network, truth = names_of(stream), window.network, window.truth
         check_labelled(network, window.labelled, np.unique(network.example), names)
         problem, infeasible = Problem(network, truth, names), infeasible_truth(network, truth)
         if len(infeasible.clause) == 0 or self.on_infeasible_truth == "warn":
@@ -246,29 +275,44 @@ class BatchEstimator(Fitted):
             raise infeasible.error(names)
         check_apart(problem, infeasible.example)
         if np.isin(network.example, infeasible.example).all():
-            raise InputError(
-                "no example is left to learn from: the labels of all of them violate hard clauses; use "
-                "on_infeasible_truth='warn' to learn from them all the same"
-            )
+            return None, infeasible
         # Counts of a network are sums over its examples, so those that are left are grounded by themselves.
         left = stream.window(window.examples[~np.isin(window.examples, infeasible.example)])
         return Problem(left.network, left.truth, names), infeasible
 
 
-def _started(problem: Problem, stream: TrainingStream, start: Model | None) -> Problem:
+class WholeEstimator(BatchEstimator[Problem]):
+    """What batch learners have that hold one network of all examples."""
+
+    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
+        window = next(iter(list(stream)), None)
+        if window is None or len(window.network.atoms) == 0:
+            raise InputError(NO_ATOMS)
+        problem, infeasible = self._checked(stream, window)
+        if problem is None:
+            raise InputError(NONE_LEFT)
+        return problem, infeasible
+
+
+def names_of(stream: TrainingStream) -> Names:
+    """Return words for messages about a stream."""
+    return Names(stream.clause_text, stream.example_name, stream.atom_text)
+
+
+def _started(problem: Learned, stream: TrainingStream, start: Model | None) -> Learned:
     """Return a problem with the weights from which learning starts."""
     begun = start_weights(stream, start)
     if begun is None:
         return problem
-    clauses = problem.network.clauses
-    return replace(problem, start=begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
+    clauses = problem.clauses
+    return problem.begun(begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
 
 
-def _check_weights(weights: FloatArray, problem: Problem) -> None:
+def _check_weights(weights: FloatArray, problem: Given) -> None:
     """Refuse weights that are not finite."""
     wrong = np.flatnonzero(~np.isfinite(weights))
     if len(wrong):
-        clause = problem.names.clause(int(problem.network.clauses[wrong[0]]))
+        clause = problem.names.clause(int(problem.clauses[wrong[0]]))
         raise NumericError(
             f"{counted(len(wrong), 'weight')} of {len(weights):,} grew out of range, the first that of {clause}: penalise "
             "weights more, or take smaller steps"

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
+import pyarrow as pa
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
 from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
 from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
-from sqlrl.learn.labels import infeasible_truth
+from sqlrl.learn.batch.validation import Groups
+from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.steps import describer
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.wide import widest
 from sqlrl.wording import counted
 
 Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]
@@ -88,17 +90,58 @@ def _given(model: LogLinear, problem: Problem, *, blocks: bool) -> Choices:
 
 def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputError:
     """Return the error about the first component beyond the bounds."""
-    network, names = problem.network, problem.names
-    raise NotImplementedError
+    network = problem.network
+    found = widest(model, network, outside=~inside)
+    assert found is not None
+    return InputError(
+        f"the exact likelihood needs tables beyond the bound for {counted(found.components, 'component')}, with "
+        f"{counted(found.beyond, 'atom')}: {found.words(describer(network, problem.names))}. Take the clause out of the model, narrow the scope "
+        "of what is predicted, or use wide='pseudo-likelihood' or 'composite-likelihood', MaxMargin, or PSCG (moments='mcsat')"
+    )
 
 
-def observations(parts: Iterable[Part], shelf: Shelf, clauses: int) -> Choices | Joint:
-    """Put parts on a shelf, and return the likelihood of all their labels under weights of m clauses, all that the last one knows.
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What weights are learned from: the likelihood of labels, a sum over o components and choices, for the weights of m clauses.
+
+    Parameters
+    ----------
+    observed : Choices or Joint
+    names : Names
+        Words for messages.
+    clauses : shape (m,)
+        Their ids.
+    support : pyarrow.Table
+        See `support_table`.
+    reached : Reached
+        How the likelihood is computed.
+    scale : float array, shape (m,)
+        How wide the prior of each clause is.
+    groups : Groups, optional
+        Atoms that stay together when a strength is chosen.
+    start : float array, shape (m,), optional
+        Weights to start from.
+    """
+
+    observed: Choices | Joint
+    names: Names
+    clauses: IntArray
+    support: pa.Table
+    reached: Reached
+    scale: FloatArray
+    groups: Groups | None = None
+    start: FloatArray | None = None
+
+    def begun(self, start: FloatArray) -> Labelled:
+        """Return the same with weights to start from."""
+        return replace(self, start=start)
+
+
+def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
+    """Return the likelihood of all labels of the parts on a shelf under weights of m clauses, all that the last one knows.
 
     Where elimination is needed nowhere, it is the closed form, as long as that stays in memory. InputError if there is nothing to learn from.
     """
-    for part in parts:
-        shelf.put(part)
     held = list(shelf)
     if shelf.in_memory:
         kept = [each.part() for each in held]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Unpack
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, Network
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.pscg import Deviation, Iterations
@@ -37,7 +37,7 @@ def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
     return np.asarray((network.base - decided).astype(np.float64) + counts, dtype=np.float64)
 
 
-class VotedPerceptron(BatchEstimator):
+class VotedPerceptron(WholeEstimator):
     r"""Learns the weights of a model with the voted perceptron (Singla and Domingos 2005).
 
     In each iteration the weights move by the counts of the labels minus those of the most probable world of all training

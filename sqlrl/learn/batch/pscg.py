@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
@@ -241,7 +241,7 @@ Deviation = Annotated[
 ]
 
 
-class PSCG(BatchEstimator):
+class PSCG(WholeEstimator):
     r"""Learns the weights of a model by preconditioned scaled conjugate gradient (Lowd and Domingos 2007).
 
     It climbs the conditional log-likelihood of the labels, minus an L2 penalty. Expected counts, variances and covariances are
@@ -312,7 +312,7 @@ class PSCG(BatchEstimator):
     """
 
     word = "pscg"
-    learned = (*BatchEstimator.learned, "rejected_", "converged_")
+    learned = (*WholeEstimator.learned, "rejected_", "converged_")
 
     rejected_: int
     converged_: bool

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +55,10 @@ class Shelf:
 
     Examples
     --------
-    >>> with Shelf(None) as shelf:
-    ...     len(shelf)
-    0
+    >>> shelf = Shelf(None)
+    >>> len(shelf), shelf.in_memory
+    (0, True)
+    >>> shelf.close()
     """
 
     def __init__(self, folder: Path | None, most: int = KEPT) -> None:
@@ -67,12 +67,9 @@ class Shelf:
         self._open = ExitStack()
         self._room: Path | None = None
 
-    def __enter__(self) -> Shelf:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Remove what is in files."""
+        self._held.clear()
         self._open.close()
 
     def __len__(self) -> int:

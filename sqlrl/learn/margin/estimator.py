@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
@@ -36,7 +36,7 @@ CHOICES = pa.schema(
 """Each C with what training came to; see `MaxMargin.choices_`."""
 
 
-class MaxMargin(BatchEstimator):
+class MaxMargin(WholeEstimator):
     r"""Max-margin weights (M3LN): the labels shall outscore every other world by its loss, as a structural SVM with one slack.
 
     Minimises ``penalty(w) + C * slack`` such that for all worlds, all mega-examples together,
@@ -120,7 +120,7 @@ class MaxMargin(BatchEstimator):
     gap_: float
 
     word = "max-margin"
-    learned = (*BatchEstimator.learned, "choices_", "gap_")
+    learned = (*WholeEstimator.learned, "choices_", "gap_")
 
     def __init__(
         self,
