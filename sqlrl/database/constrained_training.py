@@ -179,12 +179,16 @@ class ConstrainedTraining(Configured):
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))
-        learner.fit(db, trained, examples, **options)
-        learned = tuple(rule for rule in learner.model_.rules if not rule.hard)
-        self.learner_, self.training_model_ = learner, trained
-        self.model_ = learner.model_.with_rules((*learned, *enforced(model, predicting, costs or ())))
-        self.costs_ = None if costs is None else cost_table(costs)
-        self.seconds_ = seconds | learner.seconds_
+        try:
+            learner.fit(db, trained, examples, **options)
+        finally:
+            # Ctrl-C in the middle leaves a batch learner with the best weights so far.
+            if "model_" in vars(learner):
+                learned = tuple(rule for rule in learner.model_.rules if not rule.hard)
+                self.learner_, self.training_model_ = learner, trained
+                self.model_ = learner.model_.with_rules((*learned, *enforced(model, predicting, costs or ())))
+                self.costs_ = None if costs is None else cost_table(costs)
+                self.seconds_ = seconds | learner.seconds_
         return self
 
     def _copied(self) -> Any:

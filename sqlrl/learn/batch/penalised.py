@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, Protocol, Self
@@ -348,11 +348,13 @@ def fit_weights(
     """
     counts: list[float] = []
 
-    def observe(value: float, optimality: float, step: float) -> bool:
+    def observe(value: float, optimality: float, step: float, solution: Solution) -> bool:
         """Report an iteration; True if it is the last one."""
+        number = len(counts)
         counts.append(optimality)
         if report is not None:
-            report(Iteration(iteration=len(counts) - 1, objective=-value, optimality=optimality, step=step))
+            so_far = (lambda: _of_clauses(design, penalty, solution())) if number else None
+            report(Iteration(iteration=number, objective=-value, optimality=optimality, step=step, so_far=so_far))
         return optimality <= tolerance * design.steepest
 
     k = len(design.first)
@@ -366,17 +368,26 @@ def fit_weights(
         value, solution = _ridge(design, strength, begin, observe, max_iterations, tolerance)
     else:
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
-        observe(value, 0.0, 0.0)
+        observe(value, 0.0, 0.0, lambda: np.zeros(0))
+    weights = _of_clauses(design, penalty, solution)
+    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+
+
+def _of_clauses(design: Design, penalty: Penalty, solution: FloatArray) -> FloatArray:
+    """The weights of the clauses, shape (m,), from those of the columns, shape (k,)."""
     weights = np.zeros(len(design.column))
     if penalty == "l1":
         weights[design.first] = solution
     else:
         known = design.column >= 0
         weights[known] = (solution / design.variances)[design.column[known]] * design.scale[known] ** 2
-    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+    return weights
 
 
-Observer = Callable[[float, float, float], bool]
+Solution = Callable[[], FloatArray]
+"""Makes the weights of the columns, shape (k,), from what is known after an iteration."""
+
+Observer = Callable[[float, float, float, Solution], bool]
 
 
 def _lasso(
@@ -395,13 +406,29 @@ def _lasso(
     return _followed(states, scale, observe, most)
 
 
-def _followed(states: Iterator[State], scale: FloatArray, observe: Observer, most: int) -> tuple[float, FloatArray]:
-    """Report the start and up to `most` steps; return the value and the weights of the last."""
+def _followed(
+    states: Iterator[State], scale: FloatArray, observe: Observer, most: int, waiting: Sequence[State] = ()
+) -> tuple[float, FloatArray]:
+    """Report the start and up to `most` steps; return the value and the weights of the last.
+
+    `waiting` has the steps that were taken and are not among the states yet: Ctrl-C in the middle of others loses none of them.
+    """
+
+    def told(state: State) -> bool:
+        # Of two clauses that share a column the gradient is the same.
+        return observe(
+            state.value, float(np.abs(state.steepest * scale).max()), state.step, lambda: state.point / scale
+        )
+
     now = next(states)
     for number in range(most + 1):
-        # Of two clauses that share a column the gradient is the same.
-        ended = observe(now.value, float(np.abs(now.steepest * scale).max()), now.step)
-        following = None if ended or number == most else next(states, None)
+        ended = told(now)
+        try:
+            following = None if ended or number == most else next(states, None)
+        except KeyboardInterrupt:
+            for state in waiting[: most - number]:
+                told(state)
+            raise
         if following is None:
             break
         now = following
@@ -458,20 +485,26 @@ def _ridge(
         """Whether a state is optimal within the tolerance."""
         return float(np.abs(state.steepest * scale).max()) <= design.steepest * tolerance
 
-    return _followed(_ridge_states(objective, hessian, start * scale, near), scale, observe, most)
+    waiting: list[State] = []
+    states = _ridge_states(objective, hessian, start * scale, near, waiting)
+    return _followed(states, scale, observe, most, waiting)
 
 
 def _ridge_states(
-    objective: Smooth, hessian: Hessian, start: FloatArray, near: Callable[[State], bool]
+    objective: Smooth, hessian: Hessian, start: FloatArray, near: Callable[[State], bool], waiting: list[State]
 ) -> Iterator[State]:
-    """The start, and the state after each step: of L-BFGS, then of Newton while it descends, and so on."""
+    """The start, and the state after each step: of L-BFGS, then of Newton while it descends, and so on.
+
+    `waiting` holds the steps of L-BFGS, many of which are taken at once, until they are yielded.
+    """
     value, gradient = objective(start)
     now, free, budget = State(start, value, gradient, gradient, 0.0), np.zeros(len(start)), QUASI
     yield now
     while True:
         first = now
-        for state in _quasi_newton(objective, first, budget, near):
-            now = state
+        _quasi_newton(objective, first, budget, near, waiting)
+        while waiting:
+            now = waiting.pop(0)
             yield now
         while (following := newton_step(objective, hessian, now, free)) is not None:
             now = following
@@ -481,9 +514,10 @@ def _ridge_states(
         budget *= 2
 
 
-def _quasi_newton(objective: Smooth, start: State, most: int, near: Callable[[State], bool]) -> list[State]:
-    """The states after each step of L-BFGS, until one is near the optimum."""
-    found = [start]
+def _quasi_newton(
+    objective: Smooth, start: State, most: int, near: Callable[[State], bool], found: list[State]
+) -> None:
+    """Add the state after each step of L-BFGS, until one is near the optimum."""
     known = start
 
     def evaluate(point: FloatArray) -> tuple[float, FloatArray]:
@@ -498,11 +532,10 @@ def _quasi_newton(objective: Smooth, start: State, most: int, near: Callable[[St
         point = np.asarray(intermediate_result.x, dtype=np.float64)
         if not np.array_equal(point, known.point):
             evaluate(point.copy())
-        step = float(np.linalg.norm(known.point - found[-1].point))
+        step = float(np.linalg.norm(known.point - (found[-1] if found else start).point))
         found.append(replace(known, step=step))
         if near(known):
             raise StopIteration
 
     options = {"maxiter": most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0, "maxfun": 20 * most, "maxls": 50}
     optimize.minimize(evaluate, start.point, jac=True, method="L-BFGS-B", callback=note, options=options)
-    return found[1:]
