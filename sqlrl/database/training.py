@@ -153,7 +153,9 @@ class CountedModel(LearnedModel):
         owners, weights = (self.clauses.column(name).to_pylist() for name in ("rule", "weight"))
         seen, kept = set[int](), list[bool]()
         for rule, weight in zip(owners, weights, strict=True):
-            kept.append(rule in left.place and (weight != 0 or rule in fixed or (rule in left.first and rule not in seen)))
+            kept.append(
+                rule in left.place and (weight != 0 or rule in fixed or (rule in left.first and rule not in seen))
+            )
             seen.add(rule)
         clauses = self.clauses.filter(pa.array(kept, pa.bool_()))
         rules = pa.array([left.place[rule] for rule in clauses.column("rule").to_pylist()], pa.int32())

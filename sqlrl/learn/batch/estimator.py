@@ -15,7 +15,7 @@ from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, support_table
-from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.parameters import check_callback, check_database, check_parameters
 from sqlrl.learn.protocols import (
@@ -58,7 +58,7 @@ class _Learned:
     status: str
 
 
-class BatchEstimator(Fitted):
+class BatchEstimator(WeightLearner):
     """What all batch learners of weights have: they see all training examples at once, grounded once.
 
     A subclass declares and stores its own parameters, checks in `_check` how they go together, and learns in `_learn`; what else it
@@ -121,6 +121,15 @@ class BatchEstimator(Fitted):
     def seed(self) -> int:
         """The seed that is used: `random_state`, or 0."""
         return self.random_state or 0
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together, as `fit` does.
+
+        Raises
+        ------
+        InputError
+        """
+        self._check()
 
     def _check(self) -> None:
         """Refuse parameters that are out of range; subclasses call this, and refuse what does not go together.

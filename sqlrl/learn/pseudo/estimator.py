@@ -15,7 +15,7 @@ from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration
-from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
@@ -32,7 +32,7 @@ STRENGTH = 1e-4
 """A Gaussian prior with a standard deviation of 100."""
 
 
-class PseudoLikelihood(Fitted):
+class PseudoLikelihood(WeightLearner):
     r"""Learns weights that make each atom probable given all others: generatively, or of the targets alone.
 
     No atom is listed that is like others: those that are false, and of which all clauses say the same, are counted. So all tuples

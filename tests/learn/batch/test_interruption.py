@@ -36,10 +36,10 @@ LEARNERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         3,
     ),
     "pscg exact": (lambda **most: sqlrl.PSCG(moments="exact", **most), "iterations", 3),
-    "pscg": (lambda **most: sqlrl.PSCG(**most), "iterations", 3),
+    "pscg": (sqlrl.PSCG, "iterations", 3),
     "voted-perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, **most), "iterations", 3),
     "perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, average=False, **most), "iterations", 3),
-    "pseudo-likelihood": (lambda **most: sqlrl.PseudoLikelihood(**most), "max_iterations", 2),
+    "pseudo-likelihood": (sqlrl.PseudoLikelihood, "max_iterations", 2),
     "pseudo-likelihood of targets": (
         lambda **most: sqlrl.PseudoLikelihood("l1", 0.01, discriminative=True, **most),
         "max_iterations",
@@ -262,6 +262,7 @@ def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.Mon
         sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
     assert "grew out of range" in stop.value.__notes__[0]
     monkeypatch.undo()
+
     # An error keeps nothing: weights that grow out of range are no weights.
     def fail(_: Iteration) -> None:
         raise NumericError("out of range")
