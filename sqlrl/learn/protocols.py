@@ -270,6 +270,10 @@ class TrainingRecord:
         Of `ITERATION_SCHEMA`; empty for online learners.
     tuning : pyarrow.Table
         Of `TUNING_SCHEMA`; empty unless a parameter was chosen.
+    status : {"done", "interrupted"}
+        How the run ended; "interrupted" if Ctrl-C did, and the weights are the best so far.
+    drop_zeros : bool
+        Leave clauses of weight 0 out of the model, and out of what is kept of it.
     """
 
     learner: str
@@ -281,6 +285,8 @@ class TrainingRecord:
     support: pa.Table
     iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
+    status: str = "done"
+    drop_zeros: bool = False
 
 
 class TrainingData(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Self, Unpack
 
 import numpy as np
@@ -252,6 +253,20 @@ class Likelihood(BatchEstimator[Labelled]):
                 parts = make_grouped_parts(labels, problem.groups, self.folds, seed=seed)
             self._validation = validate(labels, self.penalty, strengths, parts, problem.scale)
         strength = float(strengths[0]) if self._validation is None else self._validation.best
+
+        def ended(weights: FloatArray, optimality: float) -> FloatArray:
+            """Take weights that learning ended with."""
+            self.strength_, self.optimality_, self.reached_ = strength, optimality, problem.reached
+            self.strengths_ = STRENGTH_SCHEMA.empty_table() if self._validation is None else self._validation.table()
+            self.log_likelihood_ = float(labels.log_likelihood(weights).sum())
+            return weights
+
+        def tell(iteration: Iteration) -> None:
+            weights, optimality = iteration.so_far, iteration.optimality
+            if weights is not None and optimality is not None:
+                iteration = replace(iteration, so_far=lambda: ended(weights(), optimality))
+            report(iteration)
+
         found = fit_weights(
             make_design(labels, problem.scale),
             self.penalty,
@@ -259,7 +274,7 @@ class Likelihood(BatchEstimator[Labelled]):
             start=problem.start,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
-            report=report,
+            report=tell,
         )
         if not found.converged:
             warn(
@@ -267,10 +282,7 @@ class Likelihood(BatchEstimator[Labelled]):
                 f"{self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
                 ConvergenceWarning,
             )
-        self.strength_, self.optimality_, self.reached_ = strength, found.optimality, problem.reached
-        self.strengths_ = STRENGTH_SCHEMA.empty_table() if self._validation is None else self._validation.table()
-        self.log_likelihood_ = float(labels.log_likelihood(found.weights).sum())
-        return found.weights
+        return ended(found.weights, found.optimality)
 
     def _tuning(self) -> pa.Table:
         return TUNING_SCHEMA.empty_table() if self._validation is None else self._validation.tuning()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
@@ -121,9 +122,10 @@ class VotedPerceptron(WholeEstimator):
             delta = observed - count_worlds(network, world[None, :])[0]
             change = self.learning_rate * (delta / scale - decay * weights)
             weights = weights + change
-            total += weights
+            total = total + weights
             errors = int(np.count_nonzero((world != truth) & ~network.helper))
-            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors))
+            result = partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights)
+            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors, so_far=result))
         return total / self.iterations if self.average else weights
 
     def _tie(self, scale: FloatArray, hard: BoolArray) -> float:

@@ -79,6 +79,10 @@ class Iteration:
         Atoms predicted wrongly.
     state : mapping of str to array
         What the learner goes on from after the iteration, `weight` among it; empty if it cannot.
+    so_far : callable, optional
+        What learning comes to if it is stopped now: sets what the estimator learns beside the weights, and returns the best weights
+        so far, shape (m,). None as long as there are none but those that learning starts with, or they are learned from a part of the
+        examples. It makes them when it is called, so that iterations copy nothing.
     """
 
     iteration: int
@@ -90,6 +94,7 @@ class Iteration:
     cuts: int | None = None
     errors: int | None = None
     state: Mapping[str, FloatArray] = field(default_factory=dict, compare=False, repr=False)
+    so_far: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
 
     def note(self) -> str:
         """Say how far the learner is, for those who watch."""
