@@ -36,6 +36,7 @@ SHARED = {
     "sqlrl.solve.hinge.iterates": ("start",),
     "sqlrl.solve.hinge.problem": ("problem_of",),
     "sqlrl.solve.hinge.sample_networks": ("hinge_network",),
+    "sqlrl.solve.log_linear": ("log_linear",),
     "sqlrl.solve.marginal": ("marginals",),
     "sqlrl.solve.mpe": ("mpe",),
     "sqlrl.solve.sample_networks": ("chains", "network"),

@@ -8,7 +8,7 @@ import typer
 
 from sqlrl.cli.inputs import Inputs, check_standard_input, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database
-from sqlrl.cli.results import save
+from sqlrl.cli.results import save, show_relearned
 from sqlrl.cli.session import Session, session
 from sqlrl.wording import counted
 
@@ -123,3 +123,4 @@ def _report(run: Session, fit: sqlrl.MSL | sqlrl.Transfer, out: str | None) -> N
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     found = f"{counted(fit.candidates_, 'candidate')} by {counted(fit.n_statements_, 'statement')}"
     run.message(f"{found}, {counted(len(fit.added_), 'clause')} found; {seconds}")
+    show_relearned(run, fit, out)

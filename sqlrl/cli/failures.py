@@ -50,6 +50,7 @@ _PHRASES = {
     "path, or pass its rows as tuples": "path",
     "predict(into=...)": "`sqlrl infer --into`",
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
+    "db.model() is its model": "`sqlrl sql` with 'from sqlrl.strongest_clauses' shows its model",
     **{
         f"if this is the text itself, pass it to sqlrl.parse_{kind}": "if this is the text itself, save it in a file and name that"
         for kind in ("bias", "modes", "mln", "evidence", "subgraphs")

@@ -8,7 +8,7 @@ import typer
 
 from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database, split_names
-from sqlrl.cli.results import save
+from sqlrl.cli.results import relearned, save, show_relearned
 from sqlrl.cli.session import Session, session
 from sqlrl.wording import counted
 
@@ -67,8 +67,12 @@ def _report(run: Session, fit: sqlrl.ILP, out: str | None) -> None:
     """Show what was found."""
     if out != "-":
         run.show(fit.clauses().to_arrow() if run.as_json else fit.theory_, title="theory")
+        if not run.as_json and relearned(fit) is not None:
+            print()
+            run.show(fit.clauses().to_arrow(), title="strongest clauses")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     found = f"{counted(len(fit.candidates_), 'clause')}, {len(fit.theory_):,} in the theory"
     cut = f" ({fit.n_cut_:,} stopped by --nodes {fit.parameters_.nodes:,})" if fit.n_cut_ else ""
     searched = f"{counted(fit.n_seeds_, 'seed')}{cut}, {counted(fit.n_nodes_, 'clause')} scored"
     run.message(f"{searched}, {found}; {seconds}")
+    show_relearned(run, fit, out)

@@ -239,7 +239,12 @@ def learn(
                 if word in STREAMED
                 else learn_online
             )
-            learn_weights(part.job, training, running, out)
+            try:
+                learn_weights(part.job, training, running, out)
+            except KeyboardInterrupt as stop:
+                if inputs.evidence:
+                    _forget(stop)
+                raise
             part.score(training.model_)
 
 
@@ -315,13 +320,21 @@ def learn_structure(
 
 
 def learn_batch(
-    job: Job, training: BatchEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
+    job: Job, training: BatchEstimator[Any] | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from all examples at once, save the model, and show the result."""
     options = running.fitting() | running.starting(trusted=job.db.engine.trusted)
     options |= {} if running.groups is None else {"groups": running.groups}
     training.fit(job.db, job.model, job.examples, **options)
     show_batch(job.run, training, out)
+
+
+def _forget(stop: KeyboardInterrupt) -> None:
+    """Say of a run that was stopped that what it had learned is gone, in place of how it is kept."""
+    if getattr(stop, "__notes__", None):
+        stop.__notes__ = [
+            "what it had learned is gone with the evidence, which was loaded into memory: load it into a database file, which keeps the best weights so far"
+        ]
 
 
 def check_out(out: str | None, as_json: bool, *, soft: bool) -> None:

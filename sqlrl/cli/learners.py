@@ -129,7 +129,7 @@ class LearnerOption:
         if declared.several:
             return _numbers(self.name, given)
         if declared.estimator:
-            return _estimator(self.name, given)
+            return _estimator(self.name, given, declared.kind)
         if isinstance(given, str) and declared.kind in (int, float):
             # Of other learners the option is several numbers.
             number = _numbers(self.name, given)
@@ -173,8 +173,8 @@ def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _estimator(option: str, text: str) -> Any:
-    """Return an estimator, by its word or with parameters behind it; typer.BadParameter if it is none."""
+def _estimator(option: str, text: str, wanted: type) -> Any:
+    """Return an estimator of a kind, by its word or with parameters behind it; typer.BadParameter if it is none."""
     try:
         found = parse_value(text, LEARNERS)
     except InputError as error:
@@ -182,7 +182,11 @@ def _estimator(option: str, text: str) -> Any:
     if not isinstance(found, str):
         return found
     # One that needs parameters, such as the modes of osl, is no word alone.
-    ready = [word for word in ONLINE if all(x.default is not REQUIRED for x in declarations(LEARNERS[word]).values())]
+    ready = [
+        word
+        for word, kind in LEARNERS.items()
+        if issubclass(kind, wanted) and all(x.default is not REQUIRED for x in declarations(kind).values())
+    ]
     if found not in ready:
         raise typer.BadParameter(f"{option} {text}: there is no such learner; choose among {', '.join(ready)}")
     return LEARNERS[found]()

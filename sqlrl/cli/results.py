@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.session import Session
 from sqlrl.cli.streams import write_file
+from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sqlrl.structure.resolwe.estimator import Resolwe
     from sqlrl.structure.soft.estimator import SoftStructure
 
-    Batch = BatchEstimator | ConstrainedTraining | SoftEstimator | SoftStructure
+    Batch = BatchEstimator[Any] | ConstrainedTraining | SoftEstimator | SoftStructure
 
 
 def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, out: str | None) -> None:
@@ -28,9 +29,13 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
     save(run, training.model_, out)
     fit: OnlineEstimator = fitted_learner(training)
     clauses, added = fit.clauses().to_arrow(), fit.added().to_arrow() if hasattr(fit, "added") else None
+    again = relearned(fit)
     if out != "-":
+        # Learned again they have other ids.
+        by = "id" if again is None else "clause"
         run.show(
-            clauses if added is None or not run.as_json else with_causes(clauses, added), title="strongest clauses"
+            clauses if added is None or not run.as_json else with_causes(clauses, added, by=by),
+            title="strongest clauses",
         )
     if not run.as_json and out != "-" and added is not None:
         print()
@@ -40,14 +45,16 @@ def show_online(run: Session, training: OnlineEstimator | ConstrainedTraining, o
         run.show(progressive(fit.steps_), title="progressive validation: each example predicted before it was learned")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in fit.seconds_.items())
     new = "" if added is None else f", {len(added):,} of them new"
-    run.message(f"{fit.n_steps_:,} examples, {len(clauses):,} clauses{new}; {seconds}")
+    found = len(clauses) if again is None else len(fit.last_weights_)
+    run.message(f"{fit.n_steps_:,} examples, {found:,} clauses{new}; {seconds}")
+    show_relearned(run, fit, out)
     show_costs(run, training, out)
 
 
 def show_batch(run: Session, training: Batch, out: str | None) -> None:
     """Save what a batch learner learned, and show it."""
     save(run, training.model_, out)
-    estimator: BatchEstimator = fitted_learner(training)
+    estimator: BatchEstimator[Any] = fitted_learner(training)
     clauses = estimator.clauses().to_arrow()
     if out != "-":
         run.show(clauses, title="strongest clauses")
@@ -87,6 +94,26 @@ def show_structure(run: Session, fit: Resolwe, out: str | None) -> None:
         f"{kept:,} of {len(found):,} formulations of {len(fit.candidates_):,} candidates kept, counted by {fit.n_statements_:,} queries; "
         f"{seconds}"
     )
+    show_relearned(run, fit, out)
+
+
+def relearned(fit: object) -> Any:
+    """Return the learner that learned the weights of found clauses again, None if none did."""
+    return getattr(fit, "relearned_", None)
+
+
+def show_relearned(run: Session, fit: object, out: str | None) -> None:
+    """Show how the weights of found clauses were learned again, if they were."""
+    again = relearned(fit)
+    if again is None:
+        return
+    iterations = getattr(again, "iterations_", None)
+    if not run.as_json and out != "-" and iterations is not None:
+        print()
+        run.show(milestones(iterations), title="iterations that learned the weights again")
+    seconds = ", ".join(f"{name} {value:.2f} s" for name, value in again.seconds_.items())
+    left = counted(len(again.clauses()), "clause")
+    run.message(f"weights learned again by {again.word}, run {again.run_}: {left}; {seconds}")
 
 
 def fitted_learner(training: object) -> Any:
@@ -114,8 +141,8 @@ def save(run: Session, model: Model | SoftModel, out: str | None) -> None:
         run.message(f"the model is in {out}")
 
 
-def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
-    """Return clauses with what caused those that were added.
+def with_causes(clauses: pa.Table, added: pa.Table, *, by: str = "id") -> pa.Table:
+    """Return clauses with what caused those that were added, matched by their ids or, if these are others, by their texts (`by="clause"`).
 
     `clauses` is `OnlineEstimator.clauses()` as Arrow, `added` is `OSL.added()` as Arrow. The clauses keep their order and have `step`,
     `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
@@ -129,9 +156,9 @@ def with_causes(clauses: pa.Table, added: pa.Table) -> pa.Table:
     """
     import pyarrow as pa
 
-    causes = {row["id"]: row for row in added.to_pylist()}
+    causes = {row[by]: row for row in added.to_pylist()}
     names = {"step": "step", "example": "example", "wrong_atom": "wrong_atom", "first_delta_n": "delta_n"}
-    found = [causes.get(key, {}) for key in clauses.column("id").to_pylist()]
+    found = [causes.get(key, {}) for key in clauses.column(by).to_pylist()]
     for name, source in names.items():
         kind = added.schema.field(source).type
         clauses = clauses.append_column(name, pa.array([row.get(source) for row in found], kind))

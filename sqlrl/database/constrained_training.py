@@ -13,7 +13,7 @@ from sqlrl.database.session import Query, check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.learn.fitted import Configured, Fitted
+from sqlrl.learn.fitted import NESTED, Configured, Fitted
 from sqlrl.learn.parameters import Option, check_database
 from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
@@ -179,12 +179,16 @@ class ConstrainedTraining(Configured):
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))
-        learner.fit(db, trained, examples, **options)
-        learned = tuple(rule for rule in learner.model_.rules if not rule.hard)
-        self.learner_, self.training_model_ = learner, trained
-        self.model_ = learner.model_.with_rules((*learned, *enforced(model, predicting, costs or ())))
-        self.costs_ = None if costs is None else cost_table(costs)
-        self.seconds_ = seconds | learner.seconds_
+        try:
+            learner.fit(db, trained, examples, **options)
+        finally:
+            # Ctrl-C in the middle leaves a batch learner with the best weights so far.
+            if "model_" in vars(learner):
+                learned = tuple(rule for rule in learner.model_.rules if not rule.hard)
+                self.learner_, self.training_model_ = learner, trained
+                self.model_ = learner.model_.with_rules((*learned, *enforced(model, predicting, costs or ())))
+                self.costs_ = None if costs is None else cost_table(costs)
+                self.seconds_ = seconds | learner.seconds_
         return self
 
     def _copied(self) -> Any:
@@ -200,7 +204,8 @@ class ConstrainedTraining(Configured):
             raise InputError(
                 f"learner must be an estimator of weights such as sqlrl.CDA(), not an object of type {kind}"
             )
-        parameters = self.learner.get_params()
+        # Those of estimators among them are told with these.
+        parameters = {name: value for name, value in self.learner.get_params().items() if NESTED not in name}
         if self.mode == "ibt-approx":
             if "inference" not in parameters:
                 raise InputError(f"mode='ibt-approx' needs a learner with inference='relaxed', which {kind} has not")

@@ -36,7 +36,8 @@ def keep_model(session: Session, name: str, model: Any, *, replace: bool) -> int
     store.check_writable()
     if find(session, name) is not None and not replace:
         raise CatalogError(f"there is a model {name} already: give it another name, or say that it may be replaced")
-    run = getattr(model, "run_", None)
+    # Where weights of found clauses were learned again, the model is that of the run that did so.
+    run = getattr(getattr(model, "relearned_", None) or model, "run_", None)
     learned = getattr(model, "model_", model)
     if not isinstance(learned, Model | SoftModel):
         raise refuse("a model, or an estimator that has learned one,", model)

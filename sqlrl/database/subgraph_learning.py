@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from sqlrl.database.training import (
     fixed_among,
     network_with_fixed,
     owners_of,
+    spill_directory,
     warn_forgotten,
 )
 from sqlrl.engine.connection import connect as connect_engine
@@ -633,6 +635,10 @@ class StreamTraining:
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom of the window at hand."""
         return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
+
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory."""
+        return spill_directory(self._program)
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Refuse groups: they are of loaded atoms."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, Windows, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
+from sqlrl.logic.expansions import without_zeros
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
@@ -145,6 +147,23 @@ class CountedModel(LearnedModel):
 
     statistics: pa.Table
 
+    def without_zeros(self, opened: Iterable[str]) -> CountedModel:
+        """Return it without the clauses whose weight is 0; the others keep their ids. Predicates in `opened` are still predicted."""
+        left = without_zeros(self.model, opened)
+        fixed = {i for i, rule in enumerate(self.model.rules) if rule.fixed}
+        owners, weights = (self.clauses.column(name).to_pylist() for name in ("rule", "weight"))
+        seen, kept = set[int](), list[bool]()
+        for rule, weight in zip(owners, weights, strict=True):
+            kept.append(
+                rule in left.place and (weight != 0 or rule in fixed or (rule in left.first and rule not in seen))
+            )
+            seen.add(rule)
+        clauses = self.clauses.filter(pa.array(kept, pa.bool_()))
+        rules = pa.array([left.place[rule] for rule in clauses.column("rule").to_pylist()], pa.int32())
+        clauses = clauses.set_column(clauses.column_names.index("rule"), "rule", rules)
+        of_kept = pc.is_in(self.statistics.column("clause"), clauses.column("clause"))
+        return CountedModel(left.model, clauses, self.shapes, self.statistics.filter(of_kept))
+
 
 class TrainingStream:
     """Windows of training examples, grounded one after the other; `learn.protocols.TrainingStream` says what each part does.
@@ -235,6 +254,10 @@ class TrainingStream:
         """Return ids of query atoms and a group of each; see `atom_groups`."""
         return atom_groups(self._program, groups)
 
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory: where DuckDB's go."""
+        return spill_directory(self._program)
+
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
         warn_forgotten(self.run)
@@ -278,11 +301,14 @@ class TrainingStream:
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
         with Stage("keeping the model"):
             found = self._learned(weights, record.support)
+            if record.drop_zeros:
+                layout = self._program.public_layout.predicates
+                found = found.without_zeros(name for name, info in layout.items() if info.open)
             rows = {"step": record.steps, "iteration": record.iterations, "tuning": record.tuning}
             rows = {name: data for name, data in rows.items() if name == "step" or len(data)}
             self.run.finish(
                 found, {**rows, "clause_statistics": found.statistics, **self._rows()}, origin=record.learner,
-                seconds=record.seconds, learner=record.learner, parameters=self._parameters(record.parameters), seed=record.seed,
+                seconds=record.seconds, status=record.status, learner=record.learner, parameters=self._parameters(record.parameters), seed=record.seed,
             )  # fmt: skip
         self._clauses = found.clauses
         return found.model
@@ -358,6 +384,13 @@ class TrainingStream:
 
 
 # ---- what all streams do of a program ----------------------------------------------------------------
+
+
+def spill_directory(program: Program) -> Path | None:
+    """Return where the database of a program spills; None if nothing is to go to files."""
+    query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
+    folder: str = program.engine.fetch(query, step="find where to spill").column(0)[0].as_py()
+    return Path(folder) if folder else None
 
 
 def network_with_fixed(network: Network, program: Program, text: Callable[[int], str]) -> Network:

@@ -11,7 +11,7 @@ from sqlrl import markup
 from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import InfeasibleTruth
-from sqlrl.learn.parameters import declarations, given_parameters, parameter_hint, unknown_parameter
+from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.wording import shortened
@@ -24,6 +24,9 @@ NESTED = "__"
 
 STRONGEST = 10
 """How many clauses a notebook shows."""
+
+THEN = "then"
+"""The parameter of a learner of clauses that is what learns weights after it."""
 
 LONGEST = 60
 """Characters of an argument that are shown."""
@@ -220,8 +223,11 @@ class Fitted(Configured):
         )
 
     def recorded(self) -> dict[str, object]:
-        """Return the constructor's arguments by name as values of JSON: what is kept with a run."""
-        return {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        """Return the constructor's arguments by name as values of JSON: what is kept with a run.
+
+        What learns after it has a run of its own.
+        """
+        return {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != THEN}
 
     @property
     def model(self) -> Model:
@@ -255,6 +261,30 @@ class Fitted(Configured):
         if not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} has no clauses yet: call fit(db, model) first")
         return Table(self._table)
+
+
+class WeightLearner(Fitted):
+    """What learners of weights of Markov logic networks have: batch and online ones."""
+
+    found_by: int | None = None
+    """The run that found the clauses whose weights `fit` learns, which it records with its own; None if no run of this database did."""
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range, as `fit` does.
+
+        Raises
+        ------
+        InputError
+        """
+        check_parameters(self)
+
+    def fit(self, db: Any, model: Model, examples: object = None, *, start: Model | None = None) -> Self:
+        """Learn the weights of all rules of a model that are not hard; subclasses do it, and take more options."""
+        raise NotImplementedError
+
+    def recorded(self) -> dict[str, object]:
+        """Return the constructor's arguments by name as values of JSON, and the run that found the clauses, if one did."""
+        return {**super().recorded(), **({} if self.found_by is None else {"found_by": self.found_by})}
 
 
 def _plain(value: object) -> object:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, TypedDict
 
 import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
-from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport
 from sqlrl.learn.parameters import (
@@ -248,7 +248,7 @@ class Common(SameDefaults, total=False):
     record_history: History
 
 
-class OnlineEstimator(Fitted):
+class OnlineEstimator(WeightLearner):
     """What all online learners of weights have.
 
     Each example in turn is predicted with the weights so far; the weights then move towards the counts of the labels
@@ -314,7 +314,7 @@ class OnlineEstimator(Fitted):
     steps_: pa.Table
     support_: pa.Table
 
-    learned = ("last_weights_", "n_steps_", "steps_", "support_")
+    learned: ClassVar[tuple[str, ...]] = ("last_weights_", "n_steps_", "steps_", "support_")
 
     def __init__(
         self,
@@ -342,6 +342,15 @@ class OnlineEstimator(Fitted):
                 ("validation", f"{wrong:,.0f} of {atoms:,} atoms wrong, each example predicted before it was learned")
             )
         return facts
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range, as `fit` does.
+
+        Raises
+        ------
+        InputError
+        """
+        self.parameters()
 
     def parameters(self) -> Parameters:
         """Return the checked parameters of the update rule.

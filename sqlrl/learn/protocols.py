@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy.typing as npt
@@ -182,6 +183,10 @@ class TrainingStream(Protocol):
         """
         ...
 
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory; None if nothing is to go to files."""
+        ...
+
     def check_kept(self) -> None:
         """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
         ...
@@ -265,6 +270,10 @@ class TrainingRecord:
         Of `ITERATION_SCHEMA`; empty for online learners.
     tuning : pyarrow.Table
         Of `TUNING_SCHEMA`; empty unless a parameter was chosen.
+    status : {"done", "interrupted"}
+        How the run ended; "interrupted" if Ctrl-C did, and the weights are the best so far.
+    drop_zeros : bool
+        Leave clauses of weight 0 out of the model, and out of what is kept of it.
     """
 
     learner: str
@@ -276,6 +285,8 @@ class TrainingRecord:
     support: pa.Table
     iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
+    status: str = "done"
+    drop_zeros: bool = False
 
 
 class TrainingData(Protocol):

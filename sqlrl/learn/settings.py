@@ -24,6 +24,7 @@ Seed = Annotated[
 OnTruth = Annotated[OnInfeasibleTruth, Option("for examples whose labels violate hard clauses", panel=RUN)]
 InOrder = Annotated[Order, Option("order of the examples", panel=RUN)]
 Passes = Annotated[int, Whole(1), Option("passes over the examples", panel=RUN)]
+DropZeros = Annotated[bool | None, Option("leave clauses of weight 0 out of the model", panel=RUN)]
 AmongTies = Annotated[Ties, Option("of several most probable worlds: the one with most errors, or the first")]
 LabelLoss = Annotated[
     Literal["hamming", "f1"], Option("wrong atoms, or 1 - F1 (cda: with --update prediction)", name="--label-loss")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.rules import Rule, RuleSet
-from sqlrl.logic.subformulas import terms_of, with_parts
+from sqlrl.logic.subformulas import atoms_of, terms_of, with_parts
 from sqlrl.logic.terms import (
     Atom,
     BothSigns,
@@ -61,6 +61,75 @@ def expand_rule(rule: Rule) -> tuple[Rule, ...]:
         )
         for row, w in zip(found.rows, found.weights, strict=True)
     )
+
+
+@dataclass(frozen=True)
+class Left(Generic[AnyModel]):
+    """What is left of a model: `place` has the new place of each rule by its old one, `first` the old places of rules kept for a mention."""
+
+    model: AnyModel
+    place: Mapping[int, int]
+    first: frozenset[int]
+
+
+def without_zeros(model: AnyModel, mentioned: Iterable[str] = ()) -> Left[AnyModel]:
+    """Leave the clauses out whose weight is 0.
+
+    Rules that are hard, that have no weight yet or whose weight is fixed stay. A template that loses some of its clauses is one whose
+    clauses were found one by one: nobody can tell any more which combinations of constants no training data had. If nothing else of the
+    model mentions one of the predicates in `mentioned`, the first clause that does stays, since a model predicts what its rules mention.
+
+    Examples
+    --------
+    >>> from sqlrl.logic.model import Expansions, Model
+    >>> listed = Expansions(("w",), (("a",), ("b",)), (0.0, 2.0))
+    >>> template = Rule(Atom("P", (Variable("w", plus=True),)), expansions=listed)
+    >>> model = Model({}, rules=(Rule(Atom("Q", ()), 0.0), Rule(Atom("R", ()), 0.0), template))
+    >>> left = without_zeros(model)
+    >>> [rule.expansions for rule in left.model.rules], left.place
+    ([Expansions(variables=('w',), rows=(('b',),), weights=(2.0,), found=True)], {2: 0})
+    >>> left = without_zeros(model, ["P", "R"])
+    >>> [str(rule.formula) for rule in left.model.rules], left.place, left.first
+    (['R()', 'P(+w)'], {1: 0, 2: 1}, frozenset({1}))
+    """
+    left = {i: kept for i, rule in enumerate(model.rules) if (kept := _without_zeros(rule)) is not None}
+    first = set[int]()
+    for name in sorted(mentioned):
+        if any(_mentions(rule, name) for rule in left.values()):
+            continue
+        place = next((i for i, rule in enumerate(model.rules) if _mentions(rule, name)), None)
+        if place is not None:
+            first.add(place)
+            left[place] = _first_clause(model.rules[place])
+    order = sorted(left)
+    rules = tuple(left[i] for i in order)
+    return Left(model.with_rules(rules), {old: new for new, old in enumerate(order)}, frozenset(first))
+
+
+def _mentions(rule: Rule, predicate: str) -> bool:
+    return any(atom.predicate == predicate for atom in atoms_of(rule.formula))
+
+
+def _without_zeros(rule: Rule) -> Rule | None:
+    """Return a rule without its clauses of weight 0; None if nothing is left."""
+    if rule.hard or rule.fixed:
+        return rule
+    found = rule.expansions
+    if found is None:
+        return None if rule.weight == 0 else rule
+    kept = [i for i, weight in enumerate(found.weights) if weight != 0]
+    if len(kept) == len(found.weights):
+        return rule if kept else None
+    rows, weights = tuple(found.rows[i] for i in kept), tuple(found.weights[i] for i in kept)
+    return replace(rule, expansions=replace(found, rows=rows, weights=weights, found=True)) if kept else None
+
+
+def _first_clause(rule: Rule) -> Rule:
+    """Return a rule with the first of its clauses."""
+    found = rule.expansions
+    if found is None:
+        return rule
+    return replace(rule, expansions=replace(found, rows=found.rows[:1], weights=found.weights[:1], found=True))
 
 
 def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.solve.structure import Structure, grouped, pointers, ragged_ranges, sides_of, variables_of
+from sqlrl.solve.structure import Structure, grouped, pointers, ragged_ranges
 from sqlrl.solve.treewidth.buckets import Buckets, compile_buckets
 from sqlrl.solve.treewidth.order import Order, elimination_order, part_of_order
 
@@ -86,8 +86,6 @@ def _bounded(structure: Structure) -> tuple[BoolArray, _Part, Order]:
     # The atoms of components within the bounds, the part over them, and its elimination order.
     inside = ~structure.forest[structure.component[structure.variables.of_atom]]
     part = _part(structure, inside)
-    if not inside.any():
-        return inside, part, _no_order(part)
     order = elimination_order(part, bucket_cells=BUCKET_CELLS, component_cells=COMPONENT_CELLS)
     within = order.within[order.component[order.variables.of_atom]]
     if within.all():
@@ -95,14 +93,6 @@ def _bounded(structure: Structure) -> tuple[BoolArray, _Part, Order]:
     inside[inside] = within
     part = _part(structure, inside)
     return inside, part, part_of_order(order, part, within)
-
-
-def _no_order(part: _Part) -> Order:
-    # Of no variables. The search for one would be compiled first, which takes seconds that forests alone need not wait for.
-    variables, nothing = variables_of(part), np.zeros(0, dtype=np.int64)
-    start = np.zeros(1, dtype=np.int64)
-    within = np.zeros(0, dtype=np.bool_)
-    return Order(variables, sides_of(part, variables), nothing, within, nothing, start, start, nothing)
 
 
 def compile_bounded(structure: Structure) -> BoundedProgram:

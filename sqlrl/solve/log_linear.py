@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.solve.counts import soft_weights
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
-from sqlrl.solve.structure import Rows, grouped, pointers, ragged_ranges
+from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, compile_buckets, component_sums, scratch_for
 from sqlrl.solve.treewidth.expectations import expectations
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
@@ -41,6 +39,8 @@ class LogLinear:
         0 or 1 of atoms that hard clauses and blocks fix, as far as units show it, else -1.
     indptr, literals : shapes (r + 1,) and (literals,)
         Rows over free atoms: s distinct soft rows of two literals or more, then hard rows.
+    clause : shape (r,)
+        A local clause that each row comes from, -1 for what a block says.
     block, block_exact : shapes (f,) and (b,)
         As in `Network`.
     features : scipy.sparse.csr_array of float, shape (f + s, m)
@@ -55,6 +55,7 @@ class LogLinear:
     value: Values
     indptr: IntArray
     literals: IntArray
+    clause: IntArray
     block: IntArray
     block_exact: BoolArray
     features: sparse.csr_array
@@ -93,6 +94,7 @@ class LogLinear:
             self.value,
             pointers(length[rows]),
             np.asarray(np.sign(literals) * (place[np.abs(literals) - 1] + 1), dtype=np.int64),
+            self.clause[rows],
             np.asarray(block - none, dtype=np.int64),
             self.block_exact[blocks[none:]],
             self.features[part],
@@ -158,16 +160,35 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
     features.sum_duplicates()
     features.eliminate_zeros()
     soft_length = np.diff(start)[first]
-    return LogLinear(
+    model = LogLinear(
         free,
         value,
         pointers(np.concatenate([soft_length, np.diff(left.indptr)])),
         np.concatenate([moved[ragged_ranges(start[first], soft_length)], left.literals]).astype(np.int64),
+        np.concatenate([clause[several][first], left.clause]),
         np.ascontiguousarray(left.block),
         left.block_exact,
         features,
         np.concatenate([network.prior[free].astype(np.float64), np.zeros(len(first))]),
         fixed,
+    )
+    return _violable(model) if len(model.block_exact) else model
+
+
+def _violable(model: LogLinear) -> LogLinear:
+    # Rows that blocks satisfy in every world join nothing: without them, rows are within components as elimination sees them.
+    kept = np.diff(sides_of(model, variables_of(model)).row_start) > 0
+    if kept.all():
+        return model
+    rows, length = np.flatnonzero(kept), np.diff(model.indptr)
+    part = np.concatenate([np.arange(len(model.free)), len(model.free) + rows[rows < model.soft]])
+    return replace(
+        model,
+        indptr=pointers(length[rows]),
+        literals=model.literals[ragged_ranges(model.indptr[rows], length[rows])],
+        clause=model.clause[rows],
+        features=model.features[part],
+        offset=model.offset[part],
     )
 
 

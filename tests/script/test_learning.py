@@ -40,6 +40,11 @@ LEARNED: dict[str, tuple[str, Fit]] = {
     "osl": (f"modes = $x${MODES}$x$, max_length = 3", lambda db, m: sqlrl.OSL(modes=sqlrl.parse_modes(MODES), max_length=3).fit(db, m)),
     "ilp": ("target = 'Liked', keep_above = 0.1", lambda db, _: sqlrl.ILP(keep_above=0.1).fit(db, "Liked")),
 }  # fmt: skip
+THEN = {
+    "osl": (f"modes = $x${MODES}$x$, max_length = 2", lambda then: sqlrl.OSL(modes=sqlrl.parse_modes(MODES), max_length=2, then=then)),
+    "ilp": ("target = 'Liked', keep_above = 0.1", lambda then: sqlrl.ILP(keep_above=0.1, then=then)),
+    "msl": ("max_literals = 2", lambda then: sqlrl.MSL(max_literals=2, then=then)),
+}  # fmt: skip
 SOFTLY: dict[str, Callable[[], Any]] = {
     "soft-pseudo-likelihood": sqlrl.SoftPseudoLikelihood,
     "soft-piecewise-likelihood": sqlrl.SoftPiecewiseLikelihood,
@@ -76,6 +81,25 @@ def test_a_learner_learns_what_it_learns_in_python(word: str) -> None:
     )
     (row,) = one.models()
     assert (row["name"], row["run"]) == ("m", 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("word", THEN)
+def test_weights_of_found_clauses_are_learned_again(word: str) -> None:
+    one, other = two()
+    options, finder = THEN[word]
+    rules = "" if word == "ilp" else f"AS $${RULES}$$"
+    one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', {options}, then = 'max-margin(C=0.1)') {rules}")
+    fit = finder(sqlrl.MaxMargin(C=0.1)).fit(other, "Liked" if word == "ilp" else sqlrl.parse_mln(RULES))
+    assert str(one.model("m")) == str(fit.model_)
+    (row,) = one.models()
+    assert (row["run"], row["learner"]) == (2, "MaxMargin")
+    # In two statements: what was found has its name, too.
+    one.run(f"CREATE MODEL found OPTIONS (learner = '{word}', {options}) {rules}")
+    start = "" if word == "ilp" else ", start = 'found'"
+    one.run(f"CREATE MODEL again OPTIONS (learner = 'max-margin', C = 0.1, drop_zeros = true{start}) FROM MODEL found")
+    assert str(one.model("again")) == str(fit.model_)
+    assert str(one.model("found")) == str(fit.found_)
 
 
 @pytest.mark.filterwarnings("ignore")

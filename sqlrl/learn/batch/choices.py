@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -9,13 +10,9 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.batch.problem import Problem, fixed_values
-from sqlrl.solve.restriction import Values
-from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
-from sqlrl.solve.weighted import FREE
-from sqlrl.wording import counted
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.batch.problem import equal_columns
+from sqlrl.solve.structure import pointers, ragged_ranges
 
 ROWS = 4096
 """Rows that are made dense together."""
@@ -73,6 +70,23 @@ class Choices:
     def owner(self) -> IntArray:
         """The choice of each state, shape (s,)."""
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.start))
+
+    @property
+    def clauses(self) -> int:
+        """How many clauses have weights, m."""
+        return int(self.features.shape[1])
+
+    def members(self) -> tuple[IntArray, IntArray]:
+        """Return the places of atoms in their network, and the choice that each belongs to."""
+        assert self.atom is not None
+        state = np.flatnonzero(self.atom >= 0)
+        return self.atom[state], self.owner[state]
+
+    def equal_columns(self, columns: IntArray) -> IntArray:
+        """Number the distinct ones of some clauses by what is counted of them, see `problem.equal_columns`; shape (m,)."""
+        table = self.features.tocsc()
+        table.sort_indices()
+        return equal_columns(table, columns)
 
     def _shares(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The log-likelihood of each choice, and the probability of each state."""
@@ -163,6 +177,7 @@ class Choices:
             start[:-1] + self.label[which],
             self.example[which],
             self.label[which],
+            None if self.atom is None else self.atom[rows],
         )
 
     def columns(self, which: IntArray, scale: FloatArray) -> Self:
@@ -184,144 +199,30 @@ def weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:
     return found
 
 
-def make_choices(problem: Problem, *, seed: int) -> Choices:
-    """Make the design of a model whose ground clauses have one query atom each, blocks aside.
-
-    Atoms that hard clauses fix are no choices. Nor are those whose labels no world of the hard clauses and blocks has:
-    their likelihood is 0 whatever the weights are. `seed` is for the error where hard clauses cannot all hold.
-    InputError if a ground clause joins atoms that are not of one block, or no choice is left; ConflictError if the hard
-    clauses cannot all hold.
+def joined_choices(parts: Sequence[Choices], *, atoms: bool = False) -> Choices:
+    """Return all choices of several parts, which know more and more clauses; `atoms` if their places are those of one network.
 
     Examples
     --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(3, [(0, [1], 2), (1, [-2]), (1, [3])], blocks=[([1, 2], False)])
-    >>> found = make_choices(Problem(small, np.array([True, False, False]), Names()), seed=0)
-    >>> found.features.toarray().tolist(), found.start.tolist(), found.label.tolist()
-    ([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, -1.0], [0.0, 1.0]], [0, 2, 5], [1, 0])
+    >>> one = np.zeros(1, dtype=np.int64)
+    >>> parts = [Choices(sparse.csr_array((2, m)), np.zeros(2), np.array([0, 2]), one, one, one) for m in (1, 3)]
+    >>> both = joined_choices(parts)
+    >>> both.features.shape, both.start.tolist(), both.observed.tolist()
+    ((4, 3), [0, 2, 4], [0, 2])
     """
-    network, value = problem.network, fixed_values(problem, seed=seed)
-    free = np.flatnonzero(value == FREE)
-    rest = _left(network, value, free)
-    variables = variables_of(rest)
-    sides = sides_of(rest, variables)
-    _check_independent(problem, rest, sides, free)
-    features, forbidden = _features(network, rest, variables, sides, free)
-    offset = np.where(variables.atom >= 0, network.prior[free][variables.atom], 0.0)
-    state = _observed(problem.truth, value, network, variables, free)
-    allowed = ~forbidden
-    owner = np.repeat(np.arange(len(variables.exact)), variables.size)
-    size = np.bincount(owner[allowed], minlength=len(variables.exact)).astype(np.int64)
-    known = state >= 0
-    known[known] = allowed[(variables.start[:-1] + state)[known]]
-    kept = known & (size > 1)
-    if not kept.any():
-        raise InputError(
-            "there is nothing to learn: hard clauses and blocks leave no query atom open whose label they allow; give one "
-            "of the hard clauses a weight, or correct the labels"
-        )
-    rows = np.flatnonzero(allowed & np.repeat(kept, variables.size))
-    before: IntArray = np.cumsum(allowed) - allowed
-    label: IntArray = before[variables.start[:-1] + np.maximum(state, 0)] - before[variables.start[:-1]]
-    start = pointers(size[kept])
-    _, first = np.unique(variables.of_atom, return_index=True)
-    example = network.example[free][first]
-    atom = np.where(variables.atom >= 0, free[variables.atom], -1)[rows].astype(np.int64)
-    return Choices(features[rows], offset[rows], start, start[:-1] + label[kept], example[kept], label[kept], atom)
-
-
-@dataclass(frozen=True, eq=False)
-class _Left:
-    """The rows and blocks that are left of a network where atoms are fixed; atoms are places among the free ones."""
-
-    indptr: IntArray
-    literals: IntArray
-    row: IntArray
-    block: IntArray
-    block_exact: BoolArray
-
-
-def _left(network: Network, value: Values, free: IntArray) -> _Left:
-    place = np.full(len(value), -1, dtype=np.int64)
-    place[free] = np.arange(len(free))
-    length = np.diff(network.indptr)
-    row = np.repeat(np.arange(len(length), dtype=np.int64), length)
-    atom, positive = np.abs(network.literals) - 1, network.literals > 0
-    satisfied = np.zeros(len(length), dtype=np.bool_)
-    satisfied[row[(value[atom] != FREE) & ((value[atom] == 1) == positive)]] = True
-    kept = (value[atom] == FREE) & ~satisfied[row]
-    # A row that fixed atoms violate is the same in all worlds.
-    rows, count = np.unique(row[kept], return_counts=True)
-    literals = np.where(positive[kept], 1, -1) * (place[atom[kept]] + 1)
-    blocks, block = np.unique(network.block[free], return_inverse=True)
-    none = int(len(blocks) > 0 and blocks[0] < 0)
-    return _Left(pointers(count), literals, rows, (block - none).astype(np.int64), network.block_exact[blocks[none:]])
-
-
-def _check_independent(problem: Problem, rest: _Left, sides: Sides, free: IntArray) -> None:
-    """Refuse rows that join atoms of several choices."""
-    network, names = problem.network, problem.names
-    joining = np.flatnonzero(np.diff(sides.row_start) > 1)
-    if len(joining) == 0:
-        return
-    first = joining[0]
-    clause = network.row_clause[rest.row[first]]
-    atoms = free[np.abs(rest.literals[rest.indptr[first] : rest.indptr[first + 1]]) - 1]
-    shown = [names.atom(int(network.atoms[a])) for a in atoms if not network.helper[a]][:2]
-    example = f", {' and '.join(shown)}" if len(shown) == 2 else ""
-    others = len(np.unique(network.row_clause[rest.row[joining]])) - 1
-    more = f" ({counted(others, 'other clause does', 'other clauses do')} so too)" if others else ""
-    if network.hard[clause]:
-        remedy = "leave this hard clause out while learning and add it to the learned model, or use PSCG (moments='mcsat') or MaxMargin"
-    else:
-        remedy = "use PSCG (moments='mcsat') or MaxMargin, or take the clause out of the model"
-    raise InputError(
-        f"the exact likelihood needs clauses of which each grounding has one query atom, blocks aside, but "
-        f"{names.clause(int(network.clauses[clause]))} joins query atoms{example}{more}: {remedy}"
+    if len(parts) == 1:
+        return parts[0]
+    most = max(part.clauses for part in parts)
+    features = [
+        sparse.csr_array((f.data, f.indices, f.indptr), (f.shape[0], most)) for f in (p.features for p in parts)
+    ]
+    states = pointers(np.array([len(part.offset) for part in parts]))
+    return Choices(
+        sparse.vstack(features, format="csr"),
+        np.concatenate([part.offset for part in parts]),
+        np.append(np.concatenate([at + part.start[:-1] for at, part in zip(states, parts, strict=False)]), states[-1]),
+        np.concatenate([at + part.observed for at, part in zip(states, parts, strict=False)]),
+        np.concatenate([part.example for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.atom for part in parts if part.atom is not None]) if atoms else None,
     )
-
-
-def _features(
-    network: Network, rest: _Left, variables: Variables, sides: Sides, free: IntArray
-) -> tuple[sparse.csr_array, BoolArray]:
-    """What each state adds to the counts of clauses that are not hard, and which states hard clauses forbid."""
-    m, states = len(network.clauses), len(variables.atom)
-    soft = (~network.hard).astype(np.float64)
-    units = (network.units.astype(np.float64)[free] @ sparse.diags_array(soft)).tocoo()
-    at = variables.start[variables.of_atom] + variables.state_of_atom  # the state that makes each free atom true
-    # A row over one choice is violated in the state of its only term, or in all states but those of its terms.
-    single = np.flatnonzero(np.diff(sides.row_start) == 1)
-    side = sides.row_start[single]
-    clause = network.row_clause[rest.row[single]]
-    size = -(network.sign * (~network.hard))[clause] * network.multiplicity[rest.row[single]]
-    terms = sides.term_start[side + 1] - sides.term_start[side]
-    term_state = at[sides.term[ragged_ranges(sides.term_start[side], terms)]]
-    others = np.where(sides.member[side], 0, variables.size[sides.variable[side]])
-    other_state = ragged_ranges(variables.start[sides.variable[side]], others)
-    state = np.concatenate([other_state, term_state])
-    # Where it is violated in all states but some, those are taken off again.
-    entry = np.concatenate([np.repeat(np.arange(len(single)), others), np.repeat(np.arange(len(single)), terms)])
-    sign = np.concatenate([np.ones(len(other_state)), np.repeat(np.where(sides.member[side], 1.0, -1.0), terms)])
-    data = np.concatenate([units.data, sign * size[entry]])
-    places = (np.concatenate([at[units.row], state]), np.concatenate([units.col, clause[entry]]))
-    features = sparse.coo_array((data, places), shape=(states, m)).tocsr()
-    features.sum_duplicates()
-    features.eliminate_zeros()
-    hard = network.hard[clause[entry]]
-    violated = np.bincount(state[hard], weights=sign[hard], minlength=states)
-    return features, violated > 0
-
-
-def _observed(truth: BoolArray, value: Values, network: Network, variables: Variables, free: IntArray) -> IntArray:
-    """The state of each variable that the labels say, -1 if it has no such state."""
-    label, count = truth[free], len(variables.exact)
-    true = np.bincount(variables.of_atom[label], minlength=count)
-    state = np.zeros(count, dtype=np.int64)
-    state[variables.of_atom[label]] = variables.state_of_atom[label]
-    state[(true > 1) | ((true == 0) & variables.exact)] = -1
-    # A label that contradicts a fixed atom of the block.
-    wrong = np.flatnonzero((value != FREE) & (truth != (value == 1)) & (network.block >= 0))
-    spoiled = np.isin(network.block[free], network.block[wrong]) & (network.block[free] >= 0)
-    state[variables.of_atom[spoiled]] = -1
-    return state

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
-from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart, iteration_table, support_table
-from sqlrl.learn.fitted import Fitted
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray
+from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
+from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart
+from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.parameters import check_callback, check_database, check_parameters
 from sqlrl.learn.protocols import (
@@ -26,9 +26,8 @@ from sqlrl.learn.protocols import (
     TrainingRecord,
     TrainingStream,
 )
-from sqlrl.learn.settings import OnTruth, Seed
+from sqlrl.learn.settings import DropZeros, OnTruth, Seed
 from sqlrl.learn.start import check_start, recorded_start, start_weights
-from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -38,15 +37,58 @@ if TYPE_CHECKING:
 ALL = 2**62
 """Examples in a window: more than there are, so that all are in one."""
 
+NO_ATOMS = (
+    "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
+)
+NONE_LEFT = (
+    "no example is left to learn from: the labels of all of them violate hard clauses; use on_infeasible_truth='warn' to learn from them "
+    "all the same"
+)
+
 
 class BatchCommon(TypedDict, total=False):
     """The parameters of all batch learners; see `BatchEstimator`."""
 
     random_state: Seed
     on_infeasible_truth: OnTruth
+    drop_zeros: DropZeros
 
 
-class BatchEstimator(Fitted):
+class Given(Protocol):
+    """What a batch learner learns from."""
+
+    @property
+    def names(self) -> Names:
+        """Words for messages."""
+
+    @property
+    def clauses(self) -> IntArray:
+        """Ids of the clauses, shape (m,)."""
+
+    @property
+    def support(self) -> pa.Table:
+        """In how many query atoms' ground clauses each clause occurs, see `support_table`."""
+
+    def begun(self, start: FloatArray) -> Self:
+        """Return the same with weights to start from, shape (m,)."""
+
+
+Learned = TypeVar("Learned", bound=Given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    # What a fit comes to: what it learned, and how the run ended.
+
+    model: Model
+    weights: FloatArray
+    iterations: pa.Table
+    support: pa.Table
+    table: pa.Table
+    status: str
+
+
+class BatchEstimator(WeightLearner, Generic[Learned]):
     """What all batch learners of weights have: they see all training examples at once, grounded once.
 
     A subclass declares and stores its own parameters, checks in `_check` how they go together, and learns in `_learn`; what else it
@@ -59,6 +101,11 @@ class BatchEstimator(Fitted):
     on_infeasible_truth : {"warn", "skip", "error"}
         What to do with examples whose labels violate hard clauses: learn from them (weighted clauses only), leave them
         out, or raise an error. The first two end with an `InfeasibleTruthWarning` with a count for each clause.
+    drop_zeros : bool, optional
+        Leave clauses whose weight is 0 out of `model_`, of `clauses()` and of what the database keeps of the run; rules that the model fixes at
+        0 stay, and of each predicate to predict that no other clause mentions one. What the model predicts is the same. Of a template from which clauses
+        were left out, prediction no longer says which combinations it has never seen: some that it has no clause for had weight 0. By default
+        they are left out only where this learns again the weights of what a learner of clauses has found (its `then`).
 
     Attributes
     ----------
@@ -76,24 +123,45 @@ class BatchEstimator(Fitted):
         Wall time of `grounding`, `learning` and `statistics`: making the model and exact counts of its clauses.
     run_ : int
         The run's number in `sqlrl.run`.
+    interrupted_ : bool
+        Whether Ctrl-C ended learning: then all of these are what it had come to.
 
     Notes
     -----
     All weights start at 0, also those of rules to which the model gives a weight, unless `fit` is given a `start`.
+
+    Ctrl-C in the middle keeps the best weights so far: those with the best objective, of learners without one the last. The attributes are
+    set, the run has the model, its iterations and the status "interrupted" in `sqlrl.run`, and KeyboardInterrupt is raised all the same, with
+    a note that names the run. As long as there are no weights but those to start with (while data are grounded, or a parameter is chosen on
+    parts that are held out) there is nothing to keep.
     """
 
     iterations_: pa.Table
     support_: pa.Table
+    interrupted_: bool
 
-    learned: ClassVar[tuple[str, ...]] = ("iterations_", "support_")
+    learned: ClassVar[tuple[str, ...]] = ("iterations_", "support_", "interrupted_")
+    window: ClassVar[int | None] = ALL
+    """Examples in a window; None for as many as the first ones suggest."""
 
-    def __init__(self, *, random_state: Seed = None, on_infeasible_truth: OnTruth = "warn") -> None:
-        self.random_state, self.on_infeasible_truth = random_state, on_infeasible_truth
+    def __init__(
+        self, *, random_state: Seed = None, on_infeasible_truth: OnTruth = "warn", drop_zeros: DropZeros = None
+    ) -> None:
+        self.random_state, self.on_infeasible_truth, self.drop_zeros = random_state, on_infeasible_truth, drop_zeros
 
     @property
     def seed(self) -> int:
         """The seed that is used: `random_state`, or 0."""
         return self.random_state or 0
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together, as `fit` does.
+
+        Raises
+        ------
+        InputError
+        """
+        self._check()
 
     def _check(self) -> None:
         """Refuse parameters that are out of range; subclasses call this, and refuse what does not go together.
@@ -104,14 +172,14 @@ class BatchEstimator(Fitted):
         """
         check_parameters(self)
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+    def _learn(self, problem: Learned, report: Report) -> FloatArray:
         """Learn weights of the m clauses of a problem, 0 for hard ones; subclasses do it.
 
         Parameters
         ----------
-        problem : Problem
+        problem : Given
         report : callable
-            To be called with an `Iteration` after each.
+            To be called with an `Iteration` after each; its `so_far` makes the weights to keep if learning is stopped then.
 
         Returns
         -------
@@ -124,7 +192,8 @@ class BatchEstimator(Fitted):
         return TUNING_SCHEMA.empty_table()
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("iterations", f"{self.iterations_.num_rows:,}"), *super()._facts()]
+        ended = ", interrupted there" if self.interrupted_ else ""
+        return [("iterations", f"{self.iterations_.num_rows:,}{ended}"), *super()._facts()]
 
     def fit(
         self,
@@ -136,7 +205,7 @@ class BatchEstimator(Fitted):
         limit: int | None = GROUNDING_LIMIT,
         start: Model | None = None,
     ) -> Self:
-        """Learn the weights of all rules of a model that are not hard.
+        r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
         ----------
@@ -177,6 +246,27 @@ class BatchEstimator(Fitted):
             tuples count as false without one.
         InfeasibleTruthWarning
             Labels violate hard clauses.
+
+        Examples
+        --------
+        Ctrl-C, here in the third iteration, keeps what there is:
+
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"])
+        >>> db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+        >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
+        >>> def press(iteration):
+        ...     if iteration.iteration == 3:
+        ...         raise KeyboardInterrupt
+        >>> fit = sqlrl.VotedPerceptron(1.0, 10, prior_deviation=None)
+        >>> try:
+        ...     fit.fit(db, model, on_iteration=press)
+        ... except KeyboardInterrupt as stop:
+        ...     print(stop.__notes__[0])
+        run 1 is kept as interrupted, with the best weights up to iteration 3, 0 atoms wrong; db.model() is its model
+        >>> db.sql("select run, model, status from sqlrl.run").fetchall(), fit.model_ == db.model()
+        ([(1, 1, 'interrupted')], True)
         """
         self._check()
         check_database(db)
@@ -184,17 +274,8 @@ class BatchEstimator(Fitted):
         recorded = {**self.recorded(), **recorded_start(start)}
         check_callback("on_iteration", on_iteration)
         started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
-        order: Ordering = {"size": ALL, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
-        iterations: list[Iteration] = []
-
-        learning = Stage("learning weights")
-
-        def report(iteration: Iteration) -> None:
-            iterations.append(iteration)
-            learning.advance(0, note=iteration.note())
-            if on_iteration is not None:
-                on_iteration(iteration)
-
+        order: Ordering = {"size": self.window, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
+        course = Course(on_iteration, seconds)
         with db.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard or rule.fixed for rule in model.rules):
                 raise InputError(
@@ -206,38 +287,49 @@ class BatchEstimator(Fitted):
             problem, infeasible = self._problem(stream)
             problem = _started(problem, stream, start)
             seconds["grounding"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            # Its matrices are small: threads would wait for each other, and sums would depend on their number.
-            with threadpool_limits(limits=1, user_api="blas"), learning:
-                weights = stream.with_fixed(self._learn(problem, report))
-            seconds["learning"] = time.perf_counter() - clock
-            _check_weights(weights, problem)
-            support, table, steps = (
-                support_table(problem.network),
-                iteration_table(iterations),
-                STEP_SCHEMA.empty_table(),
-            )
-            record = TrainingRecord(name, recorded, self.seed, started, seconds, steps, support, table, self._tuning())
-            clock = time.perf_counter()
-            learned = stream.model(weights, record)
-            seconds["statistics"] = time.perf_counter() - clock
+
+            def keep(found: FloatArray, status: str) -> _Result:
+                """Make the model and keep the run."""
+                weights = stream.with_fixed(found)
+                _check_weights(weights, problem)
+                support, table, steps = problem.support, course.table(), STEP_SCHEMA.empty_table()
+                record = TrainingRecord(
+                    name, recorded, self.seed, started, seconds, steps, support, table, self._tuning(),
+                    status=status, drop_zeros=bool(self.drop_zeros),
+                )  # fmt: skip
+                clock = time.perf_counter()
+                learned = stream.model(weights, record)
+                seconds["statistics"] = time.perf_counter() - clock
+                return _Result(learned, weights, table, support, stream.clauses(weights, support), status)
+
+            def take(learned: _Result) -> None:
+                """Be fitted."""
+                self.model_, self.weights_, self.iterations_ = learned.model, learned.weights, learned.iterations
+                self.support_, self.infeasible_, self._table = learned.support, infeasible, learned.table
+                self.seconds_, self.run_, self.interrupted_ = seconds, number, learned.status == INTERRUPTED
+
+            try:
+                with course.learning():
+                    weights = self._learn(problem, course.report)
+            except KeyboardInterrupt as stop:
+                so_far = course.keep_so_far(stop, number, keep)
+                if so_far is not None:
+                    take(so_far)
+                raise
+            learned = keep(weights, DONE)
             if len(infeasible.clause):
                 skipped = self.on_infeasible_truth == "skip"
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
-        self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
-        self.infeasible_, self.seconds_, self.run_ = infeasible, seconds, number
-        self._table = stream.clauses(weights, support)
+        take(learned)
         return self
 
-    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
-        """Ground all examples, and check their labels."""
-        names = Names(stream.clause_text, stream.example_name, stream.atom_text)
-        window: Window | None = next(iter(list(stream)), None)
-        if window is None or len(window.network.atoms) == 0:
-            raise InputError(
-                "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
-            )
-        network, truth = window.network, window.truth
+    def _problem(self, stream: TrainingStream) -> tuple[Learned, InfeasibleTruth]:
+        """Ground all examples, and check their labels; subclasses that do not learn from a `Problem` override this."""
+        raise NotImplementedError
+
+    def _checked(self, stream: TrainingStream, window: Window) -> tuple[Problem | None, InfeasibleTruth]:
+        """Check the labels of a window; None if all of its examples are left out."""
+        names, network, truth = names_of(stream), window.network, window.truth
         check_labelled(network, window.labelled, np.unique(network.example), names)
         problem, infeasible = Problem(network, truth, names), infeasible_truth(network, truth)
         if len(infeasible.clause) == 0 or self.on_infeasible_truth == "warn":
@@ -246,29 +338,44 @@ class BatchEstimator(Fitted):
             raise infeasible.error(names)
         check_apart(problem, infeasible.example)
         if np.isin(network.example, infeasible.example).all():
-            raise InputError(
-                "no example is left to learn from: the labels of all of them violate hard clauses; use "
-                "on_infeasible_truth='warn' to learn from them all the same"
-            )
+            return None, infeasible
         # Counts of a network are sums over its examples, so those that are left are grounded by themselves.
         left = stream.window(window.examples[~np.isin(window.examples, infeasible.example)])
         return Problem(left.network, left.truth, names), infeasible
 
 
-def _started(problem: Problem, stream: TrainingStream, start: Model | None) -> Problem:
+class WholeEstimator(BatchEstimator[Problem]):
+    """What batch learners have that hold one network of all examples."""
+
+    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
+        window = next(iter(list(stream)), None)
+        if window is None or len(window.network.atoms) == 0:
+            raise InputError(NO_ATOMS)
+        problem, infeasible = self._checked(stream, window)
+        if problem is None:
+            raise InputError(NONE_LEFT)
+        return problem, infeasible
+
+
+def names_of(stream: TrainingStream) -> Names:
+    """Return words for messages about a stream."""
+    return Names(stream.clause_text, stream.example_name, stream.atom_text)
+
+
+def _started(problem: Learned, stream: TrainingStream, start: Model | None) -> Learned:
     """Return a problem with the weights from which learning starts."""
     begun = start_weights(stream, start)
     if begun is None:
         return problem
-    clauses = problem.network.clauses
-    return replace(problem, start=begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
+    clauses = problem.clauses
+    return problem.begun(begun(0, 1 + int(clauses.max(initial=-1)))[clauses])
 
 
-def _check_weights(weights: FloatArray, problem: Problem) -> None:
+def _check_weights(weights: FloatArray, problem: Given) -> None:
     """Refuse weights that are not finite."""
     wrong = np.flatnonzero(~np.isfinite(weights))
     if len(wrong):
-        clause = problem.names.clause(int(problem.network.clauses[wrong[0]]))
+        clause = problem.names.clause(int(problem.clauses[wrong[0]]))
         raise NumericError(
             f"{counted(len(wrong), 'weight')} of {len(weights):,} grew out of range, the first that of {clause}: penalise "
             "weights more, or take smaller steps"

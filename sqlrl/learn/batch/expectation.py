@@ -13,7 +13,8 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.kernels import kernel
-from sqlrl.learn.batch.choices import Choices, make_choices
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
 from sqlrl.solve.occurrences import occurrences
 from sqlrl.solve.presolve import recognise_blocks

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Self, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
-from sqlrl.learn.batch.choices import make_choices
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
+from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
+from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
-from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.problem import Iteration, Report, Support
+from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
+from sqlrl.learn.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.learn.parameters import Above, Option, Whole, listed, several
 from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.learn.labels import InfeasibleTruth
     from sqlrl.logic.model import Model
 
 
-class Likelihood(BatchEstimator):
+class Likelihood(BatchEstimator[Labelled]):
     r"""Learns weights by exact conditional likelihood where each ground clause has one query atom (Huynh 2011, section 3.2.2).
 
     Then the query atoms are independent given the evidence, the likelihood of the labels and its gradient have no sum over
@@ -90,9 +92,11 @@ class Likelihood(BatchEstimator):
     strengths_: pa.Table
     log_likelihood_: float
     optimality_: float
+    reached_: Reached
 
     word = "likelihood"
-    learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_")
+    learned = (*BatchEstimator.learned, "strength_", "strengths_", "log_likelihood_", "optimality_", "reached_")
+    window = None
 
     def __init__(
         self,
@@ -109,16 +113,16 @@ class Likelihood(BatchEstimator):
         ] = 1.0,
         tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
         max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
+        wide: Annotated[Wide, Option("what is done with components that elimination cannot reach")] = "error",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
         self.penalty, self.strength, self.folds, self.prior_scale = penalty, strength, folds, prior_scale
-        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.tolerance, self.max_iterations, self.wide = tolerance, max_iterations, wide
         self._validation: Validation | None = None
         self._given: object = None
-        self._groups: Groups | None = None
-        self._scale: FloatArray | None = None
         self._model: Model | None = None
+        self._shelf = Shelf(None)
 
     def fit(
         self,
@@ -174,11 +178,12 @@ class Likelihood(BatchEstimator):
         >>> fit.strength_
         0.1
         """
-        self._given, self._groups, self._scale, self._model = groups, None, None, model
+        self._given, self._model = groups, model
         try:
             return super().fit(db, model, examples, on_iteration=on_iteration, limit=limit, start=start)
         finally:
-            self._given = self._groups = self._scale = self._model = None
+            self._given = self._model = None
+            self._shelf.close()
 
     def _check(self) -> None:
         super()._check()
@@ -188,21 +193,45 @@ class Likelihood(BatchEstimator):
                 "several to choose from, or leave groups= out"
             )
 
-    def _problem(self, stream: TrainingStream) -> tuple[Problem, InfeasibleTruth]:
-        problem, infeasible = super()._problem(stream)
-        if several(self.prior_scale):
-            assert self._model is not None
-            of_rule = np.array(listed("prior_scale", self.prior_scale), dtype=np.float64)
-            if len(of_rule) != len(self._model.rules):
-                raise InputError(
-                    f"prior_scale has {counted(len(of_rule), 'number')}, and the model has {counted(len(self._model.rules), 'rule')}: give "
-                    "one for each, in their order, or one for all"
-                )
-            self._scale = of_rule[stream.clause_rules()[problem.network.clauses]]
+    def _problem(self, stream: TrainingStream) -> tuple[Labelled, InfeasibleTruth]:
+        reached, support, infeasible = Reached(), Support(), no_infeasible_truth()
+        network: Network | None = None
+        self._shelf = Shelf(stream.spill_directory())
+        for window in stream:
+            network = window.network
+            problem, broken = self._checked(stream, window)
+            infeasible = infeasible.joined(broken)
+            if problem is not None and len(network.atoms):
+                support.add(problem.network)
+                part, how = label_part(problem, self.wide, seed=self.seed)
+                self._shelf.put(part)
+                reached += how
+        if network is None or (len(self._shelf) == 0 and len(infeasible.clause) == 0):
+            raise InputError(NO_ATOMS)
+        if len(self._shelf) == 0:
+            raise InputError(NONE_LEFT)
+        observed, clauses = observations(self._shelf, len(network.clauses)), network.clauses
+        scale, groups = self._scales(stream, clauses), self._groups(stream, network, len(np.unique(observed.example)))
+        return Labelled(observed, names_of(stream), clauses, support.table(clauses), reached, scale, groups), infeasible
+
+    def _scales(self, stream: TrainingStream, clauses: IntArray) -> FloatArray:
+        """Return how wide the prior of each clause is, shape (m,)."""
+        given = listed("prior_scale", self.prior_scale)
+        if not several(self.prior_scale):
+            return np.full(len(clauses), given[0], dtype=np.float64)
+        assert self._model is not None
+        of_rule = np.array(given, dtype=np.float64)
+        if len(of_rule) != len(self._model.rules):
+            raise InputError(
+                f"prior_scale has {counted(len(of_rule), 'number')}, and the model has {counted(len(self._model.rules), 'rule')}: give "
+                "one for each, in their order, or one for all"
+            )
+        return np.asarray(of_rule[stream.clause_rules()[clauses]], dtype=np.float64)
+
+    def _groups(self, stream: TrainingStream, network: Network, count: int) -> Groups | None:
+        """Return the groups of atoms that stay together when a strength is chosen, of so many examples."""
         if self._given is None:
-            return problem, infeasible
-        network = problem.network
-        count = len(np.unique(network.example))
+            return None
         if count > 1:
             raise InputError(
                 f"groups= is for atoms of one example, and there are {count:,}: whole examples stay together"
@@ -211,34 +240,41 @@ class Likelihood(BatchEstimator):
         order = np.argsort(network.atoms)
         known = np.isin(ids, network.atoms)
         place = order[np.searchsorted(network.atoms[order], ids[known])].astype(np.int64)
-        self._groups = Groups(place, group[known])
-        return problem, infeasible
+        atoms, name = network.atoms, stream.atom_text
+        return Groups(place, group[known], lambda place: name(int(atoms[place])))
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
-        choices = make_choices(problem, seed=self.seed)
-        strengths = listed("strength", self.strength)
-        scale = self._scale
-        if scale is None:
-            scale = np.full(len(problem.network.clauses), listed("prior_scale", self.prior_scale)[0], dtype=np.float64)
+    def _learn(self, problem: Labelled, report: Report) -> FloatArray:
+        labels, strengths, seed = problem.observed, listed("strength", self.strength), self.seed
         self._validation = None
         if len(strengths) > 1:
-            if self._groups is None:
-                parts = make_parts(choices, self.folds, seed=self.seed)
+            if problem.groups is None:
+                parts = make_parts(labels, self.folds, seed=seed)
             else:
-                atoms, name = problem.network.atoms, problem.names.atom
-                parts = make_grouped_parts(
-                    choices, self._groups, self.folds, seed=self.seed, show=lambda place: name(int(atoms[place]))
-                )
-            self._validation = validate(choices, self.penalty, strengths, parts, scale)
+                parts = make_grouped_parts(labels, problem.groups, self.folds, seed=seed)
+            self._validation = validate(labels, self.penalty, strengths, parts, problem.scale)
         strength = float(strengths[0]) if self._validation is None else self._validation.best
+
+        def ended(weights: FloatArray, optimality: float) -> FloatArray:
+            """Take weights that learning ended with."""
+            self.strength_, self.optimality_, self.reached_ = strength, optimality, problem.reached
+            self.strengths_ = STRENGTH_SCHEMA.empty_table() if self._validation is None else self._validation.table()
+            self.log_likelihood_ = float(labels.log_likelihood(weights).sum())
+            return weights
+
+        def tell(iteration: Iteration) -> None:
+            weights, optimality = iteration.so_far, iteration.optimality
+            if weights is not None and optimality is not None:
+                iteration = replace(iteration, so_far=lambda: ended(weights(), optimality))
+            report(iteration)
+
         found = fit_weights(
-            make_design(choices, scale),
+            make_design(labels, problem.scale),
             self.penalty,
             strength,
             start=problem.start,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
-            report=report,
+            report=tell,
         )
         if not found.converged:
             warn(
@@ -246,10 +282,7 @@ class Likelihood(BatchEstimator):
                 f"{self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
                 ConvergenceWarning,
             )
-        self.strength_, self.optimality_ = strength, found.optimality
-        self.strengths_ = STRENGTH_SCHEMA.empty_table() if self._validation is None else self._validation.table()
-        self.log_likelihood_ = float(choices.log_likelihood(found.weights).sum())
-        return found.weights
+        return ended(found.weights, found.optimality)
 
     def _tuning(self) -> pa.Table:
         return TUNING_SCHEMA.empty_table() if self._validation is None else self._validation.tuning()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, Protocol, Self
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
-from sqlrl.learn.batch.problem import Iteration, Report, equal_columns
+from sqlrl.learn.batch.problem import Iteration, Report
 
 # ---- proximal Newton steps ---------------------------------------------------------------------------
 
@@ -207,6 +207,9 @@ AGAIN = 10
 QUASI = 20
 """Steps of L-BFGS before those of Newton; twice as many each time again."""
 
+INSIDE = 60
+"""The same without a Hessian, and in an orthant; so many more each time again."""
+
 FLATTEST = 1e-12
 """Curvatures below this share of the largest one count as so much: the scale of a coordinate stays finite."""
 
@@ -215,8 +218,12 @@ class Likelihoods(Protocol):
     """A log-likelihood that is concave in the weights of m clauses, a sum over what is observed; `Choices` says what each part is."""
 
     @property
-    def features(self) -> sparse.csr_array:
-        """What is counted, shape (s, m)."""
+    def clauses(self) -> int:
+        """How many clauses have weights, m."""
+        ...
+
+    def equal_columns(self, columns: IntArray) -> IntArray:
+        """Number the distinct ones of some clauses by what is counted of them, as `problem.equal_columns` does."""
         ...
 
     def log_likelihood(self, weights: FloatArray) -> FloatArray:
@@ -227,12 +234,13 @@ class Likelihoods(Protocol):
         """Return the log-likelihood and its gradient, shape (m,)."""
         ...
 
-    def hessian(self, weights: FloatArray, columns: IntArray) -> FloatArray:
-        """Return the negative Hessian in some of the clauses."""
+    @property
+    def hessian(self) -> Hessian | None:
+        """The negative Hessian in some of the clauses; None where it would cost too much, so that there are no Newton steps."""
         ...
 
     def curvature(self, weights: FloatArray) -> FloatArray:
-        """Return the diagonal of the negative Hessian, shape (m,)."""
+        """Return the diagonal of the negative Hessian, shape (m,), or what is of its size: it scales the search."""
         ...
 
     def columns(self, which: IntArray, scale: FloatArray) -> Self:
@@ -304,15 +312,12 @@ def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design
     >>> design.column.tolist(), design.variances.tolist(), design.steepest
     ([0, 1, -1, 0], [2.0, 1.0], 1.0)
     """
-    m = choices.features.shape[1]
-    scale = np.ones(m) if scale is None else scale
-    table = choices.features.tocsc()
-    table.sort_indices()
-    zero = np.zeros(m)
+    m = choices.clauses
+    zero, scale = np.zeros(m), np.ones(m) if scale is None else scale
     curvature = choices.curvature(zero)
     varies = curvature > FLATTEST * max(float(curvature.max(initial=0.0)), 1e-300)
     inside = np.flatnonzero(varies)
-    column = equal_columns(table, inside)
+    column = choices.equal_columns(inside)
     # Of each column the clauses of the widest prior come first.
     widest = inside[np.argsort(-scale[inside], kind="stable")]
     chosen = widest[np.unique(column[widest], return_index=True)[1]]
@@ -344,15 +349,19 @@ def fit_weights(
     Notes
     -----
     Source: Huynh (2011), section 3.2.2. Coordinates are scaled by the roots of the curvatures at 0, which changes the path
-    and not the optimum. L1: OWL-QN (Andrew & Gao 2007), then proximal Newton steps for the last digits; L2: L-BFGS, then Newton.
+    and not the optimum. L1: OWL-QN (Andrew & Gao 2007), then proximal Newton steps for the last digits; L2: L-BFGS, then Newton. Where a
+    Hessian would cost too much, L-BFGS goes on with L2, and with L1 L-BFGS-B inside the orthants that OWL-QN comes to, where the
+    penalty is linear.
     """
     counts: list[float] = []
 
-    def observe(value: float, optimality: float, step: float) -> bool:
+    def observe(value: float, optimality: float, step: float, solution: Solution) -> bool:
         """Report an iteration; True if it is the last one."""
+        number = len(counts)
         counts.append(optimality)
         if report is not None:
-            report(Iteration(iteration=len(counts) - 1, objective=-value, optimality=optimality, step=step))
+            so_far = (lambda: _of_clauses(design, penalty, solution())) if number else None
+            report(Iteration(iteration=number, objective=-value, optimality=optimality, step=step, so_far=so_far))
         return optimality <= tolerance * design.steepest
 
     k = len(design.first)
@@ -363,20 +372,58 @@ def fit_weights(
     if k and penalty == "l1":
         value, solution = _lasso(design, strength, begin, observe, max_iterations)
     elif k:
-        value, solution = _ridge(design, strength, begin, observe, max_iterations, tolerance)
+        value, solution = _ridge(design, strength, begin, observe, max_iterations)
     else:
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
-        observe(value, 0.0, 0.0)
+        observe(value, 0.0, 0.0, lambda: np.zeros(0))
+    weights = _of_clauses(design, penalty, solution)
+    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+
+
+def _of_clauses(design: Design, penalty: Penalty, solution: FloatArray) -> FloatArray:
+    """The weights of the clauses, shape (m,), from those of the columns, shape (k,)."""
     weights = np.zeros(len(design.column))
     if penalty == "l1":
         weights[design.first] = solution
     else:
         known = design.column >= 0
         weights[known] = (solution / design.variances)[design.column[known]] * design.scale[known] ** 2
-    return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+    return weights
 
 
-Observer = Callable[[float, float, float], bool]
+Solution = Callable[[], FloatArray]
+"""Makes the weights of the columns, shape (k,), from what is known after an iteration."""
+
+Observer = Callable[[float, float, float, Solution], bool]
+
+
+class _Watch:
+    # Reports the start of a search and each step as it comes, and says when the search ends: at the optimum, or after `most` steps.
+
+    def __init__(self, observe: Observer, scale: FloatArray, most: int) -> None:
+        self._observe, self._scale, self._left = observe, scale, most
+        self.ended = False
+        self._now: State | None = None
+
+    def __call__(self, state: State) -> bool:
+        """Take a state; True if the search ends with it."""
+        self._now = state
+        # Of two clauses that share a column the gradient is the same.
+        violation = float(np.abs(state.steepest * self._scale).max())
+        optimal = self._observe(state.value, violation, state.step, lambda: state.point / self._scale)
+        self.ended = optimal or self._left == 0
+        self._left -= 1
+        return self.ended
+
+    @property
+    def now(self) -> State:
+        """The last state."""
+        assert self._now is not None
+        return self._now
+
+    def result(self) -> tuple[float, FloatArray]:
+        """Return the value and the weights of the last state."""
+        return self.now.value, self.now.point / self._scale
 
 
 def _lasso(
@@ -391,51 +438,37 @@ def _lasso(
         value, gradient = scaled.value_and_gradient(point)
         return -value, -gradient
 
-    states = _lasso_states(smooth, scaled.hessian, start * scale, penalty)
-    return _followed(states, scale, observe, most)
+    watch = _Watch(observe, scale, most)
+    _seek_lasso(smooth, scaled.hessian, start * scale, penalty, watch)
+    return watch.result()
 
 
-def _followed(states: Iterator[State], scale: FloatArray, observe: Observer, most: int) -> tuple[float, FloatArray]:
-    """Report the start and up to `most` steps; return the value and the weights of the last."""
-    now = next(states)
-    for number in range(most + 1):
-        # Of two clauses that share a column the gradient is the same.
-        ended = observe(now.value, float(np.abs(now.steepest * scale).max()), now.step)
-        following = None if ended or number == most else next(states, None)
-        if following is None:
-            break
-        now = following
-    return now.value, now.point / scale
-
-
-def _lasso_states(smooth: Smooth, hessian: Hessian, start: FloatArray, penalty: FloatArray) -> Iterator[State]:
-    """The start, and the state after each step: of OWL-QN, then of Newton while it descends, and so on."""
+def _seek_lasso(smooth: Smooth, hessian: Hessian | None, start: FloatArray, penalty: FloatArray, watch: _Watch) -> None:
+    """Take steps of OWL-QN, then of Newton while it descends, or of L-BFGS inside an orthant, and so on."""
     path = descend(smooth, start, penalty)
-    now = next(path)
-    yield now
+    if watch(next(path)):
+        return
     budget = AGAIN if start.any() else FIRST
+    inside = INSIDE
     while True:
-        first = now
-        for now in islice(path, budget):
-            yield now
-        middle, budget = now, AGAIN
-        while (following := newton_step(smooth, hessian, now, penalty)) is not None:
-            now = following
-            yield now
-        if now is first:
+        first = watch.now
+        if any(watch(state) for state in islice(path, budget)):
             return
-        if now is not middle:
-            path = descend(smooth, now.point, penalty)
+        middle, budget = watch.now, AGAIN
+        if hessian is None:
+            _quasi_newton(smooth, penalty, inside, watch)
+            inside += INSIDE
+        else:
+            _newton(smooth, hessian, penalty, watch)
+        if watch.ended or watch.now is first:
+            return
+        if watch.now is not middle:
+            path = descend(smooth, watch.now.point, penalty)
             next(path)
 
 
 def _ridge(
-    design: Design,
-    strength: float,
-    start: FloatArray,
-    observe: Observer,
-    most: int,
-    tolerance: float,
+    design: Design, strength: float, start: FloatArray, observe: Observer, most: int
 ) -> tuple[float, FloatArray]:
     # A column that clauses share has its weight w in parts: a penalty of w^2 / (sum of squared scales) in all.
     penalty = strength / design.variances
@@ -448,61 +481,74 @@ def _ridge(
         value, gradient = scaled.value_and_gradient(point)
         return float(pull @ point**2) / 2 - value, pull * point - gradient
 
-    def hessian(point: FloatArray, columns: IntArray) -> FloatArray:
-        """Of the objective."""
+    def curved(point: FloatArray, columns: IntArray) -> FloatArray:
+        """The Hessian of the objective."""
+        assert scaled.hessian is not None
         found = scaled.hessian(point, columns)
         found[np.diag_indices(len(columns))] += pull[columns]
         return found
 
-    def near(state: State) -> bool:
-        """Whether a state is optimal within the tolerance."""
-        return float(np.abs(state.steepest * scale).max()) <= design.steepest * tolerance
-
-    return _followed(_ridge_states(objective, hessian, start * scale, near), scale, observe, most)
+    watch = _Watch(observe, scale, most)
+    _seek_ridge(objective, None if scaled.hessian is None else curved, start * scale, watch)
+    return watch.result()
 
 
-def _ridge_states(
-    objective: Smooth, hessian: Hessian, start: FloatArray, near: Callable[[State], bool]
-) -> Iterator[State]:
-    """The start, and the state after each step: of L-BFGS, then of Newton while it descends, and so on."""
+def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, watch: _Watch) -> None:
+    """Take steps of L-BFGS, then of Newton while it descends, and so on."""
     value, gradient = objective(start)
-    now, free, budget = State(start, value, gradient, gradient, 0.0), np.zeros(len(start)), QUASI
-    yield now
+    if watch(State(start, value, gradient, gradient, 0.0)):
+        return
+    free, budget = np.zeros(len(start)), QUASI if hessian is not None else INSIDE
     while True:
-        first = now
-        for state in _quasi_newton(objective, first, budget, near):
-            now = state
-            yield now
-        while (following := newton_step(objective, hessian, now, free)) is not None:
-            now = following
-            yield now
-        if now is first:
+        first = watch.now
+        _quasi_newton(objective, free, budget, watch)
+        if not watch.ended and hessian is not None:
+            _newton(objective, hessian, free, watch)
+        if watch.ended or watch.now is first:
             return
         budget *= 2
 
 
-def _quasi_newton(objective: Smooth, start: State, most: int, near: Callable[[State], bool]) -> list[State]:
-    """The states after each step of L-BFGS, until one is near the optimum."""
-    found = [start]
-    known = start
+def _newton(smooth: Smooth, hessian: Hessian, penalty: FloatArray, watch: _Watch) -> None:
+    """Take steps of Newton from where a search is while they descend."""
+    while (following := newton_step(smooth, hessian, watch.now, penalty)) is not None:
+        if watch(following):
+            return
 
-    def evaluate(point: FloatArray) -> tuple[float, FloatArray]:
+
+def _quasi_newton(smooth: Smooth, penalty: FloatArray, most: int, watch: _Watch) -> None:
+    """Take steps of L-BFGS from where a search is, in the orthant of its pseudo-gradient where there is a penalty.
+
+    There the absolute values are linear: coordinates that they move away from 0 stay on their side of it, others stay 0.
+    """
+    start = known = watch.now
+    held = penalty > 0
+    free = np.flatnonzero((start.point != 0) | (start.steepest != 0) | ~held)
+    side = np.where(start.point != 0, np.sign(start.point), -np.sign(start.steepest))[free]
+    slope = penalty[free] * side
+
+    def evaluate(part: FloatArray) -> tuple[float, FloatArray]:
         """Evaluate, and remember it for the next report."""
         nonlocal known
-        value, gradient = objective(point)
-        known = State(point.copy(), value, gradient, gradient, 0.0)
-        return value, gradient
+        point = start.point.copy()
+        point[free] = part
+        value, gradient = smooth(point)
+        total = value + float(penalty @ np.abs(point))
+        known = State(point, total, gradient, pseudo_gradient(point, gradient, penalty), 0.0)
+        return total, gradient[free] + slope
 
     def note(intermediate_result: optimize.OptimizeResult) -> None:
-        """Keep a state; stop if it is the last one."""
-        point = np.asarray(intermediate_result.x, dtype=np.float64)
-        if not np.array_equal(point, known.point):
-            evaluate(point.copy())
-        step = float(np.linalg.norm(known.point - found[-1].point))
-        found.append(replace(known, step=step))
-        if near(known):
+        """Report a state; stop if it is the last one."""
+        part = np.asarray(intermediate_result.x, dtype=np.float64)
+        if not np.array_equal(part, known.point[free]):
+            evaluate(part.copy())
+        if watch(replace(known, step=float(np.linalg.norm(known.point - watch.now.point)))):
             raise StopIteration
 
+    bounds = optimize.Bounds(
+        np.where(held[free] & (side > 0), 0.0, -np.inf), np.where(held[free] & (side < 0), 0.0, np.inf)
+    )
     options = {"maxiter": most, "maxcor": 20, "ftol": 0.0, "gtol": 0.0, "maxfun": 20 * most, "maxls": 50}
-    optimize.minimize(evaluate, start.point, jac=True, method="L-BFGS-B", callback=note, options=options)
-    return found[1:]
+    optimize.minimize(
+        evaluate, start.point[free], jac=True, method="L-BFGS-B", callback=note, options=options, bounds=bounds
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, Network
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.pscg import Deviation, Iterations
@@ -37,7 +38,7 @@ def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
     return np.asarray((network.base - decided).astype(np.float64) + counts, dtype=np.float64)
 
 
-class VotedPerceptron(BatchEstimator):
+class VotedPerceptron(WholeEstimator):
     r"""Learns the weights of a model with the voted perceptron (Singla and Domingos 2005).
 
     In each iteration the weights move by the counts of the labels minus those of the most probable world of all training
@@ -121,9 +122,10 @@ class VotedPerceptron(BatchEstimator):
             delta = observed - count_worlds(network, world[None, :])[0]
             change = self.learning_rate * (delta / scale - decay * weights)
             weights = weights + change
-            total += weights
+            total = total + weights
             errors = int(np.count_nonzero((world != truth) & ~network.helper))
-            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors))
+            result = partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights)
+            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors, so_far=result))
         return total / self.iterations if self.average else weights
 
     def _tie(self, scale: FloatArray, hard: BoolArray) -> float:

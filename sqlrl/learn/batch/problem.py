@@ -34,6 +34,20 @@ class Problem:
     names: Names
     start: FloatArray | None = None
 
+    @property
+    def clauses(self) -> IntArray:
+        """Ids of the clauses, shape (m,)."""
+        return self.network.clauses
+
+    @property
+    def support(self) -> pa.Table:
+        """See `support_table`."""
+        return support_table(self.network)
+
+    def begun(self, start: FloatArray) -> Problem:
+        """Return the same with weights to start from, shape (m,)."""
+        return replace(self, start=start)
+
     def starting(self) -> FloatArray:
         """Return the weights to start from, a new array of shape (m,); 0 for hard clauses."""
         if self.start is None:
@@ -65,6 +79,10 @@ class Iteration:
         Atoms predicted wrongly.
     state : mapping of str to array
         What the learner goes on from after the iteration, `weight` among it; empty if it cannot.
+    so_far : callable, optional
+        What learning comes to if it is stopped now: sets what the estimator learns beside the weights, and returns the best weights
+        so far, shape (m,). None as long as there are none but those that learning starts with, or they are learned from a part of the
+        examples. It makes them when it is called, so that iterations copy nothing.
     """
 
     iteration: int
@@ -76,6 +94,7 @@ class Iteration:
     cuts: int | None = None
     errors: int | None = None
     state: Mapping[str, FloatArray] = field(default_factory=dict, compare=False, repr=False)
+    so_far: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
 
     def note(self) -> str:
         """Say how far the learner is, for those who watch."""
@@ -122,6 +141,25 @@ def support_table(network: Network) -> pa.Table:
     pairs = distinct(clause[real] * max(n, 1) + atom[real])
     support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
     return pa.table({"clause": network.clauses, "support": support})
+
+
+class Support:
+    """The sum of `support_table` over the networks of several windows, which know more and more clauses."""
+
+    def __init__(self) -> None:
+        self._count = np.zeros(0, dtype=np.int64)
+
+    def add(self, network: Network) -> None:
+        """Add what a window has."""
+        found = support_table(network).column("support").to_numpy().copy()
+        found[: len(self._count)] += self._count
+        self._count = found
+
+    def table(self, clauses: IntArray) -> pa.Table:
+        """Return the table of the clauses with these ids, all that the last window knew."""
+        return pa.table(
+            {"clause": clauses, "support": np.append(self._count, np.zeros(len(clauses) - len(self._count), np.int64))}
+        )
 
 
 def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
@@ -96,7 +96,7 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Climbed:
-    """Where climbing ended.
+    """Where climbing ended, or is.
 
     `rejected` counts the steps that were taken back; `converged` says that it ended because no step could gain more than the
     tolerance.
@@ -110,11 +110,12 @@ class Climbed:
 def climb(
     source: Source[Known],
     plan: Climbing,
-    report: Callable[[int, Point[Any], float], None] | None = None,
+    report: Callable[[int, Point[Any], float, int], None] | None = None,
 ) -> Climbed:
     """Maximise the log-likelihood of the labels minus decay / 2 * (sum of squared weights).
 
-    `report` is called with the number of kept steps (0 at the start), the point, and lambda there.
+    `report` is called with the number of kept steps (0 at the start), the point, lambda there, and the number of steps that were
+    taken back.
 
     Notes
     -----
@@ -140,7 +141,7 @@ def climb(
     search, kept = _Search(source, plan), 0
     while True:
         if report is not None:
-            report(kept, search.here, search.damping)
+            report(kept, search.here, search.damping, search.rejected)
         if kept == plan.iterations:
             return Climbed(search.here.weights, search.rejected, False)
         if not search.advance():
@@ -241,7 +242,7 @@ Deviation = Annotated[
 ]
 
 
-class PSCG(BatchEstimator):
+class PSCG(WholeEstimator):
     r"""Learns the weights of a model by preconditioned scaled conjugate gradient (Lowd and Domingos 2007).
 
     It climbs the conditional log-likelihood of the labels, minus an L2 penalty. Expected counts, variances and covariances are
@@ -312,7 +313,7 @@ class PSCG(BatchEstimator):
     """
 
     word = "pscg"
-    learned = (*BatchEstimator.learned, "rejected_", "converged_")
+    learned = (*WholeEstimator.learned, "rejected_", "converged_")
 
     rejected_: int
     converged_: bool
@@ -355,11 +356,16 @@ class PSCG(BatchEstimator):
             start=None if problem.start is None else problem.starting(),
         )
 
-        def tell(kept: int, point: Point[Any], damping: float) -> None:
+        def tell(kept: int, point: Point[Any], damping: float, rejected: int) -> None:
             optimality = float(np.abs(point.gradient).max(initial=0.0))
             report(
                 Iteration(
-                    iteration=kept, objective=point.objective, optimality=optimality, step=point.size, damping=damping
+                    iteration=kept,
+                    objective=point.objective,
+                    optimality=optimality,
+                    step=point.size,
+                    damping=damping,
+                    so_far=(lambda: self._ended(Climbed(point.weights, rejected, False))) if kept else None,
                 )
             )
 
@@ -369,5 +375,9 @@ class PSCG(BatchEstimator):
             most = self.most_samples or self.samples
             source = SampledSource(problem, samples=self.samples, most=most, burn_in=self.burn_in, seed=self.seed)
             found = climb(source, plan, tell)
+        return self._ended(found)
+
+    def _ended(self, found: Climbed) -> FloatArray:
+        """Take where climbing ended."""
         self.rejected_, self.converged_ = found.rejected, found.converged
         return found.weights

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlrl.errors import InputError, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.joint import Joint
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.protocols import TUNING_SCHEMA
 from sqlrl.progress import staged
@@ -90,7 +91,7 @@ class Validation:
 
 
 def validate(
-    choices: Choices,
+    choices: Choices | Joint,
     penalty: Penalty,
     strengths: Sequence[float],
     parts: BoolArray,
@@ -118,14 +119,16 @@ def validate(
 class Groups:
     """Groups of atoms.
 
-    `atom` are places in the network, `group` the group of each, both of shape (r,); an atom may have several groups.
+    `atom` are places in the network, `group` the group of each, both of shape (r,); an atom may have several groups. `show` gives the text of
+    an atom, from its place, for errors.
     """
 
     atom: IntArray
     group: IntArray
+    show: Callable[[int], str] = "atom {}".format
 
 
-def make_parts(choices: Choices, folds: int, *, seed: int) -> BoolArray:
+def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
     """Deal choices to parts at random: whole examples if there are several, else atoms and blocks, each label evenly.
 
     There are 2 `folds` or more, but never more parts than examples, if there are several. The result has shape (folds,
@@ -164,21 +167,18 @@ def make_parts(choices: Choices, folds: int, *, seed: int) -> BoolArray:
     return found
 
 
-def make_grouped_parts(
-    choices: Choices, groups: Groups, folds: int, *, seed: int, show: Callable[[int], str] = "atom {}".format
-) -> BoolArray:
+def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, seed: int) -> BoolArray:
     """Deal groups to parts at random; a choice is in each part that has one of its groups.
 
     Every atom of the choices needs a group; a block has the groups of all its atoms. There are 2 `folds` or more, but
-    never more parts than groups; `show` gives the text of an atom, from its place, for errors. The result has shape
-    (folds, c): which choices each part has. InputError if an atom has no group, there is one group only, or a part has
+    never more parts than groups. The result has shape (folds, c): which choices each part has. InputError if an atom has no group, there is one group only, or a part has
     all choices; warnings are those of `make_parts`.
 
     Examples
     --------
     The third of five atoms is in the groups of all others, so that it is in both parts:
 
-    >>> from sqlrl.learn.batch.choices import make_choices
+    >>> from sqlrl.learn.batch.conditionals import make_choices
     >>> from sqlrl.learn.batch.problem import Problem
     >>> from sqlrl.learn.labels import Names
     >>> from sqlrl.solve.sample_networks import network
@@ -190,12 +190,10 @@ def make_grouped_parts(
     >>> sorted(np.flatnonzero(part).tolist() for part in parts)
     [[0, 1, 2], [2, 3, 4]]
     """
-    assert choices.atom is not None
-    state = np.flatnonzero(choices.atom >= 0)
-    atom, owner = choices.atom[state], choices.owner[state]
+    atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))
     if len(missing):
-        first = show(int(atom[missing[0]]))
+        first = groups.show(int(atom[missing[0]]))
         raise InputError(
             f"groups= says nothing of {counted(len(missing), 'atom')} of {len(atom):,} to learn from, the first of them {first}: give "
             "each atom a group"
@@ -221,7 +219,7 @@ def make_grouped_parts(
     return parts
 
 
-def _check_parts(choices: Choices, parts: BoolArray, remedy: str | None) -> None:
+def _check_parts(choices: Choices | Joint, parts: BoolArray, remedy: str | None) -> None:
     """Warn if a part that is held out, or all others together, has labels of one kind only."""
     alone = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[part])) == 1]
     rest = [f + 1 for f, part in enumerate(parts) if len(np.unique(choices.label[~part])) == 1]

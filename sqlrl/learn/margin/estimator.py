@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.estimator import BatchCommon, BatchEstimator
+from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
@@ -36,7 +36,7 @@ CHOICES = pa.schema(
 """Each C with what training came to; see `MaxMargin.choices_`."""
 
 
-class MaxMargin(BatchEstimator):
+class MaxMargin(WholeEstimator):
     r"""Max-margin weights (M3LN): the labels shall outscore every other world by its loss, as a structural SVM with one slack.
 
     Minimises ``penalty(w) + C * slack`` such that for all worlds, all mega-examples together,
@@ -120,7 +120,7 @@ class MaxMargin(BatchEstimator):
     gap_: float
 
     word = "max-margin"
-    learned = (*BatchEstimator.learned, "choices_", "gap_")
+    learned = (*WholeEstimator.learned, "choices_", "gap_")
 
     def __init__(
         self,
@@ -159,13 +159,23 @@ class MaxMargin(BatchEstimator):
             )
 
     def _learn(self, problem: Problem, report: Report) -> FloatArray:
-        from sqlrl.learn.margin.planes import Stopping
+        from sqlrl.learn.margin.planes import Stopping, Trained
         from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
         from sqlrl.learn.margin.trainer import Settings, Trainer, predictor
 
         done = 0
+        trained: dict[float, Trained] = {}
 
-        def tell(state: State) -> None:
+        def so_far(state: State) -> FloatArray:
+            """Take the weights of the last C that was trained to its end, of the first one those so far."""
+            assert state.best is not None
+            known = trained or {strengths[0]: Trained(state.best(), state, False)}
+            last = max(known)
+            self._keep(known, f1, self.strengths.index(last))
+            return known[last].weights
+
+        def tell(state: State, *, whole: bool = True) -> None:
+            """Report an iteration; one on a part of the examples has no weights to keep."""
             nonlocal done
             done += 1
             report(
@@ -176,6 +186,7 @@ class MaxMargin(BatchEstimator):
                     optimality=state.violation,
                     cuts=state.cuts,
                     errors=state.errors,
+                    so_far=partial(so_far, state) if whole else None,
                 )
             )
 
@@ -185,18 +196,21 @@ class MaxMargin(BatchEstimator):
         f1: list[float | None] = [None] * len(strengths)
         if several and self.folds is not None:
             parts = example_parts(problem, self.folds, seed=self.seed)
-            make, predicts = partial(Trainer, settings=settings, report=tell), partial(predictor, settings=settings)
+            make = partial(Trainer, settings=settings, report=partial(tell, whole=False))
+            predicts = partial(predictor, settings=settings)
             scores, held_out = held_out_f1(problem, parts, make, predicts, strengths)
             self._warn_of(held_out)
             f1 = list(scores)
             # Those before give it the cuts that they gave it there.
             strengths, several = strengths[: _best(f1) + 1], False
         trainer = Trainer(problem, settings, tell)
-        trained = {strength: trainer.train(strength) for strength in strengths}
+        for strength in strengths:
+            trained[strength] = trainer.train(strength)
         if several:
             f1 = [average_f1(problem.network, problem.truth, trainer.predicted(t.weights)) for t in trained.values()]
         chosen = _best(f1)
         self._keep(trained, f1, chosen)
+        self._warn_of_stopped(trained)
         return trained[self.strengths[chosen]].weights
 
     def _warn_of(self, held_out: Sequence[Trained]) -> None:
@@ -215,15 +229,18 @@ class MaxMargin(BatchEstimator):
             one = trained.get(strength)
             found = {} if one is None else _found(one)
             rows.append({"C": strength, "f1": score, **found, "chosen": k == chosen})
-            if one is not None and not one.converged:
+        self.choices_ = pa.Table.from_pylist(rows, CHOICES)
+        self.gap_ = trained[self.strengths[chosen]].state.gap
+
+    def _warn_of_stopped(self, trained: Mapping[float, Trained]) -> None:
+        for strength, one in trained.items():
+            if not one.converged:
                 warn(
                     f"C={strength:g} was stopped after {counted(one.state.iteration, 'iteration')}, before epsilon={self.epsilon:g} was "
                     f"reached: the objective {one.state.upper:.6g} is at most {one.state.gap:.3g} above the least one; raise "
                     "max_iterations or epsilon",
                     ConvergenceWarning,
                 )
-        self.choices_ = pa.Table.from_pylist(rows, CHOICES)
-        self.gap_ = trained[self.strengths[chosen]].state.gap
 
     def _tuning(self) -> pa.Table:
         rows = [

@@ -184,7 +184,7 @@ class Interior:
     --------
     >>> from scipy import sparse
     >>> one = Joint(-np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
-    >>> found = Interior(one).solve(10.0, 1e-6, 50, lambda upper, lower: None)
+    >>> found = Interior(one).solve(10.0, 1e-6, 50, lambda reached: None)
     >>> found.weights.round(5).tolist(), round(found.upper, 5), round(found.lower, 5)
     ([1.0], 0.5, 0.5)
     """
@@ -196,17 +196,17 @@ class Interior:
         self._turned = joint.rows.T.tocsr()
         self._size = len(joint.limit) + 2 * k
 
-    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[float, float], None]) -> Reached:
+    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[Reached], None]) -> Reached:
         """Solve until the bounds differ by `tolerance`, in at most `limit` steps; the result has the best weights seen.
 
-        `strength` is what the slack costs; `report` is called with upper and lower bound in each step.
+        `strength` is what the slack costs; `report` is called with what is reached in each step.
         """
         linear = self.joint.gain + strength * (self.joint.features @ self.joint.offset)
         point = self._start(strength, linear)
         best = Reached(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
         for step in range(1, min(limit, MOST_STEPS) + 1):
             best = self._bounds(point, strength, best, step)
-            report(best.upper, best.lower)
+            report(best)
             # The sum of products is the gap of the program, where the slack may be below 0.
             left = strength * float(point.room @ point.price)
             if best.upper - best.lower <= tolerance or left <= DONE * tolerance:
@@ -309,7 +309,7 @@ class Linear:
     Examples
     --------
     >>> one = Joint(-np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
-    >>> found = Linear(one).solve(10.0, 1e-6, 50, lambda upper, lower: None)
+    >>> found = Linear(one).solve(10.0, 1e-6, 50, lambda reached: None)
     >>> found.weights.tolist(), found.upper, found.lower
     ([1.0], 1.0, 1.0)
     """
@@ -323,7 +323,7 @@ class Linear:
         whole = np.concatenate([-joint.offset, joint.offset, joint.limit, joint.high, [-1.0]])
         self._matrix = sparse.vstack([each, sparse.csr_array(whole[np.newaxis])], format="csc")
 
-    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[float, float], None]) -> Reached:
+    def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[Reached], None]) -> Reached:
         """Solve; parameters and result are those of `Interior.solve`, and there is one step."""
         joint = self.joint
         (k, g), r = joint.features.shape, len(joint.limit)
@@ -337,8 +337,9 @@ class Linear:
         excess = joint.excess(weights, np.asarray(result.x[2 * g : 2 * g + r], dtype=np.float64))
         upper = float(np.abs(weights).sum()) + strength * max(excess, 0.0)
         lower = self._lower(np.maximum(-np.asarray(result.ineqlin.marginals, dtype=np.float64), 0.0), strength)
-        report(upper, lower)
-        return Reached(weights, upper, lower, excess, 1)
+        reached = Reached(weights, upper, lower, excess, 1)
+        report(reached)
+        return reached
 
     def _lower(self, dual: FloatArray, strength: float) -> float:
         # Of truths in the polytope the most mass with which no weight gains more than its norm.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -72,6 +73,8 @@ class State:
         Cuts in all, and those that the master problem has.
     errors : int, optional
         Atoms in which the found world differs from the labels.
+    best : callable, optional
+        Makes the weights with the lowest objective so far, shape (m,).
     """
 
     iteration: int
@@ -82,6 +85,7 @@ class State:
     cuts: int | None = None
     used: int | None = None
     errors: int | None = None
+    best: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -151,7 +155,17 @@ class CuttingPlanes:
             sure = penalty + strength * max(short + found.gap / n, plan.slack)
             upper = min(upper, sure)
             violation, used = short - plan.slack, int((self._idle <= stopping.cache).sum())
-            state = State(iteration, objective, upper, lower, violation, len(self.cuts), used, found.errors)
+            state = State(
+                iteration,
+                objective,
+                upper,
+                lower,
+                violation,
+                len(self.cuts),
+                used,
+                found.errors,
+                partial(np.asarray, best),
+            )
             self._add(found.cut, self._answers - 1)
             self.report(state)
             if plan.vertex and here <= at_vertex:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -54,10 +55,10 @@ class JointTraining:
         """
         steps = 0
 
-        def tell(upper: float, lower: float) -> None:
+        def tell(now: Reached) -> None:
             nonlocal steps
             steps += 1
-            self.report(State(steps, upper, upper, lower))
+            self.report(State(steps, now.upper, now.upper, now.lower, best=partial(self._weights, now)))
 
         # The program has the slack of all examples together, not the average.
         tolerance = self.stopping.epsilon * strength
@@ -67,10 +68,12 @@ class JointTraining:
         return self._trained(found, steps, tolerance)
 
     def _trained(self, found: Reached, steps: int, tolerance: float) -> Trained:
-        whole, groups = found.weights * self._scale, self._groups
-        weights = groups.spread(whole) if self._squared else groups.at_first(whole)
         state = State(steps, found.upper, found.upper, found.lower)
-        return Trained(weights, state, state.gap <= tolerance)
+        return Trained(self._weights(found), state, state.gap <= tolerance)
+
+    def _weights(self, found: Reached) -> FloatArray:
+        whole, groups = found.weights * self._scale, self._groups
+        return groups.spread(whole) if self._squared else groups.at_first(whole)
 
 
 @dataclass(frozen=True)

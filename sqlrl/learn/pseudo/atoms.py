@@ -13,6 +13,7 @@ from scipy import sparse, special
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.partitions import Partition
 from sqlrl.learn.batch.choices import weighted_squares
+from sqlrl.learn.batch.problem import equal_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,17 @@ class AtomRows:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def clauses(self) -> int:
+        """How many clauses have weights, m."""
+        return int(self.features.shape[1])
+
+    def equal_columns(self, columns: IntArray) -> IntArray:
+        """Number the distinct ones of some clauses by what they say, see `problem.equal_columns`; shape (m,)."""
+        table = self.features.tocsc()
+        table.sort_indices()
+        return equal_columns(table, columns)
 
     @cached_property
     def _sign(self) -> FloatArray:

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import ConvergenceWarning, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
-from sqlrl.learn.batch.problem import Iteration, iteration_table
-from sqlrl.learn.fitted import Fitted
+from sqlrl.learn.batch.problem import Iteration
+from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
 from sqlrl.learn.pseudo.protocols import BlanketDatabase, BlanketTraining
 from sqlrl.learn.pseudo.sample import mean_error, sample_rows
-from sqlrl.learn.settings import Seed
+from sqlrl.learn.settings import DropZeros, Seed
 from sqlrl.learn.start import check_start, recorded_start
-from sqlrl.progress import Stage
 from sqlrl.report import Table
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ STRENGTH = 1e-4
 """A Gaussian prior with a standard deviation of 100."""
 
 
-class PseudoLikelihood(Fitted):
+class PseudoLikelihood(WeightLearner):
     r"""Learns weights that make each atom probable given all others: generatively, or of the targets alone.
 
     No atom is listed that is like others: those that are false, and of which all clauses say the same, are counted. So all tuples
@@ -59,6 +58,8 @@ class PseudoLikelihood(Fitted):
         nothing of the counting by SQL, nor of sorting atoms by kinds, which are exact. `predicates_` says how far the mean may be off.
     random_state : int, optional
         The seed of the sample; 0 by default. The same seed and data give the same bytes.
+    drop_zeros : bool, optional
+        Leave clauses whose weight is 0 out of `model_`; see `sqlrl.learn.BatchEstimator`.
 
     Attributes
     ----------
@@ -86,6 +87,8 @@ class PseudoLikelihood(Fitted):
         Wall time of `grounding` (counting what flips change), `learning` and `statistics`.
     run_ : int
         The run's number in `sqlrl.run`.
+    interrupted_ : bool
+        Whether Ctrl-C ended learning: it keeps the best weights so far, as `sqlrl.learn.BatchEstimator` says.
 
     Notes
     -----
@@ -125,9 +128,19 @@ class PseudoLikelihood(Fitted):
     log_likelihood_: float
     optimality_: float
     n_statements_: int
+    interrupted_: bool
 
     word: ClassVar[str] = "pseudo-likelihood"
-    learned = ("iterations_", "support_", "predicates_", "violated_", "log_likelihood_", "optimality_", "n_statements_")
+    learned = (
+        "iterations_",
+        "support_",
+        "predicates_",
+        "violated_",
+        "log_likelihood_",
+        "optimality_",
+        "n_statements_",
+        "interrupted_",
+    )
 
     def __init__(
         self,
@@ -153,10 +166,11 @@ class PseudoLikelihood(Fitted):
             Option("the most false atoms of a predicate that are looked at", default="all"),
         ] = None,
         random_state: Seed = None,
+        drop_zeros: DropZeros = None,
     ) -> None:
         self.penalty, self.strength, self.averaged, self.discriminative = penalty, strength, averaged, discriminative
         self.tolerance, self.max_iterations = tolerance, max_iterations
-        self.sample, self.random_state = sample, random_state
+        self.sample, self.random_state, self.drop_zeros = sample, random_state, drop_zeros
 
     def fit(
         self,
@@ -216,15 +230,7 @@ class PseudoLikelihood(Fitted):
         recorded = {**self.recorded(), **recorded_start(start)}
         started, name, seconds = datetime.now(UTC), type(self).__name__, dict[str, float]()
         seed = self.random_state or 0
-        iterations: list[Iteration] = []
-        learning = Stage("learning weights")
-
-        def report(iteration: Iteration) -> None:
-            iterations.append(iteration)
-            learning.advance(0, note=iteration.note())
-            if on_iteration is not None:
-                on_iteration(iteration)
-
+        course = Course(on_iteration, seconds)
         clock = time.perf_counter()
         with db.learning.blankets(model, examples=examples, limit=limit, opened=self.discriminative) as training:
             number = training.begin(name, recorded, seed)
@@ -234,42 +240,60 @@ class PseudoLikelihood(Fitted):
                 drawn = [sample_rows(each, self.sample, random) for each in training.partitions.values()]
             rows = whole if drawn is None else self._rows(training, [weights for weights, _ in drawn])
             seconds["grounding"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            with threadpool_limits(limits=1, user_api="blas"), learning:
-                begun = (
-                    None
-                    if start is None
-                    else _padded(training.known_weights(start, 0, training.clause_count)[0], len(training.hard))
-                )
-                fit = fit_weights(
-                    make_design(rows),
-                    self.penalty,
-                    self.strength,
-                    start=begun,
-                    tolerance=self.tolerance,
-                    max_iterations=self.max_iterations,
-                    report=report,
-                )
-            seconds["learning"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
-            support, table = support_table(training), iteration_table(iterations)
-            predicates = _predicates(training, whole, rows, drawn, fit.weights)
-            record = TrainingRecord(name, recorded, seed, started, seconds, STEP_SCHEMA.empty_table(), support, table)
-            learned = training.model(weights, record)
-            seconds["statistics"] = time.perf_counter() - clock
-            listed = training.clauses(weights, support)
-            self.n_statements_, self.violated_ = training.statements, training.violated
+
+            def keep(found: FloatArray, status: str) -> Callable[[], None]:
+                """Make the model and keep the run; return what makes the estimator fitted."""
+                clock = time.perf_counter()
+                weights = np.where(np.isnan(training.fixed), found, training.fixed)[: training.clause_count]
+                support, table = support_table(training), course.table()
+                predicates = _predicates(training, whole, rows, drawn, found)
+                record = TrainingRecord(
+                    name, recorded, seed, started, seconds, STEP_SCHEMA.empty_table(), support, table,
+                    status=status, drop_zeros=bool(self.drop_zeros),
+                )  # fmt: skip
+                learned = training.model(weights, record)
+                seconds["statistics"] = time.perf_counter() - clock
+                listed = training.clauses(weights, support)
+                likelihood = float(rows.log_likelihood(found).sum())
+
+                def take() -> None:
+                    self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
+                    self.predicates_, self.log_likelihood_ = Table(predicates), likelihood
+                    self.optimality_, self.interrupted_ = table["optimality"][-1].as_py(), status == INTERRUPTED
+                    self.n_statements_, self.violated_ = training.statements, training.violated
+                    self.seconds_, self.run_, self._table = seconds, number, listed
+
+                return take
+
+            try:
+                with course.learning():
+                    begun = (
+                        None
+                        if start is None
+                        else _padded(training.known_weights(start, 0, training.clause_count)[0], len(training.hard))
+                    )
+                    fit = fit_weights(
+                        make_design(rows),
+                        self.penalty,
+                        self.strength,
+                        start=begun,
+                        tolerance=self.tolerance,
+                        max_iterations=self.max_iterations,
+                        report=course.report,
+                    )
+            except KeyboardInterrupt as stop:
+                so_far = course.keep_so_far(stop, number, keep)
+                if so_far is not None:
+                    so_far()
+                raise
+            take = keep(fit.weights, DONE)
         if not fit.converged:
             warn(
-                f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {len(iterations) - 1:,} iterations (optimality "
+                f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {len(course) - 1:,} iterations (optimality "
                 f"{fit.optimality:.3g}): allow more with max_iterations=, or a greater strength=",
                 ConvergenceWarning,
             )
-        self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
-        self.predicates_, self.log_likelihood_ = Table(predicates), float(rows.log_likelihood(fit.weights).sum())
-        self.optimality_, self.seconds_, self.run_ = fit.optimality, seconds, number
-        self._table = listed
+        take()
         return self
 
     def _rows(self, training: BlanketTraining, weights: Sequence[FloatArray] | None = None) -> AtomRows:
@@ -283,7 +307,7 @@ class PseudoLikelihood(Fitted):
         atoms, rows = (sum(found.column(name).to_pylist()) for name in ("atoms", "rows"))
         return [
             ("atoms", f"{atoms:,} of {rows:,} kinds"),
-            ("iterations", f"{self.iterations_.num_rows:,}"),
+            ("iterations", f"{self.iterations_.num_rows:,}{', interrupted there' if self.interrupted_ else ''}"),
             *super()._facts(),
         ]
 

@@ -110,6 +110,10 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
     wide = _wide(sides, np.maximum(variables.size, 2), bucket_cells)
     within = np.ones(components, dtype=np.bool_)
     within[component[sides.variable[sides.row_start[:-1][wide]]]] = False
+    if v == 0:
+        # The search would be compiled first, which takes seconds.
+        nothing, start = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        return Order(variables, sides, component, within, nothing, start, start, nothing)
     skip = np.diff(sides.row_start) < 2
     linked = np.flatnonzero(~skip)
     skip[linked] = ~within[component[sides.variable[sides.row_start[linked]]]]

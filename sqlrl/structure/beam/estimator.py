@@ -30,10 +30,13 @@ from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause
 from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule, SearchDatabase
 from sqlrl.structure.beam.scores import Member
 from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, Step, Strategy
+from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from sqlrl.learn.fitted import WeightLearner
 
 TOLERANCE, ITERATIONS = 1e-7, 2000
 """Of the weights that are learned in the end."""
@@ -52,9 +55,10 @@ class SearchCommon(TypedDict, total=False):
     equalities: bool
     unit_clauses: bool
     max_clauses: int | None
+    then: Then
 
 
-class Searching(Fitted):
+class Searching(Fitted, Relearning):
     """What learners have that search for clauses by weighted pseudo-log-likelihood; parameters are those of `MSL`."""
 
     added_: Table
@@ -71,6 +75,8 @@ class Searching(Fitted):
         "equalities_",
         "score_",
         "iterations_",
+        "found_",
+        "relearned_",
     )
 
     def __init__(
@@ -96,10 +102,12 @@ class Searching(Fitted):
         ] = True,
         unit_clauses: Annotated[bool, Option("no clause for each predicate alone", name="--no-unit-clauses")] = True,
         max_clauses: Annotated[int | None, Whole(0), Option("clauses that are added at the most")] = None,
+        then: Then = None,
     ) -> None:
         self.strategy, self.beam, self.max_literals, self.max_variables = strategy, beam, max_literals, max_variables
         self.penalty, self.strength, self.least_weight = penalty, strength, least_weight
         self.equalities, self.unit_clauses, self.max_clauses = equalities, unit_clauses, max_clauses
+        self.then = then
 
     def _language(self, search: ClauseSearch) -> Language:
         return Language(
@@ -124,10 +132,14 @@ class Searching(Fitted):
             max_clauses=self.max_clauses,
         )
 
+    def _take(self, learner: WeightLearner) -> None:
+        self.weights_, self._table = learner.weights_, learner.clauses().to_arrow()
+
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("candidates", f"{self.candidates_:,} by {counted(self.n_statements_, 'statement')}"),
             *super()._facts(),
+            *self._relearning_facts(),
         ]
 
     def _searched(
@@ -233,6 +245,9 @@ class MSL(Searching):
         Whether the model has the clause of one atom of each predicate, too, which says how frequent it is.
     max_clauses : int, optional
         How many clauses are added at the most; None for as many as raise the score.
+    then : estimator, optional
+        A learner that learns the weights of what was found again, such as `PseudoLikelihood(penalty="l1")`, or one of the weights of what is predicted;
+        see `sqlrl.structure.relearning.Relearning`.
 
     Attributes
     ----------
@@ -252,6 +267,8 @@ class MSL(Searching):
         Wall time of `search`, `learning` and `statistics`.
     weights_, iterations_, run_
         As of `PseudoLikelihood`.
+    found_, relearned_
+        As of `OSL`.
 
     Notes
     -----
@@ -315,6 +332,7 @@ class MSL(Searching):
             No clause raises the score.
         """
         check_parameters(self)
+        learner = relearner(self.then)
         check_database(db)
         check_callback("on_step", on_step)
         started, seconds = datetime.now(UTC), dict[str, float]()
@@ -347,6 +365,7 @@ class MSL(Searching):
         self._finish(
             db, declared.with_rules(tuple(rules)), found, given, examples, limit, self.recorded(), started, seconds, {}
         )
+        self._relearn(learner, db, examples, limit=limit)
         return self
 
 

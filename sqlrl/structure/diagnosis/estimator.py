@@ -33,6 +33,7 @@ from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
 from sqlrl.structure.diagnosis.repair import RepairSearch, in_place
+from sqlrl.structure.relearning import relearner
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
 
@@ -68,7 +69,7 @@ class Transfer(Searching):
         Of the diagnosis, where a clause has several literals of one predicate.
     random_state : int, optional
         Seed of these; None is 0.
-    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses
+    strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses, then
         As in `MSL`.
 
     Attributes
@@ -81,7 +82,7 @@ class Transfer(Searching):
         Rules of the source that the target's predicates cannot say, and those that were in question and did not come back: `rule`, `why`, `reason`.
     mapping_ : Table
         `source` and `target` predicates; of a mapping that was found with the `rule`, what it `becomes`, and the `gain` in the score.
-    added_, candidates_, n_statements_, equalities_, score_, weights_, iterations_, run_
+    added_, candidates_, n_statements_, equalities_, score_, weights_, iterations_, run_, found_, relearned_
         As in `MSL`.
     seconds_ : dict of str to float
         Wall time of `mapping`, `diagnosis`, `search`, `learning` and `statistics`.
@@ -206,6 +207,7 @@ class Transfer(Searching):
             No rule can be carried over, no clause is marked, or no revision raises the score; the model then has the source's rules with new weights.
         """
         self._check()
+        learner = relearner(self.then)
         check_database(db)
         check_callback("on_step", on_step)
         started, seconds = datetime.now(UTC), dict[str, float]()
@@ -260,6 +262,7 @@ class Transfer(Searching):
         )
         self.diagnosis_ = Diagnosis(known.found, known.groundings, known.general, known.specific, self.run_)
         self.dropped_, self.mapping_ = dropped, mapping
+        self._relearn(learner, db, examples, limit=limit)
         return self
 
     def _mapped(

@@ -23,7 +23,7 @@ from sqlrl.errors import (
     warn,
 )
 from sqlrl.ground.network import BoolArray
-from sqlrl.learn.fitted import Configured, call
+from sqlrl.learn.fitted import call
 from sqlrl.learn.parameters import Option, check_callback, check_database
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
@@ -59,9 +59,11 @@ from sqlrl.structure.ilp.settings import (
     Noise,
     resolved,
 )
+from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.learn.fitted import WeightLearner
     from sqlrl.logic.model import Model
 
 OnSeed = Callable[[SeedReport], None]
@@ -115,7 +117,7 @@ class Clock:
 # ---- the estimator -----------------------------------------------------------------------------------
 
 
-class ILP(Configured):
+class ILP(Relearning):
     r"""Learns clauses `body => target` whose bodies are evidence, from bottom clauses: the method of Progol and Aleph.
 
     A positive atom is the *seed*. The facts around it that the modes reach make its bottom clause, whose parts are searched breadth first
@@ -187,12 +189,19 @@ class ILP(Configured):
         without being kept; a clause that can only be evaluated through it is passed over with its refinements, and a warning says so.
     keep_coverage : bool
         Keep the coverage of all clauses that were found in `sqlrl.coverage`, not only that of the theory.
+    then : estimator, optional
+        A learner that learns weights for what was found, such as `Likelihood(penalty="l1")`; see `sqlrl.structure.relearning.Relearning`.
 
     Attributes
     ----------
     model_ : Model
         The rules of the model that was given, then the clauses that were found, without weights: with `keep_above` all of them,
-        else the theory. Ready for a learner of weights. With "rank" the target alone comes before them, if no given rule is that.
+        else the theory. Ready for a learner of weights. With "rank" the target alone comes before them, if no given rule is that. With `then` it has
+        weights, and no clauses of weight 0.
+    found_ : Model
+        The model before `then` learned weights.
+    relearned_ : estimator or None
+        With `then` the learner that learned weights; `relearned_.run_` is its own run.
     theory_ : pyarrow.Table
         `clause` (text), `positives`, `negatives`, `score`, `seed` (the atom), in the order in which they were found.
     candidates_ : pyarrow.Table
@@ -230,6 +239,9 @@ class ILP(Configured):
     >>> fit = ILP(bias, noise=0).fit(db, "Grandparent")
     >>> fit.theory_.select(["clause", "positives", "negatives"]).to_pylist()
     [{'clause': 'Parent(p1, p3) ^ Parent(p3, p2) => Grandparent(p1, p2)', 'positives': 2, 'negatives': 0}]
+    >>> fit = ILP(bias, noise=0, then=sqlrl.Likelihood(strength=0.1)).fit(db, "Grandparent")
+    >>> len(fit.found_.rules), [(row["clause"], round(row["weight"], 2)) for row in fit.clauses()]
+    (1, [('Parent(p1, p3) ^ Parent(p3, p2) => Grandparent(p1, p2)', 2.94)])
     """
 
     model_: Model
@@ -241,6 +253,8 @@ class ILP(Configured):
     n_seeds_: int
     seconds_: dict[str, float]
     run_: int
+    found_: Model
+    relearned_: WeightLearner | None
 
     word = "ilp"
     fallbacks = FALLBACKS
@@ -285,6 +299,7 @@ class ILP(Configured):
         keep_coverage: Annotated[
             bool, Option("keep what all clauses cover in sqlrl.coverage, not only those of the theory", panel=CLAUSES)
         ] = False,
+        then: Then = None,
     ) -> None:
         self.bias, self.command, self.depth, self.clause_length = bias, command, depth, clause_length
         self.min_positive, self.noise, self.nodes = min_positive, noise, nodes
@@ -293,6 +308,7 @@ class ILP(Configured):
         self.keep_above, self.explore, self.above_seed, self.distinct = keep_above, explore, above_seed, distinct
         self.order, self.random_state = order, random_state
         self.bottom_limit, self.limit, self.keep_coverage = bottom_limit, limit, keep_coverage
+        self.then = then
 
     def __repr__(self) -> str:
         """Return the constructor call, parameters with default values left out, and below it what was learned."""
@@ -325,6 +341,7 @@ class ILP(Configured):
             ("search", scored),
             ("theory", theory),
             ("candidates", counted(len(self.candidates_), "clause")),
+            *self._relearning_facts(),
             ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
         ]
 
@@ -334,18 +351,21 @@ class ILP(Configured):
         return self.model_
 
     def clauses(self) -> Table:
-        """Return the clauses that were found, those of the theory first, then the best ones first.
+        """Return the clauses that were found, those of the theory first, then the best ones first; with `then` those that have weights.
 
         Returns
         -------
         Table
-            `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too.
+            `clause` (text), `positives`, `negatives`, `score`, `seed`, `in_theory`; the view `sqlrl.found_clauses` has them too. Where `then` learned
+            weights the table of that learner: `clause`, `weight`, `hard`, `support`, `id`, the strongest first.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         """
+        if self.relearned_ is not None:
+            return self.relearned_.clauses()
         keys = [("in_theory", "descending"), ("score", "descending"), ("positives", "descending")]
         # Sorting tables is not stable, so the order in which they were found is a key as well.
         numbered = self.candidates_.append_column("id", pa.array(range(len(self.candidates_)), pa.int64()))
@@ -407,12 +427,12 @@ class ILP(Configured):
         -------
         Self
             This estimator. A run that Ctrl-C or an error stops has what it found in the database, and no result here; a note of the
-            exception says where.
+            exception says where. If that happens to `then`, what was found is here.
 
         Raises
         ------
         InputError
-            A parameter is out of range, or there is no positive or no negative atom.
+            A parameter is out of range, there is no positive or no negative atom, or `then` is no learner of weights.
         ModelError
             The bias does not fit the data, or its modes reach nothing from the head.
         UnsupportedError
@@ -433,7 +453,7 @@ class ILP(Configured):
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
-        clock = Clock()
+        learner, clock = relearner(self.then), Clock()
         check_database(db)
         check_callback("on_seed", on_seed)
         bias = db.learning.induction_bias(target, self._bias(target))
@@ -471,7 +491,7 @@ class ILP(Configured):
         self.candidates_ = found.select([*shown_as, "in_theory"])
         self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
         self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
-        self.seconds_ = clock.seconds
+        self.seconds_, self.found_, self.relearned_ = clock.seconds, model, None
         if not induction.theory:
             warn(_nothing_found(induction, parameters), NothingFoundWarning)
         elif little := _little_found(induction, parameters):
@@ -482,6 +502,7 @@ class ILP(Configured):
             warn(passed_over, PassedOverWarning)
         if induction.facts and (unmatched := induction.unmatched - unreached):
             warn(_unmatched(bias, unmatched), BiasWarning)
+        self._relearn(learner, db, examples)
         return self
 
     def _bias(self, target: Model | str) -> Bias | None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
 import numpy.typing as npt
 
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
 from sqlrl.learn.labels import Names
 from sqlrl.learn.learner import StartWeights
 from sqlrl.learn.online import History, Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Option, Whole
-from sqlrl.learn.protocols import Ordering, TrainingDatabase, TrainingStream
+from sqlrl.learn.protocols import OnWindow, Ordering, TrainingDatabase, TrainingStream
 from sqlrl.learn.settings import Parameters, Update
 from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.report import Table
@@ -25,14 +25,16 @@ from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
 from sqlrl.structure.osl.search import nothing_added
 from sqlrl.structure.osl.settings import OSLParameters
+from sqlrl.structure.relearning import Relearning, Then, relearner
 
 if TYPE_CHECKING:
+    from sqlrl.learn.fitted import WeightLearner
     from sqlrl.logic.model import Model
 
 CLAUSES = "Clauses (--learner osl)"
 
 
-class OSL(OnlineEstimator):
+class OSL(OnlineEstimator, Relearning):
     r"""Learns clauses and weights online: OSL (Huynh and Mooney 2011).
 
     Each example in turn is predicted with the clauses and weights so far. Where a true atom was predicted false, relational
@@ -62,9 +64,19 @@ class OSL(OnlineEstimator):
     record_history : bool
         Store the delta n and the weight of each clause after each step in which it counted, in `sqlrl.weight_history`: by default
         every added clause has its history. On a stream that is too long for that, take False.
+    then : estimator, optional
+        A learner that learns the weights of what was found again; see `sqlrl.structure.relearning.Relearning`.
     **common
         See `sqlrl.learn.OnlineEstimator`, also for the attributes; `window` is 512 by default whatever examples are like. `weights_` has the
         model's own clauses first, then the added ones.
+
+    Attributes
+    ----------
+    found_ : Model
+        What was found, with the weights of ADAGRAD_FB; without `then` the same as `model_`.
+    relearned_ : estimator or None
+        With `then` the learner that learned the weights again: `model_`, `weights_` and `clauses()` are its own then, in which clauses of weight 0 are left
+        out. `added()` and `run_` are those of the run that found the clauses, `relearned_.run_` is the other one.
 
     Notes
     -----
@@ -86,9 +98,19 @@ class OSL(OnlineEstimator):
     [{'step': 0, 'example': 'd1', 'wrong_atom': 'Liked("d1")', 'delta_n': 1}]
     >>> db.sql("select step, clause, delta_n, weight from sqlrl.weight_history").fetchall()
     [(0, 0, 1, 0.4995...)]
+
+    The weights of what was found, learned again with an exact likelihood:
+
+    >>> modes = sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")
+    >>> fit = OSL(modes, then=sqlrl.Likelihood(strength=0.1)).fit(db, model)
+    >>> [(row["clause"], round(row["weight"], 2)) for row in fit.clauses()]
+    [('Word(d, "good") => Liked(d)', 2.94)]
+    >>> db.sql("select run, learner, parameters ->> 'found_by' as found_by from sqlrl.run order by run").fetchall()
+    [(1, 'OSL', None), (2, 'OSL', None), (3, 'Likelihood', '2')]
     """
 
     word = "osl"
+    learned = (*OnlineEstimator.learned, "found_", "relearned_")
 
     def __init__(
         self,
@@ -120,9 +142,11 @@ class OSL(OnlineEstimator):
             bool, Option("follow no path that cannot suffice any more; the same clauses", panel=CLAUSES)
         ] = False,
         record_history: History = True,
+        then: Then = None,
         **common: Unpack[SameDefaults],
     ) -> None:
         super().__init__(record_history=record_history, **common)
+        self.then = then
         self.modes, self.max_length, self.min_count_difference = modes, max_length, min_count_difference
         self.regularization, self.learning_rate, self.delta = regularization, learning_rate, delta
         self.pool, self.longest_only, self.look_ahead = pool, longest_only, look_ahead
@@ -150,6 +174,62 @@ class OSL(OnlineEstimator):
             A parameter is out of range, or the modes cannot be read.
         """
         return OSLLearner(self.parameters(), self._modes(), types, names=names)
+
+    def fit(
+        self,
+        db: TrainingDatabase,
+        model: Model,
+        examples: object = None,
+        *,
+        on_window: OnWindow | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
+        limit: int | None = GROUNDING_LIMIT,
+        start: Model | None = None,
+    ) -> Self:
+        """Find clauses and learn weights, those of the model's rules too; with `then` learn them again.
+
+        Parameters
+        ----------
+        db, model, examples, on_window, checkpoint, resume
+            As `OnlineEstimator.fit`. What is saved, and goes on, is the run that finds clauses.
+        limit : int, optional
+            The most ground clauses of one shape that a window may have, and all examples together where `then` is a batch learner; None for
+            no limit.
+        start : Model, optional
+            Refused: what is found depends on weights that begin at 0.
+
+        Returns
+        -------
+        Self
+            This estimator. If `then` fails it has what was found, and a note of the exception says so.
+
+        Raises
+        ------
+        InputError
+            As `OnlineEstimator.fit`; or `then` is no learner of weights.
+        InfeasibleError, GroundingLimitError
+            As `OnlineEstimator.fit`.
+
+        Warns
+        -----
+        NothingFoundWarning
+            No clause was added; says what stopped it.
+        LabelWarning, InfeasibleTruthWarning, ConvergenceWarning, CheckpointWarning
+            As `OnlineEstimator.fit`.
+        """
+        learner = relearner(self.then)
+        super().fit(
+            db, model, examples, on_window=on_window, checkpoint=checkpoint, resume=resume, limit=limit, start=start
+        )
+        self._relearn(learner, db, examples, limit=limit)
+        return self
+
+    def _take(self, learner: WeightLearner) -> None:
+        self.weights_, self._table = learner.weights_, learner.clauses().to_arrow()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [*super()._facts(), *self._relearning_facts()]
 
     def parameters(self) -> OSLParameters:
         """Return the checked parameters.
@@ -225,7 +305,7 @@ class OSL(OnlineEstimator):
         Returns
         -------
         Table
-            `step`, `clause` (text), `weight` (log-odds), `example`, `wrong_atom`, `delta_n` (when it was added), `id`; the view
+            `step`, `clause` (text), `weight` (log-odds, that of the run that added it), `example`, `wrong_atom`, `delta_n` (when it was added), `id`; the view
             `sqlrl.added_clauses` has them too.
 
         Raises

@@ -16,7 +16,7 @@ from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
-from sqlrl.learn.fitted import Configured, call
+from sqlrl.learn.fitted import THEN, call
 from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.parameters import (
     Above,
@@ -40,6 +40,7 @@ from sqlrl.logic.rules import Rule
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.slips import no_name
+from sqlrl.structure.relearning import Relearning, Then, relearner
 from sqlrl.structure.resolwe.counts import StreamCounts
 from sqlrl.structure.resolwe.drift import Drift
 from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
@@ -48,6 +49,7 @@ from sqlrl.structure.resolwe.selection import Criteria, Default
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.learn.fitted import WeightLearner
     from sqlrl.logic.model import Model
 
 STRUCTURE = "Structure (--learner resolwe)"
@@ -72,7 +74,7 @@ OnWindow = Callable[[Counted | WindowProgress], None]
 """What is called after each window, of either stage."""
 
 
-class Resolwe(Configured):
+class Resolwe(Relearning):
     r"""Chooses structure from a stream of subgraphs, and learns its weights: resolwe.
 
     Templates say what formulas there may be. The first subgraphs of the stream count, for each of them, how often its query literals have
@@ -121,6 +123,9 @@ class Resolwe(Configured):
         Order of the stream.
     random_state : int, optional
         Seed of that order and, by default, of the learner of weights; None is 0.
+    then : estimator, optional
+        A learner that learns the weights of the structure again, from all subgraphs that are given; see `sqlrl.structure.relearning.Relearning`. They have to
+        be loaded: it goes back to them.
 
     Attributes
     ----------
@@ -140,6 +145,10 @@ class Resolwe(Configured):
         Wall time of `expanding`, `selecting` and `weights`.
     run_ : int
         The run's number in `sqlrl.run`; the learner of weights has one of its own.
+    found_ : Model
+        The model before `then` learned its weights again; without it the same as `model_`.
+    relearned_ : estimator or None
+        With `then` the learner that learned the weights again: `model_` and `clauses()` are its own then.
 
     Notes
     -----
@@ -168,6 +177,8 @@ class Resolwe(Configured):
     n_statements_: int
     seconds_: dict[str, float]
     run_: int
+    found_: Model
+    relearned_: WeightLearner | None
 
     word = "resolwe"
 
@@ -229,6 +240,7 @@ class Resolwe(Configured):
         window: Annotated[int | None, Whole(1), Option("subgraphs that are counted together", panel=RUN)] = None,
         order: InOrder = "file",
         random_state: Seed = None,
+        then: Then = None,
     ) -> None:
         self.templates, self.threshold, self.min_support, self.confidence = (
             templates,
@@ -239,7 +251,7 @@ class Resolwe(Configured):
         self.implication_threshold, self.joint_support = implication_threshold, joint_support
         self.top, self.once, self.default, self.significance, self.select = top, once, default, significance, select
         self.weights, self.half_life, self.max_candidates, self.window = weights, half_life, max_candidates, window
-        self.order, self.random_state = order, random_state
+        self.order, self.random_state, self.then = order, random_state, then
 
     def criteria(self) -> Criteria:
         """Return the checked criteria.
@@ -324,7 +336,7 @@ class Resolwe(Configured):
         NothingFoundWarning
             No formulation is kept; says what stopped most of them. The model has the unit clauses then.
         """
-        criteria, learner = self.criteria(), self._learner()
+        criteria, learner, second = self.criteria(), self._learner(), relearner(self.then)
         check_database(db)
         check_flag("checkpoint", checkpoint)
         check_callback("on_window", on_window)
@@ -332,7 +344,11 @@ class Resolwe(Configured):
             check_integer("resume", resume, 1)
         start = time.perf_counter()
         grammar, data = self._grammar(), db.learning
-        examples = data.drawn(examples)
+        given, examples = examples, data.drawn(examples)
+        if second is not None and examples is not given:
+            raise InputError(
+                "then= learns weights again from the same subgraphs, and those of a stream are gone once they are counted: load them, or leave then= out"
+            )
         choice = self._alternatives(grammar, data, model, examples, criteria)
         seconds = {"expanding": time.perf_counter() - start}
         order: Ordering = {
@@ -367,9 +383,10 @@ class Resolwe(Configured):
             session.finish(learner.model_, rows, log, seconds)
         self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), choice.candidates
         self.weights_, self.rule_log_, self.seconds_, self.run_ = learner, Table(log), seconds, run
-        self.n_statements_ = statements
+        self.n_statements_, self.found_, self.relearned_ = statements, learner.model_, None
         if not any(rows["kept"].to_pylist()):
             warn(_nothing(rows["reason"].to_pylist()), NothingFoundWarning)
+        self._relearn(second, db, given, limit=limit)
         return self
 
     # ---- its parts -----------------------------------------------------------------------------------------
@@ -473,7 +490,7 @@ class Resolwe(Configured):
 
     def _recorded(self) -> dict[str, object]:
         """Return the parameters as they are kept with a run."""
-        found = {name: value for name, value in self.get_params(deep=False).items() if name != "templates"}
+        found = {name: value for name, value in self.get_params(deep=False).items() if name not in ("templates", THEN)}
         found["weights"] = repr(self._learner()).split("\n")[0]
         return found
 
@@ -490,14 +507,15 @@ class Resolwe(Configured):
         Returns
         -------
         Table
-            As that of the learner of weights.
+            As that of the learner of weights, with `then` of that one.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         """
-        found: Table = self.weights_.clauses()
+        fitted = self.weights_
+        found: Table = (self.relearned_ or fitted).clauses()
         return found
 
     def facts(self) -> list[tuple[str, str]]:
@@ -511,6 +529,7 @@ class Resolwe(Configured):
                 f"{kept:,} of {counted(len(self.formulations_), 'formulation')} kept, {counted(len(self.candidates_), 'candidate')}",
             ),
             ("counting", counted(self.n_statements_, "query", "queries")),
+            *self._relearning_facts(),
             ("seconds", ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds_.items())),
         ]
 

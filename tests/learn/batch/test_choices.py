@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sqlrl.errors import InfeasibleError, InputError
-from sqlrl.learn.batch.choices import Choices, make_choices
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import Names
 from sqlrl.solve.sample_networks import network

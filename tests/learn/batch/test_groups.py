@@ -11,7 +11,8 @@ from sklearn import linear_model
 
 import sqlrl
 from sqlrl.errors import InputError, LoadError, ValidationWarning
-from sqlrl.learn.batch.choices import Choices, make_choices
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.validation import Groups, make_grouped_parts
 from sqlrl.learn.labels import Names

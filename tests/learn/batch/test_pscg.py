@@ -100,16 +100,16 @@ def test_a_step_that_leads_downhill_is_taken_back_and_shortened() -> None:
     source = _Downhill()
     seen: list[tuple[object, ...]] = []
 
-    def report(kept: int, point: Point[SampledMoments], damping: float) -> None:
-        seen.append((kept, float(point.weights[0]), point.size, damping))
+    def report(kept: int, point: Point[SampledMoments], damping: float, rejected: int) -> None:
+        seen.append((kept, float(point.weights[0]), point.size, damping, rejected))
 
     found = climb(source, Climbing(iterations=2, decay=0.0, damping=1.0), report)
     assert found.rejected == 1
     # With lambda 1 the step is half of Newton's, to 1.5; taken back, lambda is 4 and it is a fifth, to 0.6.
     assert source.asked[:4] == [("at", 0.0), ("at", 1.5), ("more", 0.0), ("at", pytest.approx(0.6))]
     # The quadratic model is right: the step gains 0.6 * 2.4 at least, of 1.62 predicted, so that lambda is halved.
-    assert seen[0] == (0, 0.0, None, 1.0)
-    assert seen[1] == (1, pytest.approx(0.6), pytest.approx(0.2), 2.0)
+    assert seen[0] == (0, 0.0, None, 1.0, 0)
+    assert seen[1] == (1, pytest.approx(0.6), pytest.approx(0.2), 2.0, 1)
 
 
 @pytest.mark.parametrize(("distrust", "after"), [(0.25, 4.0), (0.0, 1.0)])
@@ -121,7 +121,7 @@ def test_a_poor_step_is_kept_and_lambda_grows(distrust: float, after: float) -> 
 
     seen: list[float] = []
     plan = Climbing(iterations=1, decay=0.0, damping=1.0, distrust=distrust)
-    found = climb(Poor(), plan, lambda kept, point, damping: seen.append(damping))
+    found = climb(Poor(), plan, lambda kept, point, damping, rejected: seen.append(damping))
     assert found.rejected == 0
     assert seen == [1.0, after]
 

@@ -1,0 +1,62 @@
+"""What is left of hard clauses and blocks where labels violate some of them: labels have positive probability."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.solve.log_linear import hard_part
+from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.solve.weighted import WeightedNetwork
+
+
+def feasible_part(network: Network, truth: BoolArray) -> WeightedNetwork:
+    """Return the hard rows and blocks of a network without the ground hard clauses that labels violate, over all n atoms.
+
+    `truth`, of shape (n,), are the labels. A block says that of each two members one is false, and an exact one that some member is true.
+    Of one with several true members only the pairs of those go: each of them excludes the other members still. Of an exact one without a
+    true member that goes which says that there is one.
+
+    Examples
+    --------
+    >>> found = feasible_part(network(3, [], blocks=[([0, 1, 2], False)]), np.array([True, True, False]))
+    >>> found.block.tolist(), [found.literals[a:b].tolist() for a, b in zip(found.indptr, found.indptr[1:])]
+    ([-1, -1, -1], [[-1, -3], [-2, -3]])
+    """
+    hard = hard_part(network)
+    kept = np.flatnonzero(~hard.violated(truth))
+    length = np.diff(hard.indptr)[kept]
+    rows = [(length, hard.literals[ragged_ranges(hard.indptr[kept], length)], hard.clause[kept])]
+    inside = hard.block >= 0
+    true = np.bincount(hard.block[inside & truth], minlength=len(hard.block_exact))
+    exact = hard.block_exact & (true > 0)
+    block = hard.block.copy()
+    for b in np.flatnonzero(true > 1).tolist():
+        members = np.flatnonzero(hard.block == b)
+        several, others = members[truth[members]], members[~truth[members]]
+        block[several if len(others) > 1 else members] = -1
+        pairs = np.stack([np.repeat(several, len(others)), np.tile(others, len(several))], axis=1)
+        rows.append(_clauses(-1 - np.sort(pairs, axis=1)))
+        if exact[b]:
+            rows.append(_clauses(1 + members[None, :]))
+            exact[b] = False
+    sizes, literals, clauses = (np.concatenate(columns) for columns in zip(*rows, strict=True))
+    used, number = np.unique(block[block >= 0], return_inverse=True)
+    block[block >= 0] = number
+    return replace(
+        hard,
+        indptr=pointers(sizes),
+        literals=literals,
+        cost=np.full(len(sizes), np.inf),
+        clause=clauses,
+        block=block,
+        block_exact=exact[used],
+    )
+
+
+def _clauses(literals: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    # Sizes, literals and clauses of hard rows that no clause of the model is: one for each row of the literals.
+    count, size = literals.shape
+    return np.full(count, size, dtype=np.int64), literals.ravel(), np.full(count, -1, dtype=np.int64)

@@ -1,0 +1,249 @@
+"""The exact conditional likelihood of labels that clauses join: sums over the worlds of components, for any weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+from scipy import sparse
+
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.problem import equal_columns
+from sqlrl.solve.log_linear import LogLinear, Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The labels of some examples: those of c components within the bounds of elimination, and choices given the other labels.
+
+    Parameters
+    ----------
+    features : scipy.sparse.csr_array of float, shape (p, m)
+        What each atom adds to the counts when it is true, and what each row adds when it is violated, see `LogLinear`.
+    offset : shape (p,)
+        Log-odds of soft evidence.
+    present : shape (p,)
+        1 for atoms that are true and rows that are violated in the labelled world.
+    partition : Partition
+        Sums over the worlds of the components.
+    atom : shape (f,)
+        The places of the atoms in the network.
+    example, label : shape (c,)
+        The example of each component, and how many of its atoms are true.
+    given : Choices
+        Of what is wider: each atom or block given the labels of all others; u of them.
+    """
+
+    features: sparse.csr_array
+    offset: FloatArray
+    present: FloatArray
+    partition: Partition
+    atom: IntArray
+    example: IntArray
+    label: IntArray
+    given: Choices
+
+    def __len__(self) -> int:
+        return len(self.partition) + len(self.given)
+
+    @property
+    def clauses(self) -> int:
+        """How many clauses were known, m."""
+        return int(self.features.shape[1])
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """What each atom and row adds under weights of shape (m,)."""
+        return np.asarray(self.features @ weights + self.offset, dtype=np.float64)
+
+    def expectations(self, weights: FloatArray, which: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log-likelihood of each component, 0 of those that are not in `which`, and the probability of each atom and row."""
+        score = self.scores(weights)
+        chosen = which[: len(self.partition)]
+        value, share = self.partition.expectations(score, np.flatnonzero(chosen))
+        own = np.bincount(self.partition.component, weights=score * self.present, minlength=len(chosen))
+        return np.where(chosen, own - value, 0.0), share
+
+    def residual(self, share: FloatArray, which: BoolArray) -> FloatArray:
+        """Return what is observed of each atom and row less what is expected, 0 outside of the components in `which`."""
+        return np.where(which[self.partition.component], self.present - share, 0.0)
+
+
+def joint_part(model: LogLinear, partition: Partition, truth: BoolArray, example: IntArray, given: Choices) -> Part:
+    """Lay out the likelihood of labels of all components of a log-linear model.
+
+    `truth` and `example`, of shape (n,), are those of all atoms of the network.
+    """
+    component = partition.component[: len(model.free)]
+    first = np.zeros(len(partition), dtype=np.int64)
+    first[component[::-1]] = model.free[::-1]
+    label = np.bincount(component[truth[model.free]], minlength=len(partition)).astype(np.int64)
+    present = model.present(truth)
+    return Part(model.features, model.offset, present, partition, model.free, example[first], label, given)
+
+
+class Held(Protocol):
+    """Where a part is: in memory, or on disk."""
+
+    def part(self) -> Part:
+        """Return it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The log-likelihood of the labels of all parts, a sum over their components and choices.
+
+    Parameters
+    ----------
+    held : sequence of Held
+    which : sequence of bool array
+        Of each part which of its components and choices are summed.
+    example, label : shape (o,)
+        The example of each that is summed, and which kind of label it has.
+    column : int64 array, shape (k,)
+        The clauses that have a weight.
+    scale : float array, shape (k,)
+        What their counts are multiplied by.
+    """
+
+    held: Sequence[Held]
+    which: Sequence[BoolArray]
+    example: IntArray
+    label: IntArray
+    column: IntArray
+    scale: FloatArray
+
+    hessian: ClassVar[None] = None
+    """Covariances of counts would need the pairs of all tables."""
+
+    def __len__(self) -> int:
+        return len(self.example)
+
+    @property
+    def clauses(self) -> int:
+        """How many clauses have weights, k."""
+        return len(self.column)
+
+    def _parts(self) -> Iterator[tuple[Part, BoolArray]]:
+        for held, which in zip(self.held, self.which, strict=True):
+            if which.any():
+                yield held.part(), which
+
+    def _spread(self, weights: FloatArray) -> FloatArray:
+        # Weights of all clauses; the others have 0.
+        found = np.zeros(int(self.column.max(initial=-1)) + 1)
+        found[self.column] = weights * self.scale
+        return found
+
+    def _of(self, part: Part, weights: FloatArray) -> FloatArray:
+        # Of the clauses that were known when a part was grounded.
+        found, known = np.zeros(part.clauses), min(part.clauses, len(weights))
+        found[:known] = weights[:known]
+        return found
+
+    def log_likelihood(self, weights: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each component and choice that is summed, shape (o,), under weights of shape (k,)."""
+        full, found = self._spread(weights), []
+        for part, which in self._parts():
+            mine, c = self._of(part, full), len(part.partition)
+            found += [part.expectations(mine, which)[0][which[:c]], part.given.log_likelihood(mine)[which[c:]]]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Return the log-likelihood of the labels and its gradient: observed less expected counts, shape (k,).
+
+        Notes
+        -----
+        Source: Lafferty, McCallum and Pereira, "Conditional random fields" (2001), section 3; Richardson and Domingos, "Markov logic
+        networks" (2006), section 4.1, equation 8, here conditional on the evidence. Expected counts are exact, by elimination.
+        """
+        full = self._spread(weights)
+        value, gradient = 0.0, np.zeros(len(full))
+        for part, which in self._parts():
+            mine, c = self._of(part, full), len(part.partition)
+            likelihood, share = part.expectations(mine, which)
+            value += float(likelihood.sum())
+            slope = part.features.T @ part.residual(share, which)
+            if which[c:].any():
+                rest = part.given if which[c:].all() else part.given.chosen(which[c:])
+                more, steeper = rest.value_and_gradient(mine)
+                value, slope = value + more, slope + steeper
+            known = min(len(slope), len(gradient))
+            gradient[:known] += slope[:known]
+        return value, gradient[self.column] * self.scale
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        """Return variances of the counts as if atoms and rows were independent of each other, shape (k,): their scale, no more."""
+        full = self._spread(weights)
+        found = np.zeros(len(full))
+        for part, which in self._parts():
+            mine, c = self._of(part, full), len(part.partition)
+            share = part.expectations(mine, which)[1]
+            spread = np.where(which[part.partition.component], share * (1.0 - share), 0.0)
+            squares = part.features.multiply(part.features).T @ spread
+            if which[c:].any():
+                squares = squares + part.given.chosen(which[c:]).curvature(mine)
+            known = min(len(squares), len(found))
+            found[:known] += squares[:known]
+        return found[self.column] * self.scale**2
+
+    def equal_columns(self, columns: IntArray) -> IntArray:
+        """Number the distinct ones of some clauses by what is counted of them, in the order of the first of each; -1 for others, shape (k,)."""
+        labels = []
+        for part, which in self._parts():
+            known = self.column < part.clauses
+            rows = [part.features[np.flatnonzero(which[part.partition.component])], part.given.features]
+            table = sparse.vstack([each[:, self.column[known]] for each in rows], format="csc")
+            table.sort_indices()
+            found = np.full(len(self.column), -1, dtype=np.int64)
+            # What was not known when a part was grounded is not counted in it, as is what has no entry.
+            found[known] = equal_columns(table, np.flatnonzero(np.diff(table.indptr)))
+            labels.append(found[columns])
+        result = np.full(len(self.column), -1, dtype=np.int64)
+        _, first, group = np.unique(np.stack(labels), axis=1, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        result[columns] = rank[group.ravel()]
+        return result
+
+    def members(self) -> tuple[IntArray, IntArray]:
+        """Return the places of atoms in their networks, and which component or choice each belongs to."""
+        atoms, owners, before = [], [], 0
+        for part, which in self._parts():
+            place, c = np.cumsum(which) - 1, len(part.partition)
+            owner = part.partition.component[: len(part.atom)]
+            atom, choice = part.given.members()
+            for mine, of in ((part.atom, owner), (atom, c + choice)):
+                inside = which[of]
+                atoms.append(mine[inside])
+                owners.append(before + place[of[inside]])
+            before += int(which.sum())
+        return np.concatenate(atoms), np.concatenate(owners)
+
+    def chosen(self, which: BoolArray) -> Self:
+        """Return it with some of its components and choices only, shape (o,)."""
+        masks, at = [], 0
+        for mask in self.which:
+            smaller = mask.copy()
+            count = int(mask.sum())
+            smaller[mask] = which[at : at + count]
+            masks.append(smaller)
+            at += count
+        return replace(self, which=masks, example=self.example[which], label=self.label[which])
+
+    def columns(self, which: IntArray, scale: FloatArray) -> Self:
+        """Return it with some of its clauses only, what is counted of them multiplied by `scale`."""
+        return replace(self, column=self.column[which], scale=self.scale[which] * scale)
+
+
+def joint(held: Sequence[Held], clauses: int) -> Joint:
+    """Sum over all components and choices of parts, of which the last knows all m clauses."""
+    which, example, label = [], [], []
+    for each in held:
+        part = each.part()
+        which.append(np.ones(len(part), dtype=np.bool_))
+        example += [part.example, part.given.example]
+        label += [part.label, part.given.label]
+    return Joint(held, which, np.concatenate(example), np.concatenate(label), np.arange(clauses), np.ones(clauses))

@@ -1,0 +1,156 @@
+"""What labels say of weights, window by window: closed forms where nothing joins choices, and sums over worlds where elimination reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+
+from sqlrl.errors import InputError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.batch.choices import Choices, joined_choices
+from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
+from sqlrl.learn.batch.feasible import feasible_part
+from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
+from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
+from sqlrl.learn.batch.shelf import Shelf
+from sqlrl.learn.batch.validation import Groups
+from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.steps import describer
+from sqlrl.solve.log_linear import LogLinear, log_linear, reach
+from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.wide import widest
+from sqlrl.wording import counted
+
+Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """How the likelihood of labels is computed, in numbers.
+
+    `components` are summed by elimination, `choices` by closed form; `wide` are atoms and blocks of wider components, each given the
+    labels of all others.
+    """
+
+    components: int = 0
+    choices: int = 0
+    wide: int = 0
+
+    def __add__(self, other: Reached) -> Reached:
+        return Reached(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
+
+
+def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reached]:
+    """Lay out the likelihood of the labels of some examples.
+
+    Ground hard clauses that labels violate are left out. `wide` says what is done with components beyond the bounds of elimination; `seed` is
+    for the error where hard clauses cannot all hold, which is a ConflictError.
+
+    Examples
+    --------
+    >>> pair_and_one = Problem(network(3, [(0, [-1, 2]), (1, [3])]), np.array([True, True, False]), Names())
+    >>> part, reached = label_part(pair_and_one, "error", seed=0)
+    >>> reached, part.features.toarray().tolist(), part.present.tolist()
+    (Reached(components=1, choices=1, wide=0), [[0.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], [1.0, 1.0, 0.0])
+    """
+    network, truth = problem.network, problem.truth
+    model = _model(problem, seed)
+    joined = joined_atoms(model)
+    alone = _given(model.select(~joined), problem, blocks=True)
+    rest = model.select(joined)
+    found = reach(rest)
+    given, beyond = alone, 0
+    if not found.inside.all():
+        if wide == "error":
+            raise _too_wide(problem, rest, found.inside)
+        more = _given(rest.select(~found.inside), problem, blocks=wide == "composite-likelihood")
+        given, beyond = joined_choices([alone, more], atoms=True), len(more)
+    part = joint_part(found.narrow, found.partition, truth, network.example, given)
+    return part, Reached(len(found.partition), len(alone), beyond)
+
+
+def _model(problem: Problem, seed: int) -> LogLinear:
+    network, truth = problem.network, problem.truth
+    if len(infeasible_truth(network, truth).clause) == 0:
+        try:
+            return log_linear(network)
+        except UnsatisfiableError:
+            raise_conflict(problem, seed)
+            raise
+    # Hard clauses that cannot all hold are an error of the model, not of the labels.
+    fixed_values(problem, seed=seed)
+    return log_linear(network, feasible_part(network, truth))
+
+
+def _given(model: LogLinear, problem: Problem, *, blocks: bool) -> Choices:
+    return conditionals(model, problem.truth[model.free], problem.network.example[model.free], blocks=blocks)
+
+
+def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputError:
+    """Return the error about the first component beyond the bounds."""
+    network = problem.network
+    found = widest(model, network, outside=~inside)
+    assert found is not None
+    return InputError(
+        f"the exact likelihood needs tables beyond the bound for {counted(found.components, 'component')}, with "
+        f"{counted(found.beyond, 'atom')}: {found.words(describer(network, problem.names))}. Take the clause out of the model, narrow the scope "
+        "of what is predicted, or use wide='pseudo-likelihood' or 'composite-likelihood', MaxMargin, or PSCG (moments='mcsat')"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What weights are learned from: the likelihood of labels, a sum over o components and choices, for the weights of m clauses.
+
+    Parameters
+    ----------
+    observed : Choices or Joint
+    names : Names
+        Words for messages.
+    clauses : shape (m,)
+        Their ids.
+    support : pyarrow.Table
+        See `support_table`.
+    reached : Reached
+        How the likelihood is computed.
+    scale : float array, shape (m,)
+        How wide the prior of each clause is.
+    groups : Groups, optional
+        Atoms that stay together when a strength is chosen.
+    start : float array, shape (m,), optional
+        Weights to start from.
+    """
+
+    observed: Choices | Joint
+    names: Names
+    clauses: IntArray
+    support: pa.Table
+    reached: Reached
+    scale: FloatArray
+    groups: Groups | None = None
+    start: FloatArray | None = None
+
+    def begun(self, start: FloatArray) -> Labelled:
+        """Return the same with weights to start from."""
+        return replace(self, start=start)
+
+
+def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
+    """Return the likelihood of all labels of the parts on a shelf under weights of m clauses, all that the last one knows.
+
+    Where elimination is needed nowhere, it is the closed form, as long as that stays in memory. InputError if there is nothing to learn from.
+    """
+    held = list(shelf)
+    if shelf.in_memory:
+        kept = [each.part() for each in held]
+        if not any(len(part.partition) for part in kept):
+            found = joined_choices([part.given for part in kept], atoms=len(kept) == 1)
+            if len(found) == 0:
+                raise InputError(NOTHING)
+            return found
+    whole = joint(held, clauses)
+    if len(whole) == 0:
+        raise InputError(NOTHING)
+    return whole

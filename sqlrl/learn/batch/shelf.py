@@ -1,0 +1,114 @@
+"""Parts of a likelihood, kept in memory as long as they are small together, and in files beyond that."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlrl.errors import InputError
+from sqlrl.learn.batch.joint import Held, Part
+from sqlrl.wording import in_bytes
+
+KEPT = 2**28
+"""Bytes of parts that are kept in memory together."""
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A part in memory."""
+
+    value: Part
+
+    def part(self) -> Part:
+        """Return it."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class OnDisk:
+    """A part whose arrays are in a file, one after the other; `sizes` are theirs in bytes, `frame` says how they go together."""
+
+    path: Path
+    sizes: Sequence[int]
+    frame: bytes
+
+    def part(self) -> Part:
+        """Read it."""
+        with self.path.open("rb") as file:
+            arrays = [np.fromfile(file, dtype=np.uint8, count=size) for size in self.sizes]
+        # The frame has never left this process.
+        found: Part = pickle.loads(self.frame, buffers=arrays)  # noqa: S301
+        return found
+
+
+class Shelf:
+    """Where parts are put; its files are gone when it is closed.
+
+    `folder` is where files may be, None for nowhere; `most` are the bytes that stay in memory.
+
+    Examples
+    --------
+    >>> shelf = Shelf(None)
+    >>> len(shelf), shelf.in_memory
+    (0, True)
+    >>> shelf.close()
+    """
+
+    def __init__(self, folder: Path | None, most: int = KEPT) -> None:
+        self._folder, self._most, self._size = folder, most, 0
+        self._held: list[Held] = []
+        self._open = ExitStack()
+        self._room: Path | None = None
+
+    def close(self) -> None:
+        """Remove what is in files."""
+        self._held.clear()
+        self._open.close()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(self._held)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether no part is in a file."""
+        return self._room is None
+
+    def put(self, part: Part) -> None:
+        """Keep a part, after all others."""
+        buffers: list[pickle.PickleBuffer] = []
+        frame = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
+        arrays = [np.frombuffer(each.raw(), dtype=np.uint8) for each in buffers]
+        self._size += sum(len(each) for each in arrays)
+        if self._folder is None or self._size <= self._most:
+            self._held.append(InMemory(part))
+        else:
+            self._held.append(self._written(frame, arrays))
+
+    def _written(self, frame: bytes, arrays: Sequence[npt.NDArray[np.uint8]]) -> OnDisk:
+        assert self._folder is not None
+        try:
+            if self._room is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._room = Path(
+                    self._open.enter_context(tempfile.TemporaryDirectory(prefix="sqlrl-", dir=self._folder))
+                )
+            path = self._room / f"{len(self._held)}.bin"
+            with path.open("wb") as file:
+                for each in arrays:
+                    each.tofile(file)
+        except OSError as error:
+            raise InputError(
+                f"the ground clauses of the training examples take {in_bytes(self._size)} or more and are written to {self._folder}, which "
+                f"failed: {error.strerror or error}; free some of that disk, or name a folder on another one, connect(temp_directory=...)"
+            ) from error
+        return OnDisk(path, [len(each) for each in arrays], frame)

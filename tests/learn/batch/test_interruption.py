@@ -1,0 +1,295 @@
+"""Ctrl-C in the middle of batch learning keeps the best weights so far, as a run that says so."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.catalog.records import Records
+from sqlrl.database.training import TrainingStream
+from sqlrl.errors import EngineError, NumericError
+from sqlrl.learn.batch.choices import Choices
+from sqlrl.learn.batch.problem import Iteration
+from tests.learn.batch.stopped import load, model
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sqlrl.errors.ConvergenceWarning", "ignore::sqlrl.errors.ValidationWarning"
+)
+
+LEARNERS: dict[str, tuple[Callable[..., Any], str, int]] = {
+    # How it is made, what bounds its iterations, and the iteration after which it is stopped.
+    "likelihood l1": (lambda **most: sqlrl.Likelihood("l1", 0.05, **most), "max_iterations", 5),
+    "likelihood l2": (lambda **most: sqlrl.Likelihood("l2", 0.05, **most), "max_iterations", 3),
+    "max-margin l2": (lambda **most: sqlrl.MaxMargin(C=5.0, **most), "max_iterations", 4),
+    "max-margin l2, cuts": (lambda **most: sqlrl.MaxMargin(C=5.0, loss="zero-one", **most), "max_iterations", 6),
+    "max-margin l1, cuts": (
+        lambda **most: sqlrl.MaxMargin(C=5.0, penalty="l1", loss="zero-one", **most),
+        "max_iterations",
+        3,
+    ),
+    "pscg exact": (lambda **most: sqlrl.PSCG(moments="exact", **most), "iterations", 3),
+    "pscg": (sqlrl.PSCG, "iterations", 3),
+    "voted-perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, **most), "iterations", 3),
+    "perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, average=False, **most), "iterations", 3),
+    "pseudo-likelihood": (sqlrl.PseudoLikelihood, "max_iterations", 2),
+    "pseudo-likelihood of targets": (
+        lambda **most: sqlrl.PseudoLikelihood("l1", 0.01, discriminative=True, **most),
+        "max_iterations",
+        2,
+    ),
+}
+
+
+def press(at: int, seen: list[Iteration] | None = None) -> Callable[[Iteration], None]:
+    def pressed(iteration: Iteration) -> None:
+        if seen is not None:
+            seen.append(iteration)
+        if iteration.iteration == at:
+            raise KeyboardInterrupt
+
+    return pressed
+
+
+@pytest.fixture
+def db() -> sqlrl.Database:
+    db = sqlrl.connect(progress=False)
+    load(db)
+    return db
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: str, tmp_path: Path) -> None:
+    make, most, at = LEARNERS[name]
+    path = tmp_path / "kept.duckdb"
+    seen: list[Iteration] = []
+    with sqlrl.connect(path, progress=False) as db:
+        load(db)
+        whole = make(**{most: at}).fit(db, model())
+        fit = make()
+        with pytest.raises(KeyboardInterrupt) as stop:
+            fit.fit(db, model(), on_iteration=press(at, seen))
+        rows = fit.iterations_.num_rows
+        assert seen[-1].iteration == at
+        assert len(seen) == rows == whole.iterations_.num_rows
+        assert all(each.so_far is None for each in seen)
+        assert fit.weights_.tobytes() == whole.weights_.tobytes()
+        assert np.abs(fit.weights_).max() > 0
+        assert fit.model_ == whole.model_
+        assert fit.clauses().to_arrow() == whole.clauses().to_arrow()
+        assert (fit.interrupted_, whole.interrupted_) == (True, False)
+        for learned in set(type(fit).learned) - {"interrupted_", "infeasible_"}:
+            mine, others = getattr(fit, learned), getattr(whole, learned)
+            assert str(mine) == str(others), learned
+        assert f"{rows:,}, interrupted there" in repr(fit)
+        assert f"run 2 is kept as interrupted, with the best weights up to iteration {at}" in stop.value.__notes__[0]
+    with sqlrl.connect(path, progress=False) as db:
+        assert db.model() == fit.model_
+        assert db.sql("select run, model, status, timings is not null from sqlrl.run").fetchall() == [
+            (1, 1, "done", True),
+            (2, 2, "interrupted", True),
+        ]
+        of_run = db.sql("select count(*), max(iteration) from sqlrl.iteration where run = 2").fetchall()
+        assert of_run == [(rows, at)]
+        counts = "select clause, groundings, n_observed from sqlrl.clause_statistics where run = {} order by clause"
+        assert db.sql(counts.format(2)).fetchall() == db.sql(counts.format(1)).fetchall()
+        # It begins anew, and ends.
+        assert fit.fit(db, model()).run_ == 3
+        assert not fit.interrupted_
+
+
+def test_the_best_iteration_is_not_the_last_one(db: sqlrl.Database) -> None:
+    """Cutting planes try weights that are worse than the best ones: of these the objective is shown, and they are kept."""
+
+    def fit_of(most: int) -> sqlrl.MaxMargin:
+        return sqlrl.MaxMargin(C=5.0, loss="zero-one", max_iterations=most).fit(db, model())
+
+    objective = fit_of(1000).iterations_["objective"].to_pylist()
+    idle = next(k for k in range(2, len(objective)) if objective[k] == objective[k - 1]) + 1
+    fit = sqlrl.MaxMargin(C=5.0, loss="zero-one")
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(idle))
+    assert fit.weights_.tobytes() == fit_of(idle - 1).weights_.tobytes()
+    # Of the penalty and all slack the objective is what the weights have, whatever was tried after them.
+    assert fit.choices_["objective"][0].as_py() == objective[idle - 1] == objective[idle - 2]
+
+
+def test_as_long_as_there_is_nothing_but_the_start_nothing_is_kept(db: sqlrl.Database) -> None:
+    start = sqlrl.Likelihood("l2", 5.0).fit(db, model()).model_
+    for learner in (sqlrl.Likelihood("l2"), sqlrl.PSCG(moments="exact")):
+        with pytest.raises(KeyboardInterrupt) as stop:
+            learner.fit(db, model(), on_iteration=press(0), start=start)
+        assert "had no weights yet: it is marked as interrupted, and has no model" in stop.value.__notes__[0]
+        assert "model_" not in vars(learner)
+    assert db.sql("select model, status from sqlrl.run where run > 1").fetchall() == [(None, "interrupted")] * 2
+    assert db.model() == start
+
+
+def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L-BFGS takes many steps before one is reported."""
+    calls = 0
+    original = Choices.value_and_gradient
+
+    def counted(self: Choices, weights: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 9:
+            raise KeyboardInterrupt
+        return original(self, weights)
+
+    seen: list[Iteration] = []
+    monkeypatch.setattr(Choices, "value_and_gradient", counted)
+    fit = sqlrl.Likelihood("l2", 0.05)
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(-1, seen))
+    monkeypatch.undo()
+    steps = seen[-1].iteration
+    assert 2 < steps < 9
+    whole = sqlrl.Likelihood("l2", 0.05, max_iterations=steps).fit(db, model())
+    assert fit.weights_.tobytes() == whole.weights_.tobytes()
+    assert fit.iterations_ == whole.iterations_
+    calls = 0
+    monkeypatch.setattr(Choices, "value_and_gradient", counted)
+    with pytest.raises(KeyboardInterrupt):
+        sqlrl.Likelihood("l2", 0.05, max_iterations=2).fit(db, model(), on_iteration=press(-1, seen[:0]))
+    assert db.sql("select max(iteration) from sqlrl.iteration where run = 3").fetchall() == [(2,)]
+
+
+def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sqlrl.learn.batch.likelihood.validate", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        sqlrl.Likelihood(strength=[0.1, 1.0]).fit(db, model())
+    assert "run 1 had no weights yet" in stopped.value.__notes__[0]
+    monkeypatch.undo()
+    fit = sqlrl.Likelihood(strength=[0.1, 1.0])
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(2))
+    assert fit.strengths_.num_rows == 2
+    assert fit.strength_ in (0.1, 1.0)
+    assert "chosen from 2 values" in repr(fit)
+    assert db.sql("select count(*) from sqlrl.tuning where run = 2").fetchall() == [(10,)]
+
+
+def test_of_several_c_the_last_one_that_was_trained_is_kept(db: sqlrl.Database) -> None:
+    def learner(*strengths: float, **options: Any) -> sqlrl.MaxMargin:
+        return sqlrl.MaxMargin(C=[*strengths], loss="zero-one", **options)
+
+    first = learner(0.1).fit(db, model())
+    iterations = first.iterations_.num_rows
+    fit = learner(0.1, 5.0, 50.0)
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(iterations + 2))
+    assert fit.weights_.tobytes() == first.weights_.tobytes()
+    rows = fit.choices_.to_pylist()
+    assert [(row["C"], row["chosen"], row["objective"] is None) for row in rows] == [
+        (0.1, True, False),
+        (5.0, False, True),
+        (50.0, False, True),
+    ]
+    assert "at C=0.1" in repr(fit)
+    # Weights of the first C that is not trained to its end are better than none.
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(2))
+    assert [row["chosen"] for row in fit.choices_.to_pylist()] == [True, False, False]
+    assert fit.weights_.tobytes() == learner(0.1, max_iterations=2).fit(db, model()).weights_.tobytes()
+
+
+def test_weights_learned_from_a_part_of_the_examples_are_not_kept(db: sqlrl.Database) -> None:
+    seen: list[Iteration] = []
+    options: dict[str, Any] = {"C": [0.1, 1.0], "loss": "zero-one", "folds": 2}
+    with pytest.raises(KeyboardInterrupt) as stop:
+        sqlrl.MaxMargin(**options).fit(db, model(), on_iteration=press(3, seen))
+    assert "run 1 had no weights yet" in stop.value.__notes__[0]
+    whole = sqlrl.MaxMargin(**options).fit(db, model())
+    last = whole.iterations_["iteration"][-1].as_py()
+    fit = sqlrl.MaxMargin(**options)
+    with pytest.raises(KeyboardInterrupt):
+        fit.fit(db, model(), on_iteration=press(last))
+    assert [row["f1"] for row in fit.choices_.to_pylist()] == [row["f1"] for row in whole.choices_.to_pylist()]
+
+
+# ---- what goes wrong while weights are kept ------------------------------------------------------------------
+
+
+def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier = sqlrl.Likelihood().fit(db, model())
+    tables = ("model", "clause", "shape", "iteration", "clause_statistics")
+    counts = [db.sql(f"select count(*) from sqlrl.{table}").fetchall() for table in tables]
+    for at in ("clause_statistics", None):
+        original: Any = Records.append if at else TrainingStream._learned
+
+        def again(self: Any, *args: Any, at: str | None = at, original: Any = original) -> Any:
+            found = original(self, *args)
+            if at is None or args[0] == at:
+                raise KeyboardInterrupt
+            return found
+
+        monkeypatch.setattr(*((Records, "append") if at else (TrainingStream, "_learned")), again)
+        fit = sqlrl.Likelihood()
+        with pytest.raises(KeyboardInterrupt) as stop:
+            fit.fit(db, model(), on_iteration=press(2))
+        monkeypatch.undo()
+        assert "are not kept: it was interrupted again" in stop.value.__notes__[0]
+        assert "model_" not in vars(fit)
+        assert [db.sql(f"select count(*) from sqlrl.{table}").fetchall() for table in tables] == counts
+    assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), *[(None, "interrupted")] * 2]
+    assert db.model() == earlier.model_
+    assert sqlrl.Likelihood().fit(db, model()).model_ == earlier.model_
+
+
+def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise EngineError("keep clauses", "no space left on device", "insert")
+
+    monkeypatch.setattr(Records, "save_model", lambda *_, **__: full())
+    with pytest.raises(KeyboardInterrupt) as stop:
+        sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+    assert "could not be kept" in stop.value.__notes__[0]
+    assert "no space left on device" in stop.value.__notes__[0]
+    monkeypatch.undo()
+    monkeypatch.setattr("sqlrl.learn.batch.penalised._of_clauses", lambda *_: np.full(7, np.nan))
+    with pytest.raises(KeyboardInterrupt) as stop:
+        sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+    assert "grew out of range" in stop.value.__notes__[0]
+    monkeypatch.undo()
+
+    # An error keeps nothing: weights that grow out of range are no weights.
+    def fail(_: Iteration) -> None:
+        raise NumericError("out of range")
+
+    with pytest.raises(NumericError):
+        sqlrl.VotedPerceptron().fit(db, model(), on_iteration=fail)
+    assert db.sql("select model, status from sqlrl.run").fetchall() == [
+        (None, "interrupted"),
+        (None, "interrupted"),
+        (None, "failed"),
+    ]
+
+
+@pytest.mark.parametrize("where", ["learning", "keeping"])
+def test_a_killed_process_leaves_what_was_there_before(where: str, tmp_path: Path) -> None:
+    path = tmp_path / "killed.duckdb"
+    with sqlrl.connect(path, progress=False) as db:
+        load(db)
+        earlier = sqlrl.Likelihood().fit(db, model())
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.learn.batch.stopped", str(path), where], check=False, capture_output=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with sqlrl.connect(path, progress=False) as db:
+        assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), (None, "interrupted")]
+        assert db.model() == earlier.model_
+        for table in ("iteration", "clause_statistics"):
+            assert db.sql(f"select distinct run from sqlrl.{table}").fetchall() == [(1,)]
+        assert db.sql("select distinct model from sqlrl.clause").fetchall() == [(1,)]
+        assert sqlrl.Likelihood().fit(db, model()).model_ == earlier.model_
