@@ -79,7 +79,7 @@ def test_objective_and_weights_are_those_of_another_implementation(citations: sq
     pairs = sequences(citations)
     assert len(pairs) == 40
     loss, tokens, steps = trained(pairs, tmp_path / "chain.crf")
-    fit = sqlrl.Likelihood("l2", STRENGTH, tolerance=1e-9).fit(citations, MODEL)
+    fit = sqlrl.Likelihood("l2", STRENGTH, tolerance=1e-8).fit(citations, MODEL)
     mine: tuple[Weights, Weights] = ({}, {})
     for row in fit.clauses().to_pylist():
         token = re.match(r'Token\("(.*)", p, c\) \^ InField\(c, "?(\w+)"?, p\)', row["clause"])
