@@ -22,7 +22,7 @@ from sqlrl.database.provenance import TABLE
 from sqlrl.database.runs import History, LearnedModel, Run, RunKey
 from sqlrl.database.selection import CandidateRun, LeftOut, known_model
 from sqlrl.database.session import Session
-from sqlrl.database.statistics import statistics_table
+from sqlrl.database.statistics import statistics_table, with_expected
 from sqlrl.database.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
 from sqlrl.database.training import (
     check_semantics,
@@ -692,7 +692,8 @@ class StreamTraining:
         change = np.full(program.clause_count, 0, dtype=object)
         change[record.support.column("clause").to_numpy()] = record.support.column("delta_n").to_pylist()
         shown = clauses.column("clause").to_numpy()
-        rows = {"step": self._named(record.steps), "clause_statistics": statistics_table(shown, {"delta_n": change})}
+        counted = with_expected(statistics_table(shown, {"delta_n": change}), record.expected)
+        rows = {"step": self._named(record.steps), "clause_statistics": counted}
         with Stage("keeping the model"), self._records.together():
             self._kept.write(self.run.begun())
             self.run.finish(

@@ -21,7 +21,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
-from sqlrl.database.statistics import Counts, learned_statistics, window_statistics
+from sqlrl.database.statistics import Counts, learned_statistics, window_statistics, with_expected
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
@@ -283,10 +283,11 @@ class TrainingStream:
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
         with Stage("keeping the model"):
             found = self._learned(weights, record.support)
+            statistics = with_expected(found.statistics, record.expected)
             rows = {"step": record.steps, "iteration": record.iterations, "tuning": record.tuning}
             rows = {name: data for name, data in rows.items() if name == "step" or len(data)}
             self.run.finish(
-                found, {**rows, "clause_statistics": found.statistics, **self._rows()}, origin=record.learner,
+                found, {**rows, "clause_statistics": statistics, **self._rows()}, origin=record.learner,
                 seconds=record.seconds, learner=record.learner, parameters=self._parameters(record.parameters), seed=record.seed,
             )  # fmt: skip
         self._clauses = found.clauses

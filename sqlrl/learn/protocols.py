@@ -270,6 +270,9 @@ class TrainingRecord:
         Of `ITERATION_SCHEMA`; empty for online learners.
     tuning : pyarrow.Table
         Of `TUNING_SCHEMA`; empty unless a parameter was chosen.
+    expected : float array, shape (m,), optional
+        E[n] of each clause over the training examples, under the learned weights, for `sqlrl.clause_statistics`: as `weights` of
+        `TrainingStream.model`, it may be shorter, and NaN is unknown. None of learners that do not know it.
     """
 
     learner: str
@@ -281,6 +284,7 @@ class TrainingRecord:
     support: pa.Table
     iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
+    expected: FloatArray | None = None
 
 
 class TrainingData(Protocol):
