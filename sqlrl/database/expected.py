@@ -15,11 +15,11 @@ from sqlrl.database.statistics import Counts, by_evidence, statistics_table, wit
 from sqlrl.errors import InputError
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
+from sqlrl.ground.counts import true_counts
 from sqlrl.ground.network import FloatArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
-from sqlrl.solve.counts import counts
 from sqlrl.wording import shortened
 
 LEARNER = "expected_counts"
@@ -80,18 +80,21 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
         ids = np.sort(session.ids(chosen))
         extent, done = Extent(program, chosen, asked.limit, len(ids)), 0
         found: ExpectedCounts | None = None
+        labelled = True
         for window, network in divided(extent, ids):
             part = _of_network(program, network)
-            # Labels are looked at when all else is done, and no longer than every atom has one.
-            if found is None or found.observed is not None:
+            if labelled:
                 with extent.only(window) as some:
-                    part = replace(part, observed=_observed(program, network, some.examples))
+                    labelled = _labelled(program, network, some.examples)
             found = part if found is None else found + part
             del network  # or else it would be there while the next is grounded
             done += len(window)
             if done < len(ids):
                 task.advance(0, note=f"{done:,} of {len(ids):,} examples")
         assert found is not None, "there is at least one window"
+        if labelled:
+            # By the formulas as they are: labels may violate blocks, by which networks are simplified.
+            found = replace(found, observed=true_counts(extent))
         if keep:
             _keep(session, program, found, time.perf_counter() - clock)
         return _table(program, found)
@@ -107,10 +110,10 @@ def _of_network(program: Program, network: Network) -> ExpectedCounts:
     return ExpectedCounts(network.base, found.change, None, network.total, network.open, network.evidence_violated)
 
 
-def _observed(program: Program, network: Network, examples: TableName | None) -> Counts | None:
-    """Count the clauses in the world of the labels; None if a query atom has none."""
-    truth, labelled = read_labels(program.engine, program.layout, network.atoms, examples)
-    return counts(network, truth) if (labelled | network.helper).all() else None
+def _labelled(program: Program, network: Network, examples: TableName | None) -> bool:
+    """Return whether each query atom of a network has a label."""
+    _, labelled = read_labels(program.engine, program.layout, network.atoms, examples)
+    return bool((labelled | network.helper).all())
 
 
 def _table(program: Program, found: ExpectedCounts) -> Table:
