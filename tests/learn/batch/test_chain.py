@@ -82,7 +82,7 @@ def test_objective_and_weights_are_those_of_another_implementation(citations: sq
     fit = sqlrl.Likelihood("l2", STRENGTH, tolerance=1e-8).fit(citations, MODEL)
     mine: tuple[Weights, Weights] = ({}, {})
     for row in fit.clauses().to_pylist():
-        token = re.match(r'Token\("(.*)", p, c\) \^ InField\(c, "?(\w+)"?, p\)', row["clause"])
+        token = re.match(r'Token\("?(.*?)"?, p, c\) \^ InField\(c, "?(\w+)"?, p\)', row["clause"])
         step = re.match(r'Next.*InField\(c, "?(\w+)"?, p1\) \^ InField\(c, "?(\w+)"?, p2\)', row["clause"])
         found = token or step
         assert found is not None, row["clause"]
