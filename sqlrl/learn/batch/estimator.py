@@ -316,9 +316,16 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                 with course.learning():
                     weights = self._learn(problem, course.report)
             except KeyboardInterrupt as stop:
-                so_far = course.keep_so_far(stop, number, keep)
-                if so_far is not None:
-                    take(so_far)
+                before, so_far = dict(vars(self)), None
+                try:
+                    so_far = course.keep_so_far(stop, number, keep)
+                finally:
+                    if so_far is None:
+                        # What is not kept is not learned: the estimator is what it was.
+                        vars(self).clear()
+                        vars(self).update(before)
+                    else:
+                        take(so_far)
                 raise
             learned = keep(weights, DONE)
             if len(infeasible.clause):
