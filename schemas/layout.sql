@@ -1,4 +1,4 @@
--- Layout 8: what the catalog, the models and the runs keep in the database.
+-- Layout 9: what the catalog, the models and the runs keep in the database.
 --
 -- Names are unqualified: the script runs inside the schema that holds them (`sqlrl`). Tables have no primary keys because
 -- DuckDB refuses to delete and insert one key in one transaction. One dictionary for each type, one table for each
@@ -282,9 +282,10 @@ CREATE TABLE "clause_statistics" (
     "violated_by_evidence" HUGEINT,
     "n_observed" HUGEINT,
     "n_predicted" HUGEINT,
-    "delta_n" HUGEINT
+    "delta_n" HUGEINT,
+    "n_expected" DOUBLE
 );
-COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, or of predict(keep=True). What a run does not know is NULL.';
+COMMENT ON TABLE "clause_statistics" IS 'Exact counts of each clause over the examples of a run: of a learner, of predict(keep=True) or of expected_counts(keep=True). What a run does not know is NULL.';
 COMMENT ON COLUMN "clause_statistics"."run" IS 'Run.';
 COMMENT ON COLUMN "clause_statistics"."clause" IS 'Clause.';
 COMMENT ON COLUMN "clause_statistics"."groundings" IS 'Groundings: the product of the domain sizes. A hard formula with quantifiers inside is counted by the clauses of its normal form: a FORALL inside gives them grounding variables.';
@@ -294,6 +295,7 @@ COMMENT ON COLUMN "clause_statistics"."violated_by_evidence" IS 'Groundings that
 COMMENT ON COLUMN "clause_statistics"."n_observed" IS 'True groundings in the observed world (the labels). Of a hard formula with quantifiers inside: groundings minus the ground clauses of its normal form that are violated, which may be below 0. NULL for a prediction until it is evaluated, and if some of its atoms have no label.';
 COMMENT ON COLUMN "clause_statistics"."n_predicted" IS 'True groundings in the predicted world, counted as n_observed. NULL for a learner, which predicts each example with other weights.';
 COMMENT ON COLUMN "clause_statistics"."delta_n" IS 'n of the observed world minus n of the predicted one. Of a learner summed over its steps, each predicted with the weights before it. NULL where a prediction has no n_observed.';
+COMMENT ON COLUMN "clause_statistics"."n_expected" IS 'True groundings in the mean over all worlds, each as probable as the weights say given the evidence: the expected count E[n], exact up to rounding. Of learners those that know it have it, over the training examples under the learned weights.';
 
 CREATE TABLE "weight_history" (
     "run" INTEGER NOT NULL,
@@ -1048,6 +1050,21 @@ COMMENT ON COLUMN "clause_support"."against_right" IS 'Atoms predicted rightly a
 COMMENT ON COLUMN "clause_support"."against_wrong" IS 'Atoms predicted wrongly against whose predicted value it speaks.';
 COMMENT ON COLUMN "clause_support"."share_for_label" IS 'Share of the four in which it speaks for the label; NULL if it says nothing.';
 COMMENT ON COLUMN "clause_support"."id" IS 'Id of the clause within the model of the run.';
+
+CREATE VIEW "count_differences" AS
+SELECT s.run, c.text AS clause, c.weight, s.n_observed, s.n_expected, CAST(s.n_observed AS DOUBLE) - s.n_expected AS difference, s.groundings, s.clause AS id
+FROM clause_statistics AS s JOIN run AS r USING (run) JOIN clause AS c ON c.model = r.model AND c.clause = s.clause
+WHERE s.n_observed IS NOT NULL AND s.n_expected IS NOT NULL
+ORDER BY s.run DESC NULLS LAST, abs(difference) DESC NULLS LAST, s.clause ASC NULLS LAST;
+COMMENT ON VIEW "count_differences" IS 'The clauses whose observed and expected counts differ most, the newest run first: filled by expected_counts(model, keep=True), and by learners that know what they expect.';
+COMMENT ON COLUMN "count_differences"."run" IS 'Run.';
+COMMENT ON COLUMN "count_differences"."clause" IS 'The clause as text.';
+COMMENT ON COLUMN "count_differences"."weight" IS 'Weight (log-odds); NULL if hard.';
+COMMENT ON COLUMN "count_differences"."n_observed" IS 'True groundings in the observed world (the labels).';
+COMMENT ON COLUMN "count_differences"."n_expected" IS 'True groundings in the mean over all worlds, each as probable as the weights say.';
+COMMENT ON COLUMN "count_differences"."difference" IS 'Observed minus expected count: the gradient of the log-likelihood by the weight. Above 0, the labels would be more probable with a greater weight.';
+COMMENT ON COLUMN "count_differences"."groundings" IS 'Groundings: the product of the domain sizes.';
+COMMENT ON COLUMN "count_differences"."id" IS 'Id of the clause within the model of the run.';
 
 CREATE VIEW "clause_overlap" AS
 SELECT o.run, o.first, o.second, o.shared,

@@ -220,6 +220,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "batch_size chunk_size": "window",
             "cv n_splits": "folds",
             "strength C_ regularization_strength": "strength",
+            "relearn refit reweigh": "then",
+            "drop_zero prune sparse": "drop_zeros",
         }
     ),
 }

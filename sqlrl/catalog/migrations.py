@@ -184,7 +184,7 @@ def shipped_migrations() -> tuple[Migration, ...]:
     Examples
     --------
     >>> [step.layout for step in shipped_migrations()]
-    [2, 3, 4, 5, 6, 7, 8]
+    [2, 3, 4, 5, 6, 7, 8, 9]
     """
     names = [n for n in resource_names("migrations") if n.endswith(".sql")]
     return read_migrations({n: resource("migrations", n) for n in names})

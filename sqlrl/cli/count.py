@@ -10,7 +10,7 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
 from sqlrl.paths import exists
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ MostGroups = Annotated[
     int, typer.Option("--most-groups", metavar="N", min=1, help="The most groups of --by; more are refused.")
 ]
 
+Expected = Annotated[
+    bool,
+    typer.Option(
+        "--expected", metavar=FLAG, help="Print the expected counts of a model with weights beside the observed ones."
+    ),
+]
+Keep = Annotated[bool, typer.Option("--keep", metavar=FLAG, help="Keep those for the view sqlrl.count_differences.")]
+
 
 @grouped
 def count(
@@ -74,6 +82,8 @@ def count(
     by: By = None,
     groups: WhichGroups = Groups.all,
     most_groups: MostGroups = 10_000_000,
+    expected: Expected = False,
+    keep: Keep = False,
     examples: Examples = None,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
@@ -82,14 +92,30 @@ def count(
 
     sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
     sqlrl count cite.duckdb --model learned.mln --by x,y --groups violated
+
+    sqlrl count cite.duckdb --model learned.mln --expected --keep
     """
+    if expected:
+        named = {"--world": world, "--against": against, "--formula": formula, "--by": by}
+        given = next((option for option, value in named.items() if value is not None), None)
+        if given is not None:
+            raise typer.BadParameter(
+                f"--expected is the mean over all worlds, of every clause, beside the observed one: leave {given} out"
+            )
+    elif keep:
+        raise typer.BadParameter("--keep is for expected counts: give --expected, too")
+    if keep and (inputs.evidence or read_only):
+        raise typer.BadParameter("--keep needs a database that can be written, not evidence files or --read-only")
     if against is not None and (by is not None or formula is not None):
         raise typer.BadParameter(
             f"{'--by' if by is not None else '--formula'} is counted in one world: leave --against out"
         )
     if by is None and groups is not Groups.all:
         raise typer.BadParameter("--groups chooses among the groups of --by: name variables with it")
-    with inputs.open(output, examples=examples, labels=True, read_only=read_only) as job:
+    with inputs.open(output, examples=examples, labels=True, read_only=read_only, reads=not keep) as job:
+        if expected:
+            job.run.show(job.db.expected_counts(job.model, job.examples, keep=keep, limit=limit, **job.choices))
+            return
         shown = named_world(world, job.model, "--world")
         with job.run.working("counting"):
             if against is None:

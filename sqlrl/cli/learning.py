@@ -210,12 +210,15 @@ def learn(
     choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
     with --learner ilp, for a learner of weights to start from; prints the theory. Or find clauses about all predicates, none of which is a
     target, with --learner msl; prints the strongest clauses and those that were found; or carry over a model of another domain with
-    --learner transfer. Or choose clauses among those of templates with --learner resolwe; prints what was kept and what was dropped, and why. Of a program of probabilistic soft logic the weights, or with
+    --learner transfer. Or choose clauses among those of templates with --learner resolwe; prints what was kept and what was dropped, and why. With --then another learner learns the weights of clauses that were found
+    again. Of a program of probabilistic soft logic the weights, or with
     --learner soft-structure rules about --query; without a DATABASE, or in a new one, from the data that the program names.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --out learned.mln
+
+    sqlrl learn cite.duckdb --model lc0.mln --query InField --learner osl --modes modes.txt --then 'max-margin(C=0.1)' --out learned.mln
 
     sqlrl learn drugs.duckdb --model clauses.mln --query LessToxic --learner likelihood --strength 0.1,1,10 --out learned.mln
 

@@ -109,7 +109,7 @@ def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: 
         listed = listed.filter(pa.array(np.isin(features, formula_features(program))))
     ids = listed.column("clause").to_numpy()
     data = {name: listed.column(name) for name in ("clause", "text")}
-    data |= {name: _decimals(values[ids]) for name, values in columns.items()}
+    data |= {name: decimals(values[ids]) for name, values in columns.items()}
     found = pa.table({**data, "weight": listed.column("weight")})
     return Table(renumbered(program, found) if formula else found, title=title)
 
@@ -127,7 +127,7 @@ def world_name(world: Any) -> str:
     return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"
 
 
-def _decimals(values: npt.NDArray[np.object_]) -> pa.Array:
+def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
     """Return exact counts as int64, or as decimal128 where one does not fit."""
     small = all(-(2**63) <= v < 2**63 for v in values)
     return pa.array(list(values), pa.int64() if small else pa.decimal128(38))

@@ -1854,6 +1854,83 @@ class Database(Helpful):
             self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world, other
         )
 
+    def expected_counts(
+        self,
+        model: Model,
+        examples: Any = None,
+        *,
+        keep: bool = False,
+        limit: int | None = GROUNDING_LIMIT,
+        drop: Iterable[str] = (),
+        query: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        empty: Iterable[str] = (),
+    ) -> Table:
+        r"""Find the expected count E[n] of every clause given the evidence, exactly, beside its count in the observed world.
+
+        The mean of n over all worlds, each as probable as the weights say. Where it differs from the observed count, the model and the labels
+        disagree: the difference is the gradient of the log-likelihood of the labels by the weight.
+
+        Parameters
+        ----------
+        model : Model
+            With weights.
+        examples : list of names, query, relation or frame, optional
+            All by default. They are grounded and counted in windows, of which one is held at a time.
+        keep : bool
+            Keep the counts in `sqlrl.clause_statistics`, for the view `sqlrl.count_differences`.
+        limit : int or None
+            The most ground clauses of one shape in a window, which is one example at least.
+        drop, query, hidden, empty : iterable of str
+            As in `ground`.
+
+        Returns
+        -------
+        Table
+            Columns `clause`, `text`, `n_observed`, `n_expected`, `difference` (observed minus expected), `groundings`, `weight`. Labels are read for
+            `n_observed` alone; it and the difference are NULL if a query atom has no label.
+
+        Raises
+        ------
+        InputError
+            A rule has no weight; or a component of the ground network is too wide for exact sums, and its worlds are too many to be enumerated:
+            nothing is estimated. The error says how many components and atoms those are, and names one component and the clause that widens it.
+        InfeasibleError
+            Hard clauses cannot all hold; shows a conflicting set.
+        GroundingLimitError
+            Names the clause, where it stands, and the number of ground clauses.
+
+        Notes
+        -----
+        Exact as `marginals(method="exact")`, in floats: bucket elimination in logarithms over components of small treewidth (Dechter, "Bucket
+        elimination: a unifying framework for reasoning", 1999). A hard clause is counted as `count` does, in worlds in which it holds.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> db.load("Smokes", [("Anna",), ("Bob",)], target=True)
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.5 Smokes(x)"
+        >>> for row in db.expected_counts(sqlrl.parse_mln(text), keep=True):
+        ...     (
+        ...         row["text"],
+        ...         row["n_observed"],
+        ...         round(row["n_expected"], 3),
+        ...         round(row["difference"], 3),
+        ...         row["groundings"],
+        ...     )
+        ('Friends(x, y) ^ Smokes(x) => Smokes(y)', 8, 8.754, -0.754, 9)
+        ('Smokes(x)', 2, 1.029, 0.971, 3)
+        >>> db.sql("select clause, round(difference, 3) from sqlrl.count_differences").fetchall()
+        [('Smokes(x)', 0.971), ('Friends(x, y) ^ Smokes(x) => Smokes(y)', -0.754)]
+        """
+        from sqlrl.database.expected import expected_counts
+
+        return expected_counts(
+            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), keep=keep
+        )
+
     # ---- inference -----------------------------------------------------------------------------------------
 
     @overload

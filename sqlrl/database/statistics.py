@@ -12,7 +12,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.grounding import decided_false, observed_counts
-from sqlrl.ground.network import Network
+from sqlrl.ground.network import FloatArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.solve.counts import counts as counts_in
 
@@ -129,3 +129,40 @@ def statistics_table(clauses: npt.NDArray[np.int64], found: Mapping[str, Counts]
     """
     wide = {name: pa.array(list(values[clauses]), pa.decimal128(38)) for name, values in found.items()}
     return pa.table({"clause": clauses, **wide})
+
+
+def with_expected(statistics: pa.Table, expected: FloatArray | None) -> pa.Table:
+    """Add E[n] of each clause to rows of `sqlrl.clause_statistics`; `expected`, by clause id, may be shorter, and NaN is unknown.
+
+    Examples
+    --------
+    >>> rows = statistics_table(np.array([0, 1, 3]), {})
+    >>> with_expected(rows, np.array([0.5, np.nan])).column("n_expected").to_pylist()
+    [0.5, None, None]
+    """
+    if expected is None:
+        return statistics
+    clauses = statistics.column("clause").to_numpy()
+    known = np.full(max(len(expected), int(clauses.max(initial=-1)) + 1), np.nan)
+    known[: len(expected)] = expected
+    mine = known[clauses]
+    return statistics.append_column("n_expected", pa.array(mine, mask=np.isnan(mine)))
+
+
+def with_excess(statistics: pa.Table, excess: FloatArray | None) -> pa.Table:
+    """Add E[n] to rows that have n of the labels; `excess` is as in `sqlrl.learn.protocols.TrainingRecord`.
+
+    Examples
+    --------
+    >>> rows = statistics_table(np.array([0, 3]), {"n_observed": np.array([2, 0, 0, 5], dtype=object)})
+    >>> with_excess(rows, np.array([0.5, 0.0, 0.0, np.nan])).column("n_expected").to_pylist()
+    [1.5, None]
+    """
+    if excess is None:
+        return statistics
+    clauses = statistics.column("clause").to_numpy()
+    expected = np.full(int(clauses.max(initial=-1)) + 1, np.nan)
+    expected[clauses] = [np.nan if n is None else float(n) for n in statistics.column("n_observed").to_pylist()]
+    known = min(len(excess), len(expected))
+    expected[:known] -= excess[:known]
+    return with_expected(statistics, expected)

@@ -21,7 +21,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
-from sqlrl.database.statistics import Counts, learned_statistics, window_statistics
+from sqlrl.database.statistics import Counts, learned_statistics, window_statistics, with_excess
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
@@ -301,6 +301,7 @@ class TrainingStream:
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
         with Stage("keeping the model"):
             found = self._learned(weights, record.support)
+            found = replace(found, statistics=with_excess(found.statistics, record.excess))
             if record.drop_zeros:
                 layout = self._program.public_layout.predicates
                 found = found.without_zeros(name for name, info in layout.items() if info.open)

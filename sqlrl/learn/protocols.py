@@ -274,6 +274,9 @@ class TrainingRecord:
         How the run ended; "interrupted" if Ctrl-C did, and the weights are the best so far.
     drop_zeros : bool
         Leave clauses of weight 0 out of the model, and out of what is kept of it.
+    excess : float array, shape (m,), optional
+        n of the labels less E[n] under the learned weights of each clause, over the training examples: `sqlrl.clause_statistics` has E[n].
+        As `weights` of `TrainingStream.model`, it may be shorter, and NaN is unknown. None of learners that do not know it.
     """
 
     learner: str
@@ -287,6 +290,7 @@ class TrainingRecord:
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
     status: str = "done"
     drop_zeros: bool = False
+    excess: FloatArray | None = None
 
 
 class TrainingData(Protocol):

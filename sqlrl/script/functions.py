@@ -311,7 +311,7 @@ _COUNT, _COUNTS = pa.decimal128(38), ("n", "groundings", "violated")
 def _network(asked: Asked) -> Model:
     if not isinstance(asked.model, Model):
         raise InputError(
-            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.COUNT counts those of Markov logic networks"
+            f"{asked.name} is a program of soft logic, whose rules hold by degrees: ML.{asked.call.name} counts those of Markov logic networks"
         )
     return asked.model
 
@@ -330,6 +330,24 @@ def _counted(asked: Asked) -> pa.Schema:
             **dict.fromkeys((groundings, n, violated), _COUNT),
         }
     )
+
+
+def _expected(asked: Asked) -> pa.Table:
+    found = asked.db.expected_counts(_network(asked), asked.examples, **asked.options).to_arrow()
+    return found.cast(_EXPECTED)
+
+
+_EXPECTED = pa.schema(
+    {
+        "clause": pa.int64(),
+        "text": pa.string(),
+        "n_observed": _COUNT,
+        "n_expected": pa.float64(),
+        "difference": pa.float64(),
+        "groundings": _COUNT,
+        "weight": pa.float64(),
+    }
+)
 
 
 def _diagnose(asked: Asked) -> pa.Table:
@@ -373,6 +391,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "a rule, such as 'Smokes(x) => Cancer(x)'",
         ("by", "groups", "most_groups", "world", *_CHOICES),
     ),
+    "EXPECTED_COUNTS": Function(_expected, lambda _: _EXPECTED, True, "", _CHOICES),
     "DIAGNOSE": Function(
         _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "seed", "limit")
     ),

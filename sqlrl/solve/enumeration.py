@@ -7,7 +7,7 @@ and no order of elimination has small tables.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,8 +114,16 @@ def _order(atoms: int, indptr: IntArray, literals: IntArray) -> IntArray:
     return order
 
 
-def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> tuple[FloatArray, int] | None:
-    """The exact probability of each atom of a component, shape (n,), and the steps that it took; None if there are too many.
+class Worlds(NamedTuple):
+    """Sums over all worlds of a component: the probability of each atom, shape (n,), the log partition function, and the steps that they took."""
+
+    probability: FloatArray
+    log_z: float
+    steps: int
+
+
+def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> Worlds | None:
+    """Sum over the worlds of a component; None if that takes more than so many steps, or it has too many atoms.
 
     If no world keeps the hard rows and blocks, that is an UnsatisfiableError.
 
@@ -123,12 +131,12 @@ def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> tuple[FloatAr
     --------
     >>> rows = [(0, [-1, -2, 3]), (0, [-1, -3, 2]), (0, [-2, -3, 1])]  # of three records, all are one, two are, or none
     >>> part = weigh(network(3, [*rows, (1, [1])], hard=[0]), [0.0, np.log(3)])
-    >>> enumerate_worlds(part)[0].round(3).tolist()
+    >>> enumerate_worlds(part).probability.round(3).tolist()
     [0.667, 0.444, 0.444]
     """
     n = len(part.atoms)
-    if n > MOST_ATOMS:
-        return None
+    if n == 0 or n > MOST_ATOMS:
+        return None if n else Worlds(np.zeros(0), 0.0, 0)
     indptr, literals, cost = _with_blocks(part)
     order = _order(n, indptr, literals)
     place = np.empty(n, dtype=np.int64)
@@ -148,4 +156,4 @@ def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> tuple[FloatAr
     _, _, total = _walk(*shape, top, sums, steps)
     found = np.empty(n)
     found[order] = sums / total
-    return found, taken
+    return Worlds(found, float(top + np.log(total)), taken)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
@@ -104,7 +105,7 @@ class LogLinear:
 
 
 def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLinear:
-    """Take what hard clauses and blocks decide out of a network, and merge equal rows.
+    """Take what hard clauses and blocks decide out of a network, and merge equal rows; hard cliques become blocks.
 
     `hard` are the hard rows and blocks that hold, over all atoms, if these are not those of the network; its soft rows and its linear
     terms play no part. What cannot hold, as far as units show it, is an UnsatisfiableError.
@@ -117,7 +118,7 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
     """
     hard = hard_part(network) if hard is None else hard
     value = propagate(hard)
-    left = restrict(hard, value)
+    left = recognise_blocks(restrict(hard, value))
     free, m = np.flatnonzero(value == FREE), len(network.clauses)
     place = np.full(len(value), -1, dtype=np.int64)
     place[free] = np.arange(len(free))

@@ -187,10 +187,10 @@ class _Run:
             if not one.hard.any():
                 continue
             values = enumerate_worlds(one, min(STEPS, left))
-            left -= STEPS if values is None and len(one.atoms) <= MOST_ATOMS else 0 if values is None else values[1]
+            left -= STEPS if values is None and len(one.atoms) <= MOST_ATOMS else 0 if values is None else values.steps
             if values is not None:
                 done[place[inside]] = True
-                found[place[inside]] = values[0]
+                found[place[inside]] = values.probability
             if left <= 0:
                 break
         return done, found[done]

@@ -69,7 +69,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
     path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))
     with sqlrl.connect(path, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(8,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
         assert db.sql("select distinct value from sqlrl.source").fetchall() == [(None,)]
         model = db.model()
         for _ in range(2):
@@ -119,11 +119,12 @@ def test_a_file_from_before_truth_values_were_kept_predicts_the_same_and_keeps_t
 VIEWS = [
     *("strongest_clauses", "clause_history", "learning_curve", "worst_predicted_examples", "confusion"),
     *("block_confusion", "calibration", "clause_support", "clause_overlap", "explain_atom", "run_comparison"),
+    "count_differences",
 ]
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-@pytest.mark.parametrize("layout", range(1, 8))
+@pytest.mark.parametrize("layout", range(1, 9))
 def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trusted: bool) -> None:
     store = Store(connect(old))
     open_layout(store, migrations.shipped_migrations()[: layout - 1])
@@ -136,6 +137,7 @@ def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trus
         prediction.why(db.sql("select any_value(name) from sqlrl.outcome").fetchall()[0][0])
         db.marginals(model, keep=True).evaluate()
         db.overlap(model)
+        db.expected_counts(model, keep=True)
         rows = {view: len(db.sql(f"from sqlrl.{view}").fetchall()) for view in VIEWS}
     assert {view for view in VIEWS if not rows[view]} <= {"clause_history", "clause_overlap"}
     with sqlrl.connect(old, trusted=trusted, read_only=True) as db:
@@ -162,7 +164,7 @@ def test_a_view_that_a_migration_makes_anew_is_replaced_and_others_are_held_agai
             with pytest.raises(UntrustedError, match=message):
                 sqlrl.connect(path, trusted=False)
         elif "outcome" in change:
-            with pytest.raises(EngineError, match="migrate from layout 7 to 8"):
+            with pytest.raises(EngineError, match="migrate from layout 7 to 9"):
                 sqlrl.connect(path, trusted=False)
         else:
             with sqlrl.connect(path, trusted=False) as db:
@@ -180,7 +182,7 @@ def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
                 sqlrl.connect(path, trusted=False)
             continue
         db = sqlrl.connect(path, trusted=False)
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(8,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
         db.engine.close()
         sqlrl.connect(path, trusted=False).engine.close()
 
@@ -225,9 +227,9 @@ def test_a_failing_step_leaves_the_old_layout(old: Path) -> None:
 
 def test_a_newer_file_names_the_version_that_reads_it(old: Path) -> None:
     with duckdb.connect(str(old)) as connection:
-        connection.execute("update sqlrl.layout set version = 9, sqlrl = '7.2'")
+        connection.execute("update sqlrl.layout set version = 10, sqlrl = '7.2'")
     with pytest.raises(
-        MigrationError, match=r"layout 9, written by sqlrl 7\.2; .* reads layouts up to 8\. Use sqlrl 7\.2 or newer"
+        MigrationError, match=r"layout 10, written by sqlrl 7\.2; .* reads layouts up to 9\. Use sqlrl 7\.2 or newer"
     ):
         Catalog(connect(old))
 
@@ -244,7 +246,7 @@ def test_a_file_that_is_not_ours_gets_a_schema_and_keeps_its_tables(tmp_path: Pa
         connection.execute("create table layout as select 1 as mine")
     catalog = Catalog(connect(path))
     assert catalog.engine.connection.sql("select mine from main.layout").fetchall() == [(1,)]
-    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(8,)]
+    assert catalog.engine.connection.sql("select version from sqlrl.layout").fetchall() == [(9,)]
 
 
 @pytest.mark.usefixtures("comments")
@@ -256,7 +258,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
         with duckdb.connect(str(path)) as connection:
             ours = "where schema_name = 'sqlrl' and table_name not similar to '(fact|label|atom|dictionary|domain|named)_.*'"
             tables = f"select table_name, sql, comment from duckdb_tables() {ours} order by 1"
-            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'audit_atom', 'audit_fold', 'audit_baseline', 'leak', 'audit_seen', 'leaks', 'truth_value', 'rule_distance', 'optimum', 'outcome', 'support', 'overlap', 'named_model', 'script_log') order by table_name, column_index"
+            columns = "select column_name, comment from duckdb_columns() where table_name in ('learned_from', 'joint_count', 'formulation', 'rule_log', 'diagnosis', 'diagnosis_grounding', 'audit_atom', 'audit_fold', 'audit_baseline', 'leak', 'audit_seen', 'leaks', 'truth_value', 'rule_distance', 'optimum', 'outcome', 'support', 'overlap', 'named_model', 'script_log', 'clause_statistics', 'count_differences') order by table_name, column_index"
             views = "select view_name, sql, comment from duckdb_views() where schema_name = 'sqlrl' and view_name not like 'named_%' order by 1"
             found.append([connection.sql(query).fetchall() for query in (tables, columns, views)])
     assert found[0] == found[1]
@@ -266,7 +268,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool) -> None:
     with sqlrl.connect(old, trusted=trusted) as db:
-        assert db.sql("select version from sqlrl.layout").fetchall() == [(8,)]
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
         model = sqlrl.parse_mln(
             "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
         )

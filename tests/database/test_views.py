@@ -644,7 +644,7 @@ def test_one_network_is_ranked_by_atom_the_surest_mistakes_first() -> None:
 VIEWS = [
     *("strongest_clauses", "clause_history", "learning_curve", "worst_predicted_examples", "confusion"),
     *("block_confusion", "calibration", "clause_support", "clause_overlap", "explain_atom", "explanation"),
-    *("run_comparison", "clauses_by_step", "added_clauses", "found_clauses"),
+    *("run_comparison", "clauses_by_step", "added_clauses", "found_clauses", "count_differences"),
 ]
 
 
@@ -660,6 +660,7 @@ def test_views_read_the_same_from_a_file_that_can_only_be_read_and_under_other_s
         prediction.why('Good("d3")')
         db.marginals(model, keep=True).evaluate()
         db.overlap(model)
+        db.expected_counts(model, keep=True)
         was = {view: db.sql(f"from sqlrl.{view}").fetchall() for view in VIEWS}
     assert {view for view in VIEWS if not was[view]} == {"clauses_by_step", "added_clauses", "found_clauses"}
     with sqlrl.connect(path, read_only=True) as db:

@@ -160,9 +160,13 @@ class Formulas:
         """Number of groundings."""
         return sum(1 for _ in self.groundings(examples))
 
+    def touched(self, row: Row) -> list[Ground]:
+        """The query atoms in a grounding, sorted."""
+        return sorted({k for k in self._keys(self.formula, row) if k in self.data.atoms})
+
     def is_open(self, row: Row) -> bool:
         """True if the truth of a grounding depends on the query atoms."""
-        touched = sorted({k for k in self._keys(self.formula, row) if k in self.data.atoms})
+        touched = self.touched(row)
         values = set()
         for bits in range(2 ** len(touched)):
             world = frozenset(k for i, k in enumerate(touched) if bits >> i & 1)

@@ -82,6 +82,7 @@ def other_values(declared: Declaration) -> list[Any]:
     if declared.kind is float:
         return [0.375, 1e-300, *([None] if declared.optional and declared.default is not None else [])]
     others = {"bias": ["my modes/toxic.pl"], "m": ["likelihood", 0.5], "weights": [sqlrl.MIRA(passes=3)]}
+    others["then"] = [sqlrl.Likelihood(strength=[0.1, 2.0])]
     return others[declared.name]
 
 

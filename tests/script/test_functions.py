@@ -89,6 +89,7 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
         {k: v for k, v in r.items() if k not in ("atom", "truth", "margin")} for r in found
     ] == reasons.table.to_pylist()
     assert {(r["atom"], r["truth"]) for r in found} == {('Liked("d5")', True)}
+    assert rows(db, "FROM ML.EXPECTED_COUNTS(MODEL taste)") == db.expected_counts(model).to_pylist()
     assert rows(db, "FROM ML.DIAGNOSE(MODEL taste)") == db.diagnose(model).found.to_pylist()
 
 
@@ -329,3 +330,5 @@ def test_programs_of_soft_logic_are_asked_alike() -> None:
     assert [r["weight"] for r in rows(db, "DESCRIBE MODEL m")] == [2.0, 1.0]
     with pytest.raises(ScriptError, match="is a program of soft logic"):
         db.run("FROM ML.COUNT(MODEL m)")
+    with pytest.raises(ScriptError, match=r"is a program of soft logic.*ML\.EXPECTED_COUNTS counts"):
+        db.run("FROM ML.EXPECTED_COUNTS(MODEL m)")

@@ -191,6 +191,10 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         """Return how parameters were chosen, of `TUNING_SCHEMA`; subclasses that choose one override this."""
         return TUNING_SCHEMA.empty_table()
 
+    def _excess(self, problem: Learned, weights: FloatArray) -> FloatArray | None:
+        """Return n of the labels less E[n] of each clause, see `TrainingRecord`; None where a learner does not know it."""
+        return None
+
     def _facts(self) -> list[tuple[str, str]]:
         ended = ", interrupted there" if self.interrupted_ else ""
         return [("iterations", f"{self.iterations_.num_rows:,}{ended}"), *super()._facts()]
@@ -295,7 +299,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                 support, table, steps = problem.support, course.table(), STEP_SCHEMA.empty_table()
                 record = TrainingRecord(
                     name, recorded, self.seed, started, seconds, steps, support, table, self._tuning(),
-                    status=status, drop_zeros=bool(self.drop_zeros),
+                    status=status, drop_zeros=bool(self.drop_zeros), excess=self._excess(problem, found),
                 )  # fmt: skip
                 clock = time.perf_counter()
                 learned = stream.model(weights, record)
@@ -312,9 +316,16 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                 with course.learning():
                     weights = self._learn(problem, course.report)
             except KeyboardInterrupt as stop:
-                so_far = course.keep_so_far(stop, number, keep)
-                if so_far is not None:
-                    take(so_far)
+                before, so_far = dict(vars(self)), None
+                try:
+                    so_far = course.keep_so_far(stop, number, keep)
+                finally:
+                    if so_far is None:
+                        # What is not kept is not learned: the estimator is what it was.
+                        vars(self).clear()
+                        vars(self).update(before)
+                    else:
+                        take(so_far)
                 raise
             learned = keep(weights, DONE)
             if len(infeasible.clause):

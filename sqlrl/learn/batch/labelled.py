@@ -111,6 +111,8 @@ class Labelled:
         Words for messages.
     clauses : shape (m,)
         Their ids.
+    hard : bool array, shape (m,)
+        Clauses that have no weight.
     support : pyarrow.Table
         See `support_table`.
     reached : Reached
@@ -126,6 +128,7 @@ class Labelled:
     observed: Choices | Joint
     names: Names
     clauses: IntArray
+    hard: BoolArray
     support: pa.Table
     reached: Reached
     scale: FloatArray

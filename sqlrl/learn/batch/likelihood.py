@@ -212,7 +212,9 @@ class Likelihood(BatchEstimator[Labelled]):
             raise InputError(NONE_LEFT)
         observed, clauses = observations(self._shelf, len(network.clauses)), network.clauses
         scale, groups = self._scales(stream, clauses), self._groups(stream, network, len(np.unique(observed.example)))
-        return Labelled(observed, names_of(stream), clauses, support.table(clauses), reached, scale, groups), infeasible
+        return Labelled(
+            observed, names_of(stream), clauses, network.hard, support.table(clauses), reached, scale, groups
+        ), infeasible
 
     def _scales(self, stream: TrainingStream, clauses: IntArray) -> FloatArray:
         """Return how wide the prior of each clause is, shape (m,)."""
@@ -283,6 +285,15 @@ class Likelihood(BatchEstimator[Labelled]):
                 ConvergenceWarning,
             )
         return ended(found.weights, found.optimality)
+
+    def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:
+        """Return n of the labels less E[n]: the gradient, where it is that of the likelihood."""
+        if problem.reached.wide:
+            return None
+        found = np.full(int(problem.clauses.max(initial=-1)) + 1, np.nan)
+        soft = ~problem.hard
+        found[problem.clauses[soft]] = problem.observed.value_and_gradient(weights)[1][soft]
+        return found
 
     def _tuning(self) -> pa.Table:
         return TUNING_SCHEMA.empty_table() if self._validation is None else self._validation.tuning()

@@ -460,7 +460,7 @@ def _seek_lasso(smooth: Smooth, hessian: Hessian | None, start: FloatArray, pena
             inside += INSIDE
         else:
             _newton(smooth, hessian, penalty, watch)
-        if watch.ended or watch.now is first:
+        if watch.ended or watch.now is first or (hessian is None and _stalled(first, watch.now)):
             return
         if watch.now is not middle:
             path = descend(smooth, watch.now.point, penalty)
@@ -504,9 +504,15 @@ def _seek_ridge(objective: Smooth, hessian: Hessian | None, start: FloatArray, w
         _quasi_newton(objective, free, budget, watch)
         if not watch.ended and hessian is not None:
             _newton(objective, hessian, free, watch)
-        if watch.ended or watch.now is first:
+        if watch.ended or watch.now is first or (hessian is None and _stalled(first, watch.now)):
             return
         budget *= 2
+
+
+def _stalled(before: State, after: State) -> bool:
+    """Whether rounding hides what many steps have changed: without a Hessian they would go on for ever."""
+    flatter = float(np.abs(after.steepest).max()) <= float(np.abs(before.steepest).max()) / 2
+    return before.value - after.value <= ROUNDING * abs(before.value) and not flatter
 
 
 def _newton(smooth: Smooth, hessian: Hessian, penalty: FloatArray, watch: _Watch) -> None:

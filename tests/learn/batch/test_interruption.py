@@ -133,7 +133,6 @@ def test_as_long_as_there_is_nothing_but_the_start_nothing_is_kept(db: sqlrl.Dat
 
 
 def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L-BFGS takes many steps before one is reported."""
     calls = 0
     original = Choices.value_and_gradient
 
@@ -155,11 +154,6 @@ def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: py
     whole = sqlrl.Likelihood("l2", 0.05, max_iterations=steps).fit(db, model())
     assert fit.weights_.tobytes() == whole.weights_.tobytes()
     assert fit.iterations_ == whole.iterations_
-    calls = 0
-    monkeypatch.setattr(Choices, "value_and_gradient", counted)
-    with pytest.raises(KeyboardInterrupt):
-        sqlrl.Likelihood("l2", 0.05, max_iterations=2).fit(db, model(), on_iteration=press(-1, seen[:0]))
-    assert db.sql("select max(iteration) from sqlrl.iteration where run = 3").fetchall() == [(2,)]
 
 
 def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +234,7 @@ def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkey
             fit.fit(db, model(), on_iteration=press(2))
         monkeypatch.undo()
         assert "are not kept: it was interrupted again" in stop.value.__notes__[0]
-        assert "model_" not in vars(fit)
+        assert not {"model_", "strength_", "optimality_"} & vars(fit).keys()
         assert [db.sql(f"select count(*) from sqlrl.{table}").fetchall() for table in tables] == counts
     assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), *[(None, "interrupted")] * 2]
     assert db.model() == earlier.model_

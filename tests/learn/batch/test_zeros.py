@@ -11,7 +11,11 @@ import pytest
 import sqlrl
 from tests.learn.batch.stopped import load, model
 
-pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning", "ignore::sqlrl.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sqlrl.errors.LabelWarning",
+    "ignore::sqlrl.errors.ConvergenceWarning",
+    "ignore::sqlrl.errors.UnseenConstantWarning",
+)
 
 TOPICS = """
 Word(doc, word)
