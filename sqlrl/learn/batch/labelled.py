@@ -38,6 +38,22 @@ class Reached:
     choices: int = 0
     wide: int = 0
 
+    def words(self, wide: Wide) -> str:
+        """Say it in a phrase; `wide` is what was done with wider components.
+
+        Examples
+        --------
+        >>> Reached(1200, 1).words("error"), Reached(wide=3).words("composite-likelihood")
+        ('elimination over 1,200 components, closed form of 1 choice', 'composite-likelihood of 3 atoms and blocks')
+        """
+        parts = [
+            (self.components, "elimination over {}", "component"),
+            (self.choices, "closed form of {}", "choice"),
+        ]
+        said = [text.format(counted(number, noun)) for number, text, noun in parts if number]
+        each = counted(self.wide, "atom or block", "atoms and blocks")
+        return ", ".join([*said, *([f"{wide} of {each}"] if self.wide else [])])
+
     def __add__(self, other: Reached) -> Reached:
         return Reached(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
 

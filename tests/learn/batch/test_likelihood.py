@@ -126,11 +126,8 @@ def test_hard_clauses_and_infeasible_labels() -> None:
         skipped = sqlrl.Likelihood(strength=0.5, on_infeasible_truth="skip").fit(db, model)
     # Without the ground clauses that they violate, the labels of the others say what the words are worth.
     broken = {int(example) for example in fit.infeasible_.example}
-    names = [f"d{i:02}" for i in range(30)]
     rest = [
-        name
-        for name in names
-        if db.sql("select example from sqlrl.example where name = ?", [name]).fetchone()[0] not in broken
+        name for example, name in db.sql("select example, name from sqlrl.example").fetchall() if example not in broken
     ]
     alone = sqlrl.Likelihood(strength=0.5).fit(db, model, examples=rest)
     assert skipped.weights_ == pytest.approx(alone.weights_, abs=1e-9)
