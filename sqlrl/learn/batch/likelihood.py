@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
-from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations
+from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
@@ -311,6 +311,8 @@ class Likelihood(BatchEstimator[Labelled]):
                 f"{self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
                 ConvergenceWarning,
             )
+        if strength == 0:
+            warn_unpenalised(problem, found.weights, seed)
         return ended(found.weights, found.optimality)
 
     def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:
