@@ -28,7 +28,7 @@ ONLINE: Mapping[str, str] = {
 """Online learners by what the command line calls them, and what they are, in a phrase, if the word does not say it."""
 
 BATCHES: Mapping[str, str] = {
-    "likelihood": "exact, for clauses with one open literal", "max-margin": "structural SVM", "pscg": "scaled conjugate gradient",
+    "likelihood": "exact, also of joint models that are narrow", "max-margin": "structural SVM", "pscg": "scaled conjugate gradient",
     "voted-perceptron": "",
 }  # fmt: skip
 """Batch learners of weights of what is predicted."""

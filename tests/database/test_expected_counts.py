@@ -303,38 +303,20 @@ def test_counts_are_kept_beside_each_other(tmp_path: Path) -> None:
             db.expected_counts(MODEL, keep=True)
 
 
-def test_learners_hand_on_what_they_expect() -> None:
-    from datetime import UTC, datetime
-
-    from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
-
+def test_the_likelihood_says_what_it_expects() -> None:
     db = database()
-    support = sqlrl.AdaGrad().fit(db, MODEL)
+    sqlrl.AdaGrad().fit(db, MODEL)
     assert db.sql("select count(n_expected) from sqlrl.clause_statistics").fetchall() == [(0,)]
-    for run, given_ in ((2, np.array([0.5, np.nan, 1 / 3])), (3, None)):
-        with db.learning.training_windows(MODEL, examples=None) as stream:
-            (window,) = list(stream)
-            stream.begin("Tried", {}, 0)
-            counted = (
-                support.clauses()
-                .select(["id", "support", "updates", "delta_n"])
-                .rename_columns(["clause", "support", "updates", "delta_n"])
-            )
-            record = TrainingRecord(
-                "Tried",
-                {},
-                0,
-                datetime.now(UTC),
-                {},
-                STEP_SCHEMA.empty_table(),
-                counted.sort_by("clause"),
-                expected=given_,
-            )
-            stream.model(np.zeros(len(window.network.clauses)), record)
-        kept = f"select n_expected from sqlrl.clause_statistics where run = {run} order by clause"
-        values = [value for (value,) in db.sql(kept).fetchall()]
-        assert values == ([0.5, None, 1 / 3, None, None] if given_ is not None else [None] * 5)
-    assert db.sql("select run, count(*) from sqlrl.count_differences group by all").fetchall() == [(2, 2)]
+    fit = sqlrl.Likelihood("l2", 0.5).fit(db, MODEL)
+    kept = db.sql(
+        f"select clause, n_expected from sqlrl.clause_statistics where run = {fit.run_} order by clause"
+    ).fetchall()
+    asked = db.expected_counts(fit.model_).to_pylist()
+    assert len(kept) == len(asked) > 2
+    assert [n for _, n in kept] == pytest.approx([row["n_expected"] for row in asked], abs=1e-9)
+    # At the optimum, what is observed more often than expected has a positive weight.
+    assert [row["difference"] for row in asked] == pytest.approx([0.5 * row["weight"] for row in asked], abs=1e-4)
+    assert db.sql("select distinct run from sqlrl.count_differences").fetchall() == [(fit.run_,)]
 
 
 # ---- what is refused -------------------------------------------------------------------------------------

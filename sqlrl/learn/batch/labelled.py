@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import InputError
+from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
@@ -37,6 +38,22 @@ class Reached:
     components: int = 0
     choices: int = 0
     wide: int = 0
+
+    def words(self, wide: Wide) -> str:
+        """Say it in a phrase; `wide` is what was done with wider components.
+
+        Examples
+        --------
+        >>> Reached(1200, 1).words("error"), Reached(wide=3).words("composite-likelihood")
+        ('elimination over 1,200 components, closed form of 1 choice', 'composite-likelihood of 3 atoms and blocks')
+        """
+        parts = [
+            (self.components, "elimination over {}", "component"),
+            (self.choices, "closed form of {}", "choice"),
+        ]
+        said = [text.format(counted(number, noun)) for number, text, noun in parts if number]
+        each = counted(self.wide, "atom or block", "atoms and blocks")
+        return ", ".join([*said, *([f"{wide} of {each}"] if self.wide else [])])
 
     def __add__(self, other: Reached) -> Reached:
         return Reached(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
@@ -157,3 +174,39 @@ def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
     if len(whole) == 0:
         raise InputError(NOTHING)
     return whole
+
+
+# ---- without a penalty --------------------------------------------------------------------------------
+
+CERTAIN = 1e-2
+"""Variance of a count (counts squared) below which it is all but certain: of integers that differ between worlds only weights that run away make that."""
+
+SAME = 1e-9
+"""Gradients up to this, for a count of 1, are rounding."""
+
+
+def warn_unpenalised(problem: Labelled, weights: FloatArray, seed: int) -> None:
+    """Warn of clauses whose weight nothing determines, and of weights that run away; `weights`, of shape (m,), were learned without a penalty.
+
+    A count that is the same in all worlds has no gradient, whatever the weights are: under random ones others have one.
+    """
+    drawn = np.random.default_rng(seed).normal(size=len(weights))
+    slope = problem.observed.value_and_gradient(drawn)[1]
+    soft = ~problem.hard
+    same = np.flatnonzero(soft & (np.abs(slope) <= SAME))
+    if len(same):
+        first = problem.names.clause(int(problem.clauses[same[0]]))
+        warn(
+            f"n of {counted(len(same), 'clause')}, the first {first}, is the same in all worlds of the training examples, so that without a "
+            "penalty nothing determines the weight: take it out, or give a strength above 0",
+            ConvergenceWarning,
+        )
+    certain = soft & (problem.observed.curvature(weights) < CERTAIN) & (np.abs(slope) > SAME)
+    if certain.any():
+        most = int(np.argmax(np.where(certain, np.abs(weights), -1.0)))
+        first = problem.names.clause(int(problem.clauses[most]))
+        warn(
+            f"without a penalty {counted(int(certain.sum()), 'weight')} would grow for ever, since the rules tell the training labels apart "
+            f"perfectly: where learning stopped, that of {first} is {weights[most]:.3g}; give a strength above 0",
+            ConvergenceWarning,
+        )

@@ -1,4 +1,4 @@
-"""Exact conditional likelihood of models whose clauses have one open literal, with an L1 or L2 penalty."""
+"""Exact conditional likelihood of the labels of a model, with an L1 or L2 penalty."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
-from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations
+from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
 from sqlrl.learn.labels import InfeasibleTruth, no_infeasible_truth
-from sqlrl.learn.parameters import Above, Option, Whole, listed, several
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, listed, several
 from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
 from sqlrl.wording import counted
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Likelihood(BatchEstimator[Labelled]):
-    r"""Learns weights by exact conditional likelihood where each ground clause has one query atom (Huynh 2011, section 3.2.2).
+    r"""Learns weights by the exact conditional likelihood of labels, that of a conditional random field.
 
-    Then the query atoms are independent given the evidence, the likelihood of the labels and its gradient have no sum over
-    worlds, and the best weights are found exactly: with penalty "l1" by OWL-QN (many weights are exactly 0), with "l2" by
-    L-BFGS, and the last digits of both by Newton steps.
+    Where no clause joins query atoms, these are independent given the evidence: the likelihood and its gradient have closed forms. Where
+    clauses join them, both are exact sums over the worlds of each component, by elimination: chains, trees, small cliques, whatever has
+    small treewidth. The best weights are found with penalty "l1" by OWL-QN (many weights are exactly 0), with "l2" by L-BFGS.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class Likelihood(BatchEstimator[Labelled]):
         What is maximised: the log-likelihood less `strength * sum(|w|)`, a Laplacian prior; or less
         `strength / 2 * sum(w^2)`, a Gaussian prior of mean 0 and variance 1 / strength.
     strength : float, sequence of float or array
-        Beta in the thesis, above 0, in the units of the log-likelihood summed over all atoms (of liblinear it is 1 / C). Of
-        several the one whose weights make held-out labels most likely is chosen, and weights are learned again from all.
+        Beta in the thesis, in the units of the log-likelihood summed over all atoms (of liblinear it is 1 / C). With 0 weights can
+        grow without bounds, and there is a warning where they do. Of several the one whose weights make held-out labels most likely is chosen, and weights are learned again from all.
     folds : int
         Parts for that choice: whole examples if there are several (then no more parts than examples), else query atoms and
-        blocks, with labels in proportion, or whole groups of them, see `fit`.
+        blocks, or components that clauses join, with labels in proportion, or whole groups of them, see `fit`.
     prior_scale : float, sequence of float or array
         How wide the prior is: in the penalty weights are divided by it. One number for each rule of the model, in their order (those of
         hard rules are not used; all clauses that a rule stands for have its own), or one for all. Kinds of clauses that have many groundings, or are many, want a narrower prior than
@@ -51,6 +51,9 @@ class Likelihood(BatchEstimator[Labelled]):
     tolerance : float
         Done when the optimality condition is violated by at most this share of the largest gradient at weights of 0.
     max_iterations : int
+    wide : {"error", "pseudo-likelihood", "composite-likelihood"}
+        What is done with components whose tables elimination cannot hold: an error that names one, with its atoms and the clause that widens
+        it; or each of their atoms, or each of their blocks and other atoms, is learned given the labels of all others.
     **common
         See `sqlrl.learn.BatchEstimator`, also for more attributes.
 
@@ -65,14 +68,27 @@ class Likelihood(BatchEstimator[Labelled]):
     optimality_ : float
         The largest violation of the optimality condition at `weights_`, in counts: of the derivative of the objective for a
         weight that is not 0, else of the gradient of the log-likelihood beyond the L1 strength. 0 proves the optimum.
+    reached_ : Reached
+        How many components elimination summed over, how many atoms and blocks have a closed form, and how many of wider components were
+        learned given the labels of all others: if these are 0, the likelihood is exact.
 
     Notes
     -----
-    Source: Huynh (2011), section 3.2.2; OWL-QN by Andrew and Gao, "Scalable training of L1-regularized log-linear models" (2007), L-BFGS
-    by scipy. Both end with Newton steps, since columns of clauses depend on each other and quasi-Newton steps creep there.
+    Source: of closed forms Huynh (2011), section 3.2.2; of joint models Lafferty, McCallum and Pereira, "Conditional random fields" (2001),
+    section 3, on the networks of Richardson and Domingos, "Markov logic networks" (2006): the derivative for a weight is n of the labels less
+    the expected n, here both exact. Of wider components: Besag (1975), and Lindsay (1988) for blocks. OWL-QN by Andrew and Gao, "Scalable
+    training of L1-regularized log-linear models" (2007), L-BFGS by scipy. Closed forms end with Newton steps, since columns of clauses
+    depend on each other and quasi-Newton steps creep there; joint models with L1 end with L-BFGS-B inside the orthants that OWL-QN finds.
 
-    Blocks are choices among their atoms, and exact too. Soft evidence counts with its fixed log-odds. An atom that hard
-    clauses fix contributes nothing, nor does one whose label they forbid. No constant feature is added: write the unit
+    Hard clauses have no worlds that violate them. If labels violate some, which would make their probability 0 whatever the weights are,
+    these ground clauses are left out of n, of the sum over worlds, and of the gradient alike (`on_infeasible_truth="warn"`): of a block with
+    two true labels the pairs of these, so that each of them excludes the other members still. `InfeasibleTruthWarning` says how many.
+
+    Examples come in windows; what is grounded of them is kept as arrays, from 256 MB on in files where DuckDB spills, so that memory does
+    not grow with the data, and SQL runs once.
+
+    Blocks are choices among their atoms. Soft evidence counts with its fixed log-odds. An atom that hard
+    clauses fix contributes nothing. No constant feature is added: write the unit
     clause `Target(x)` if the model is to have one; it is penalised as all clauses are. Of clauses with equal counts "l1" gives
     the first of the widest prior all the weight, "l2" each a part, the same if their priors are.
 
@@ -86,6 +102,17 @@ class Likelihood(BatchEstimator[Labelled]):
     >>> fit = Likelihood("l2", strength=0.1).fit(db, model)
     >>> [(row["clause"], round(row["weight"], 3), row["support"]) for row in fit.clauses().to_pylist()]
     [('Word(d, "bad") => Liked(d)', -2.128, 2), ('Word(d, "good") => Liked(d)', 1.634, 1)]
+
+    Neighbours that are alike, in a ring of which elimination sums over all worlds:
+
+    >>> db = sqlrl.connect()
+    >>> people = ["Ann", "Bob", "Cid", "Dan"]
+    >>> db.load("Beside", list(zip(people, people[1:] + people[:1])), types=["person", "person"])
+    >>> db.load("Happy", [("Ann",), ("Bob",)], types=["person"], target=True)
+    >>> model = sqlrl.parse_mln("Beside(person, person)\nHappy(person)\nBeside(x, y) ^ Happy(x) => Happy(y)\nHappy(x)")
+    >>> fit = Likelihood("l2", strength=0.1).fit(db, model)
+    >>> fit.reached_, [round(float(weight), 3) for weight in fit.weights_]
+    (Reached(components=1, choices=0, wide=0), [0.0, 0.0])
     """
 
     strength_: float
@@ -103,7 +130,7 @@ class Likelihood(BatchEstimator[Labelled]):
         penalty: Annotated[Penalty, Option("of the weights")] = "l1",
         strength: Annotated[
             float | Sequence[float] | FloatArray,
-            Above(0, "it weighs the penalty, without which weights can grow without bounds"),
+            AtLeast(0, "it weighs the penalty, and 0 is no penalty"),
             Option("weight of the penalty; of several the best is chosen by held-out labels"),
         ] = 1.0,
         *,
@@ -284,6 +311,8 @@ class Likelihood(BatchEstimator[Labelled]):
                 f"{self.max_iterations}, or tolerance, now {self.tolerance:g}, or a strength above {strength:g} makes it easier",
                 ConvergenceWarning,
             )
+        if strength == 0:
+            warn_unpenalised(problem, found.weights, seed)
         return ended(found.weights, found.optimality)
 
     def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:
@@ -299,11 +328,15 @@ class Likelihood(BatchEstimator[Labelled]):
         return TUNING_SCHEMA.empty_table() if self._validation is None else self._validation.tuning()
 
     def _facts(self) -> list[tuple[str, str]]:
+        exact = "log-likelihood"
+        if self.reached_.wide:
+            exact = f"{self.wide.removesuffix('-likelihood')}-log-likelihood"
         facts = [
             (
                 "likelihood",
-                f"log-likelihood {self.log_likelihood_:.6g} of the labels, optimality within {self.optimality_:.2g}",
-            )
+                f"{exact} {self.log_likelihood_:.6g} of the labels, optimality within {self.optimality_:.2g}",
+            ),
+            ("computed by", self.reached_.words(self.wide)),
         ]
         if self.strengths_.num_rows:
             facts.append(("strength", self._choice()))

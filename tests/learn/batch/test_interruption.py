@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,12 @@ def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: py
     whole = sqlrl.Likelihood("l2", 0.05, max_iterations=steps).fit(db, model())
     assert fit.weights_.tobytes() == whole.weights_.tobytes()
     assert fit.iterations_ == whole.iterations_
+    # Nor is one told beyond those that were asked for, however many were taken.
+    calls = 0
+    monkeypatch.setattr(Choices, "value_and_gradient", counted)
+    with suppress(KeyboardInterrupt):
+        sqlrl.Likelihood("l2", 0.05, max_iterations=2).fit(db, model())
+    assert db.sql("select max(iteration) from sqlrl.iteration where run = 3").fetchall() == [(2,)]
 
 
 def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
