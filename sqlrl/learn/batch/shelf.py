@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,10 @@ class Shelf:
         """Remove what is in files."""
         self._held.clear()
         self._open.close()
+        if self._room is not None and self._folder is not None:
+            # Where DuckDB has spilled nothing, its folder goes as it came.
+            with suppress(OSError):
+                self._folder.rmdir()
 
     def __len__(self) -> int:
         return len(self._held)
