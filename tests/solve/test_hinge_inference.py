@@ -74,7 +74,8 @@ def test_interior_points_are_those_of_sequential_quadratic_programming(seed: int
     *_, (found, duals) = interior_points(part.hinges)
     y[part.atoms], y[problem.alone.atoms] = found, solve_single_atoms(problem.alone.hinges).y
     assert soft.excess(y) < 1e-8
-    assert soft.cost(y) == pytest.approx(expected, rel=1e-6, abs=1e-7)
+    # Sequential quadratic programming can stop early, above the optimum, which the residuals prove; never below it.
+    assert soft.cost(y) <= expected + max(1e-6 * abs(expected), 1e-7)
     possible = start(part.hinges, found, duals, np.zeros(part.components), 0.0).dual
     np.testing.assert_allclose(possible, duals, atol=1e-6)
     assert max(residuals(part.hinges, found, possible)) < 1e-5

@@ -239,7 +239,7 @@ def test_what_is_no_learner_of_weights_is_refused_before_anything_is_begun(db: s
         (sqlrl.ConstrainedTraining(sqlrl.CDA()), "not an object of type ConstrainedTraining"),
         (Named(), "not an object of type Named"),
         (3, "not an object of type int"),
-        (sqlrl.Likelihood(strength=0), "strength=0 is not a finite number above 0"),
+        (sqlrl.Likelihood(strength=-1), "strength=-1 is not a finite number of at least 0"),
         (sqlrl.Likelihood(drop_zeros=3), "drop_zeros=3: give True or False"),  # type: ignore[arg-type]
         (sqlrl.MaxMargin(folds=3), "folds=3 says how examples are held out to choose C"),
         (sqlrl.AdaGrad(delta=-1), "delta=-1 is not a finite number"),
