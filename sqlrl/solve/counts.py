@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,16 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 
+if TYPE_CHECKING:
+    from sqlrl.solve.structure import Rows
 
-def violated_rows(network: Network, world: BoolArray) -> BoolArray:
-    """Which rows (ground clauses with two or more literals) a world of shape (n,) violates, shape (r,)."""
-    if len(network.row_clause) == 0:
+
+def violated_rows(rows: Rows, world: BoolArray) -> BoolArray:
+    """Which rows a world of shape (n,) violates, shape (r,)."""
+    if len(rows.indptr) == 1:
         return np.zeros(0, dtype=np.bool_)
-    false = world[np.abs(network.literals) - 1] == (network.literals < 0)
-    return np.logical_and.reduceat(false, network.indptr[:-1])
+    false = world[np.abs(rows.literals) - 1] == (rows.literals < 0)
+    return np.asarray(np.logical_and.reduceat(false, rows.indptr[:-1]), dtype=np.bool_)
 
 
 def _variable_part(network: Network, violated: npt.NDArray[np.int8], difference: npt.NDArray[np.int64]) -> IntArray:

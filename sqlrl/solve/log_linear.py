@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
@@ -71,14 +72,7 @@ class LogLinear:
     def present(self, world: BoolArray) -> FloatArray:
         """Return 1 for each free atom that is true in a world of all n atoms and each soft row that it violates, shape (f + s,)."""
         mine = world[self.free]
-        end = int(self.indptr[self.soft])
-        found = np.zeros(len(self.offset))
-        found[: len(mine)] = mine
-        if self.soft:
-            literals = self.literals[:end]
-            false = mine[np.abs(literals) - 1] == (literals < 0)
-            found[len(mine) :] = np.logical_and.reduceat(false, self.indptr[: self.soft])
-        return found
+        return np.concatenate([mine, violated_rows(self, mine)[: self.soft]]).astype(np.float64)
 
     def select(self, chosen: BoolArray) -> LogLinear:
         """Return the part over whole components: of each row and block all atoms are in `chosen`, of shape (f,), or none is."""

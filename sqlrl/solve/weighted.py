@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.kernels import kernel
-from sqlrl.solve.counts import soft_weights
+from sqlrl.solve.counts import soft_weights, violated_rows
 from sqlrl.solve.structure import distinct, grouped, pointers, ragged_ranges
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -81,10 +81,7 @@ class WeightedNetwork:
 
     def violated(self, world: BoolArray) -> BoolArray:
         """Which rows a world violates, shape (r,)."""
-        if len(self.cost) == 0:
-            return np.zeros(0, dtype=np.bool_)
-        false = world[np.abs(self.literals) - 1] == (self.literals < 0)
-        return np.asarray(np.logical_and.reduceat(false, self.indptr[:-1]), dtype=np.bool_)
+        return violated_rows(self, world)
 
     def score(self, world: BoolArray) -> float:
         """The score of a world (log-odds); minus infinity if a hard row or a block does not hold."""

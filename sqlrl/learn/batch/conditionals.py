@@ -14,6 +14,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.problem import Problem, raise_conflict
+from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.log_linear import LogLinear, log_linear
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.structure import Sides, Variables, pointers, ragged_ranges, sides_of, variables_of
@@ -196,11 +197,8 @@ def _possible(problem: Problem, model: LogLinear) -> BoolArray:
     variables = variables_of(model)
     true = np.bincount(variables.of_atom[truth], minlength=len(variables.exact))
     possible = (true == 1) | ((true == 0) & ~variables.exact)
-    hard = np.arange(model.soft, len(model.clause))
-    atom = np.abs(model.literals) - 1
-    false = truth[atom] == (model.literals < 0)
-    violated = np.logical_and.reduceat(false, model.indptr[:-1])[hard] if len(hard) else np.zeros(0, dtype=np.bool_)
-    possible[variables.of_atom[atom[model.indptr[hard[violated]]]]] = False
+    broken = model.soft + np.flatnonzero(violated_rows(model, truth)[model.soft :])
+    possible[variables.of_atom[np.abs(model.literals[model.indptr[broken]]) - 1]] = False
     # A label that contradicts a fixed atom of the block.
     wrong = (model.value != FREE) & (problem.truth != (model.value == 1)) & (network.block >= 0)
     spoiled = np.isin(network.block, network.block[wrong]) & (network.block >= 0)

@@ -274,11 +274,11 @@ def fixed_values(problem: Problem, *, seed: int) -> Values:
 
     Hard clauses that cannot all hold are a ConflictError where units show it.
     """
+    from sqlrl.solve.log_linear import hard_part
     from sqlrl.solve.sampling.propagation import propagate
-    from sqlrl.solve.weighted import weigh
 
     try:
-        return propagate(weigh(problem.network, np.zeros(len(problem.network.clauses))))
+        return propagate(hard_part(problem.network))
     except UnsatisfiableError:
         raise_conflict(problem, seed)
         raise
