@@ -93,7 +93,7 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
                 task.advance(0, note=f"{done:,} of {len(ids):,} examples")
         assert found is not None, "there is at least one window"
         if labelled:
-            # By the formulas as they are: labels may violate blocks, by which networks are simplified.
+            # By the formulas as written, as `count` has them, also where labels violate blocks.
             found = replace(found, observed=true_counts(extent))
         if keep:
             _keep(session, program, found, time.perf_counter() - clock)

@@ -15,10 +15,11 @@ from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
 from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.normal import Division
+from sqlrl.logic.normal import Apart, Division
 from sqlrl.logic.plain import plain_model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance, Shaper, Slot, in_given_order
+from sqlrl.logic.signs import split_signs
 from sqlrl.logic.subformulas import atoms_of, parts_of
 from sqlrl.logic.terms import (
     Atom,
@@ -186,6 +187,50 @@ def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
             f"{placed(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
             "domain unclear: write the clauses as rules of their own"
         )
+    written = {} if _has_all(feature, rule.formula) else _written(layout, rule.formula, feature)
+    clauses = feature.clauses or (Clause(tuple(v for v in feature.variables if v[0] not in feature.plus)),)
+    for clause in clauses if written else ():
+        found = _reading(known, clause, feature.plus)
+        wrong = [name for name, owners in written.items() if found.get(name, owners) != owners]
+        if wrong:
+            raise ModelError(
+                f"{placed(rule)}: what says over which examples {', '.join(wrong)} ranges stands in a part of the formula that is always true or "
+                "false, or under a quantifier, and drops out of its clauses: leave that part out, or join the variable to its example elsewhere"
+            )
+
+
+def _has_all(feature: Feature, formula: Formula) -> bool:
+    """Tell whether a feature is one clause with all atoms of its formula."""
+    if len(feature.clauses) != 1 or feature.helpers:
+        return False
+    (clause,) = feature.clauses
+    parts = [part for x in clause.literals for part in (x.conjunction if isinstance(x, ExistsLiteral) else (x,))]
+    return sum(isinstance(part, Literal) for part in parts) == len(set(atoms_of(formula)))
+
+
+def _written(layout: Layout, formula: Formula, feature: Feature) -> dict[str, frozenset[str]]:
+    """Return by name over which examples the grounding variables of local types range, by the formula as written; as `_reading` does.
+
+    Those that stand beside an example that is quantified are left out.
+    """
+    kinds = {v: kind for v, kind in feature.variables if v not in feature.plus}
+    mine = [v for v, kind in kinds.items() if layout.types[kind].local]
+    if not mine:
+        return {}
+    free = {v for v, _ in feature.variables}
+    every, quantified = dict.fromkeys(v for v, kind in kinds.items() if kind == layout.example_type), set[str]()
+    beside: dict[str, dict[str, None]] = {v: {} for v in mine}
+    for atom in atoms_of(Apart(split_signs(formula)[0]).formula):
+        types = layout.predicates[atom.predicate].types
+        examples = [t for t, kind in zip(atom.terms, types, strict=True) if kind == layout.example_type]
+        here = dict.fromkeys(str(t) for t in examples)
+        quantified.update(t.name for t in examples if isinstance(t, Variable) and t.name not in free)
+        every.update(here)
+        for term in atom.terms:
+            if isinstance(term, Variable) and term.name in beside:
+                beside[term.name].update(here)
+    alone = frozenset(every) if len(every) == 1 else frozenset()
+    return {v: frozenset(here) or alone for v, here in beside.items() if not quantified & ((here or every).keys())}
 
 
 def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:

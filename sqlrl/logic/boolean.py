@@ -14,7 +14,7 @@ from itertools import groupby
 
 from sqlrl.errors import ModelError
 from sqlrl.logic.limits import LARGEST_FORM, MOST_ATOMS
-from sqlrl.logic.terms import EqualityLiteral, Literal, Term, Variable
+from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Term, Variable
 
 SIFTED_ATOMS = 14
 """Up to how many atoms the order of the diagram is improved by moving each of them to every place."""
@@ -35,7 +35,7 @@ class Witness:
 
     variables: tuple[str, ...]
     conjunction: tuple[Signed, ...]
-    example: Variable | None = None
+    example: Variable | Constant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,8 @@ def _joined(
 def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
     """Drop the universal quantifiers of a clause, so that their variables become grounding variables.
 
+    Those about an example that is a constant stay: a clause need not name it, over whose domains their variables range.
+
     Examples
     --------
     >>> p, q = Signed(Literal("P", (Variable("x"),))), Signed(Literal("Q", (Variable("y"),)))
@@ -166,7 +168,7 @@ def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
     """
     found: dict[Signed, None] = {}
     for signed in clause:
-        if isinstance(signed.atom, Witness) and not signed.positive:
+        if isinstance(signed.atom, Witness) and not signed.positive and not isinstance(signed.atom.example, Constant):
             found.update(dict.fromkeys(prenex(tuple(s.negated() for s in signed.atom.conjunction))))
         else:
             found[signed] = None
@@ -206,7 +208,7 @@ def variables_of(signed: Signed) -> Iterator[str]:
             yield from (t.name for t in (left, right) if isinstance(t, Variable))
         case Witness(variables, conjunction, example):
             yield from (n for s in conjunction for n in variables_of(s) if n not in variables)
-            yield from () if example is None else (example.name,)
+            yield from (example.name,) if isinstance(example, Variable) else ()
 
 
 def substitute(signed: Signed, names: Mapping[str, str]) -> Signed:
@@ -232,7 +234,7 @@ def map_terms(signed: Signed, change: Callable[[Variable], Variable]) -> Signed:
                 """Change a variable that the quantifier does not bind."""
                 return old if old.name in variables else change(old)
 
-            example = None if example is None else change(example)
+            example = change(example) if isinstance(example, Variable) else example
             parts = tuple(map_terms(s, outside) for s in conjunction)
             return Signed(Witness(variables, parts, example), signed.positive)
 

@@ -188,13 +188,14 @@ class Normal:
     """A formula as a boolean function.
 
     `variables` are the grounding variables, each with its type, `plus` those of them that `+` marks; `types` has the type of
-    every variable, quantified ones included. All names are unique.
+    every variable, quantified ones included. All names are unique. `division` is that of the data.
     """
 
     variables: tuple[tuple[str, str], ...]
     plus: tuple[str, ...]
     types: Mapping[str, str]
     node: Node
+    division: Division | None = None
 
 
 def normalise(formula: Formula, model: Model, division: Division | None = None) -> Normal:
@@ -230,7 +231,7 @@ def normalise(formula: Formula, model: Model, division: Division | None = None) 
     plus = tuple(name for name in free if name in apart.plus)
     owning = None if division is None else _Owning(division, model, apart.formula, dict(variables), types.found)
     node = _Normaliser(apart, owning).node(body)
-    return Normal(variables, plus, types.found, node)
+    return Normal(variables, plus, types.found, node, division)
 
 
 def _strip(formula: Formula) -> tuple[tuple[str, ...], Formula]:
@@ -255,9 +256,9 @@ class _Owning:
         terms = {self._bare(term) for atom in atoms_of(formula) for term in self._beside(atom.predicate, atom.terms)}
         terms |= {Variable(name) for name, kind in grounding.items() if kind == division.example}
         alone = next(iter(terms)) if len(terms) == 1 else None
-        self._only = alone if isinstance(alone, Variable) and alone.name in grounding else None
+        self._only = alone if isinstance(alone, Constant) or (alone is not None and alone.name in grounding) else None
 
-    def example(self, variables: Sequence[str], conjunction: Iterable[Signed]) -> Variable | None:
+    def example(self, variables: Sequence[str], conjunction: Iterable[Signed]) -> Variable | Constant | None:
         """Return the example of a quantifier's variables, None if its literals name one or it needs none."""
         local = any(self._types.get(name) in self._division.local for name in variables)
         return self._only if local and not any(map(self._named, conjunction)) else None
@@ -277,7 +278,7 @@ class _Owning:
         return [term for term, kind in zip(terms, kinds, strict=True) if kind == self._division.example]
 
     @staticmethod
-    def _bare(term: Term) -> Term:
+    def _bare(term: Term) -> Variable | Constant:
         return Variable(term.name) if isinstance(term, Variable) else term
 
 

@@ -10,6 +10,7 @@ from sqlrl.logic.normal import Normal
 from sqlrl.logic.terms import (
     Clause,
     ClauseLiteral,
+    Constant,
     EqualityLiteral,
     ExistsLiteral,
     Helper,
@@ -22,8 +23,11 @@ HELPER_PREFIX = "$exist_"
 
 
 def needs_helper(witness: Witness, open_predicates: frozenset[str]) -> bool:
-    """Tell whether even a positive witness needs a helper: several of its literals are open."""
-    return _open_literals(witness, open_predicates) > 1
+    """Tell whether even a positive witness needs a helper: several of its literals are open, or it is about an example that is a constant.
+
+    That constant is an argument of the helper: the clause need not name it.
+    """
+    return isinstance(witness.example, Constant) or _open_literals(witness, open_predicates) > 1
 
 
 def _open_literals(witness: Witness, open_predicates: frozenset[str]) -> int:
@@ -111,17 +115,23 @@ class Emitter:
     def _call(self, witness: Witness, positive: bool, types: Mapping[str, str]) -> Literal:
         """Write a witness as a helper literal; helpers of equal definitions are one, also across rules."""
         free = tuple(dict.fromkeys(variables_of(Signed(witness))))
+        plus = set(self._normal.plus) if types is self._types else set()
         # '$' keeps these names apart from those of the formula that witnesses further inside still have.
         outer = {name: f"x${i}" for i, name in enumerate(free)}
         inner = {name: f"y${i}" for i, name in enumerate(witness.variables)}
         inside = {**self._types, **{new: types[old] for old, new in (*outer.items(), *inner.items())}}
         definition = self._exists(_rename(witness, inner, outer), inside)
         variables = tuple((new, inside[new]) for new in outer.values())
+        arguments: list[Variable | Constant] = [Variable(n, plus=n in plus) for n in free]
+        if isinstance(witness.example, Constant):
+            assert self._normal.division is not None, "without examples a witness has none"
+            variables = (*variables, (f"x${len(free)}", self._normal.division.example))
+            arguments.append(witness.example)
         text = f"{variables} {definition.variables} {definition}"
         name = HELPER_PREFIX + hashlib.sha256(text.encode()).hexdigest()[:12]
-        self._helpers.setdefault(name, Helper(name, variables, definition, (*free, *witness.variables)))
-        plus = set(self._normal.plus) if types is self._types else set()
-        return Literal(name, tuple(Variable(n, plus=n in plus) for n in free), positive)
+        called = (*(term.name for term in arguments), *witness.variables)
+        self._helpers.setdefault(name, Helper(name, variables, definition, called))
+        return Literal(name, tuple(arguments), positive)
 
 
 def _rename(witness: Witness, inner: dict[str, str], outer: dict[str, str] | None = None) -> Witness:
@@ -134,5 +144,5 @@ def _rename(witness: Witness, inner: dict[str, str], outer: dict[str, str] | Non
         return Variable(outer[old.name]) if outer is not None else old
 
     variables = tuple(inner[n] for n in witness.variables)
-    example = None if witness.example is None else term(witness.example)
+    example = term(witness.example) if isinstance(witness.example, Variable) else witness.example
     return Witness(variables, tuple(map_terms(s, term) for s in witness.conjunction), example)

@@ -164,6 +164,112 @@ def test_sentences(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
+# ---- over which domains variables range ------------------------------------------------------------------
+
+FIELDS = """
+Tok(bib, pos, fld)
+Mark(bib, pos)
+Next(pos, pos)
+In(bib, fld, pos)
+"""
+
+
+def fields() -> sqlrl.Database:
+    """Positions are local: B1 has P2 alone."""
+    db = sqlrl.connect()
+    tokens = [("B1", "P2", "F"), ("B2", "P1", "F"), ("B2", "P3", "F")]
+    db.load("Tok", tokens, types=("bib", "pos", "fld"), example="bib")
+    db.load("Mark", [row[:2] for row in tokens], types=("bib", "pos"), example="bib")
+    db.load("Next", [("P1", "P1"), ("P1", "P2")], types=("pos", "pos"))
+    db.load("In", [("B1", "F", "P2")], types=("bib", "fld", "pos"), example="bib", target=True)
+    return db
+
+
+@pytest.mark.parametrize(
+    ("rule", "n", "world"),
+    [
+        # Of B1's positions none is not next to P1, so that each rule is as if its first part were not there.
+        ("(EXIST u !Next(P1, u)) v (EXIST w !In(B1, w, P1) ^ In(B1, w, P2))", 1, True),
+        ("(EXIST u !Next(P1, u)) v !(EXIST w In(B1, w, P2))", 0, False),
+        ("(EXIST u !Next(P1, u)) v In(B1, F, P2)", 1, True),
+        ("(EXIST u !Next(P1, u)) <=> !In(B1, F, P2)", 1, True),
+        ("!(EXIST u !Next(P1, u)) ^ In(B1, F, P2)", 1, True),
+    ],
+)
+def test_quantified_variables_are_those_of_the_one_example_that_a_rule_names(rule: str, n: int, world: bool) -> None:
+    db, model = fields(), sqlrl.parse_mln(f"{FIELDS}0.5 {rule}")
+    assert db.count(model)["n"] == [n]
+    found = db.expected_counts(model)
+    assert found["n_observed"] == [n]
+    # The rule says that one atom is true, or that it is false.
+    assert found["n_expected"] == pytest.approx([1 / (1 + np.exp(-0.5))], abs=1e-12)
+    chances = db.marginals(sqlrl.parse_mln(f"{FIELDS}{rule}."), method="exact").probabilities("In").to_pylist()
+    assert {r["probability"] for r in chances if r["bib"] == "B1" and r["pos"] == "P2"} == {float(world)}
+
+
+def test_hard_quantifiers_of_an_example_that_is_a_constant() -> None:
+    db = fields()
+    impossible = "(EXIST u !Next(P1, u)) v (EXIST w !In(B1, w, P2) ^ In(B1, w, P1))."
+    with pytest.raises(InfeasibleError):
+        db.expected_counts(sqlrl.parse_mln(f"{FIELDS}{impossible}"))
+    # Not every position of the data is next to P1, but each of B1 is.
+    db.expected_counts(sqlrl.parse_mln(f"{FIELDS}(FORALL u Next(P1, u)) v (EXIST w !In(B1, w, P2) ^ In(B1, w, P1))."))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "In(c, f, q) v !In(c, f, q) v Mark(d, q)",
+        "!In(c, f, q) v (EXIST u Tok(d, u, f) ^ !Mark(d, q) ^ f != f) v Next(q, q)",
+        "(EXIST w !In(B1, w, P1) ^ In(B1, w, P2)) v Next(q, P1)",
+    ],
+)
+def test_variables_whose_domain_no_clause_says_are_refused(rule: str) -> None:
+    with pytest.raises(ModelError, match="drops out of its clauses"):
+        fields().count(sqlrl.parse_mln(f"{FIELDS}0.5 {rule}"))
+
+
+# ---- labels that violate blocks --------------------------------------------------------------------------
+
+JOINING = """
+0.1 In(c, p, F) ^ In(c, p, G)
+0.1 In(c, p, F) v In(c, p, G)
+0.1 !In(c, p, f) v !In(c, p, g)
+0.1 In(c, p, f) => In(c, p, g)
+0.1 EXIST f In(c, p, f)
+0.1 (In(c, p, F) ^ Cap(F)) v (In(c, p, G) ^ In(c, p, H))
+"""
+
+
+@pytest.mark.parametrize("block", ["In(bib, pos, fld!)", "In(bib, pos, fld)\n!In(c, p, f) v !In(c, p, g) v f = g."])
+@pytest.mark.parametrize("more", [[("B1", "P2", "F"), ("B1", "P1", "G")], []])
+def test_observed_counts_where_labels_violate_blocks(block: str, more: list[tuple[str, str, str]]) -> None:
+    model = sqlrl.parse_mln(f"Tok(bib, pos)\nCap(fld)\n{block}\n{JOINING}")
+    db = sqlrl.connect()
+    db.load("Tok", [("B1", "P1"), ("B1", "P2"), ("B2", "P1")], types=("bib", "pos"), example="bib")
+    db.load("Cap", [("F",), ("G",), ("H",)], types=("fld",))
+    labels = {("B1", "P1", "F"), ("B2", "P1", "H"), *more}
+    db.load("In", sorted(labels), types=("bib", "pos", "fld"), example="bib", target=True)
+    true = {
+        (c, p): {f for cc, pp, f in labels if (c, p) == (cc, pp)} for c, p in [("B1", "P1"), ("B1", "P2"), ("B2", "P1")]
+    }
+    wanted = [
+        sum({"F", "G"} <= at for at in true.values()),
+        sum(bool({"F", "G"} & at) for at in true.values()),
+        sum(9 - len(at) ** 2 for at in true.values()),
+        sum(9 - len(at) * (3 - len(at)) for at in true.values()),
+        sum(bool(at) for at in true.values()),
+        sum("F" in at or {"G", "H"} <= at for at in true.values()),
+    ]  # fmt: skip
+    assert db.count(model)["n"] == wanted
+    assert db.expected_counts(model)["n_observed"] == wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SqlrlWarning)
+        sqlrl.AdaGrad().fit(db, model)
+    kept = db.sql("select n_observed from sqlrl.clause_statistics order by clause").fetchall()
+    assert [int(n) for (n,) in kept] == wanted
+
+
 # ---- what is read, and in which windows ----------------------------------------------------------------
 
 RULES = """
