@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pycrfsuite
-from segmentation_scores import Segmented, prediction_scores, probability_scores
+from segmentation_scores import Segmented, most_probable, prediction_scores, probability_scores
 
 from sqlrl.evaluate import score, score_fields
 
@@ -98,7 +98,15 @@ def chain_scores(model: bytes, chains: Mapping[str, Chain]) -> Segmented:
     scores = prediction_scores(score(right, guess, example), score_fields(right, guess, example, field).f1)
     ece, brier = probability_scores(right, np.clip(probability, 0.0, 1.0))
     mean = likelihood / len(chains)
-    return replace(scores, ece=ece, brier=brier, log_likelihood=mean if math.isfinite(mean) else None, impossible=0)
+    chosen = most_probable(np.repeat(np.arange(len(right) // len(fields)), len(fields)), np.array(probability))
+    return replace(
+        scores,
+        ece=ece,
+        brier=brier,
+        log_likelihood=mean if math.isfinite(mean) else None,
+        impossible=0,
+        f1_marginal=100 * score(right, chosen, example).f1,
+    )
 
 
 def _tagger(model: bytes) -> pycrfsuite.Tagger:

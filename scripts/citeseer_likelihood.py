@@ -7,14 +7,14 @@ paper are of Huynh and Mooney, "Online Structure Learning for Markov Logic Netwo
 
 A conditional random field by CRFsuite has the features of LC_0, its strengths chosen alike. Token and field F1 and the share of whole
 citations right are of most probable worlds; the log-likelihood of a citation's labels, calibration error (ECE) and Brier score of exact
-probabilities.
+probabilities; `f1_marginal` is the token F1 of the most probable field of each position instead of the most probable world.
 
 Jobs and models are kept with `--db`: the same command goes on where it was, and clauses are found once for all weights. `--so-far` prints
 the table of what is done, `--only-find` finds clauses alone, `--paper-modes` takes the modes that the paper prints (those of
 `osl-modes.txt` are the default).
 
-    python scripts/citeseer_likelihood.py [--system NAME] [--weights NAME] [--fold NAME] [--no-orders] [--paper-modes] [--only-find]
-                                          [--so-far] [--quick] [--processes N] [--seed N] [--db FILE] [--json FILE] [--data DIR]
+    python scripts/citeseer_likelihood.py [--system NAME] [--weights NAME] [--fold NAME] [--no-orders] [--no-leaky] [--paper-modes]
+                                          [--only-find] [--so-far] [--quick] [--processes N] [--seed N] [--db FILE] [--json FILE] [--data DIR]
 """
 
 from __future__ import annotations

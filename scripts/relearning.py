@@ -114,6 +114,7 @@ class Outcome:
     refused: str | None
     clauses: int | None
     seconds: float | None
+    f1_marginal: float | None = None
 
     @property
     def lasting(self) -> bool:
@@ -243,5 +244,5 @@ def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome:
 def _outcome(scores: Segmented, clauses: int | None, seconds: float | None) -> Outcome:
     return Outcome(
         scores.f1, scores.f1_field, scores.whole, scores.ece, scores.brier, scores.log_likelihood, scores.impossible,
-        scores.refused, clauses, seconds,
+        scores.refused, clauses, seconds, scores.f1_marginal,
     )  # fmt: skip

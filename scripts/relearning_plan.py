@@ -104,6 +104,8 @@ class Plan:
         The most examples of a group.
     values : mapping of str to tuple of float
         To choose from.
+    leaky : bool
+        Whether there are rows of the leaky choice.
     """
 
     data: SegmentationSet
@@ -114,6 +116,7 @@ class Plan:
     seeds: tuple[int, ...]
     each: int | None
     values: Mapping[str, tuple[float, ...]]
+    leaky: bool = True
 
     def find(self, system: str, seed: int | None, without: tuple[str, ...]) -> Find:
         """Return a job that finds clauses."""
@@ -147,7 +150,7 @@ class Plan:
             if system == CRF and (own or weights == "max-margin" or not once):
                 continue
             found.append(Line(system, weights))
-            if found_by(system) and not own and once:
+            if self.leaky and found_by(system) and not own and once:
                 found.append(Line(system, weights, leaky=True))
             # A batch learner does not depend on the order, unless its clauses do.
             if self.seeds and system != CRF and (own or found_by(system)):
@@ -279,11 +282,11 @@ def results_of(plan: Plan, work: Worker, *, only_find: bool = False) -> dict[Lin
 
 # ---- the table -----------------------------------------------------------------------------------------
 
-SCORES = ("f1_field", "whole", "log_likelihood", "ece", "brier")
+SCORES = ("f1_marginal", "f1_field", "whole", "log_likelihood", "ece", "brier")
 
 
 def columns(data: SegmentationSet) -> tuple[str, ...]:
-    """Return the columns of the table; `log_likelihood` is that of an example's labels, in nats, and `ece` to `whole` are in percent."""
+    """Return the columns of the table; `log_likelihood` is that of an example's labels, in nats, scores and errors are in percent."""
     return (
         "system", "weights", "order", "choice", *data.groups, "mean", "sd_folds", "sd_orders", *SCORES, "impossible", "clauses",
         "chosen", "seconds", "memory_mb", "note",
@@ -365,7 +368,7 @@ def _clauses(run: Done, outcome: Outcome) -> int | None:
 
 # ---- the whole -----------------------------------------------------------------------------------------
 
-SO_FAR, ONLY_FIND, NO_ORDERS = "so-far", "only-find", "no-orders"
+SO_FAR, ONLY_FIND, NO_ORDERS, NO_LEAKY = "so-far", "only-find", "no-orders", "no-leaky"
 
 
 def more_options(data: SegmentationSet, *, seeded: bool) -> dict[str, str]:
@@ -375,6 +378,7 @@ def more_options(data: SegmentationSet, *, seeded: bool) -> dict[str, str]:
         found[NO_ORDERS] = "only the order of the file, no seeded orders"
     if any(found_by(system) for system in data.systems):
         found[ONLY_FIND] = "only find clauses, and keep them"
+        found[NO_LEAKY] = "no rows of the leaky choice"
     return found
 
 
@@ -393,6 +397,7 @@ def make_plan(data: SegmentationSet, options: Options, *, seeded: bool, modes: s
         else (),
         data.each if quick else None,
         QUICK if quick else WEIGHTS,
+        NO_LEAKY not in options.more,
     )
 
 

@@ -12,7 +12,7 @@ from citations import field_counts
 import sqlrl
 from sqlrl.database.training import TrainingStream
 from sqlrl.errors import SqlrlError
-from sqlrl.evaluate import Scores, score_probabilities
+from sqlrl.evaluate import Scores, score, score_probabilities
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.labels import infeasible_truth
 from sqlrl.solve.elimination import sum_product
@@ -24,7 +24,7 @@ from sqlrl.solve.weighted import FREE, weigh
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """The scores of predicted fields; all but the last three are in percent.
+    """The scores of predicted fields; all but `log_likelihood` and `impossible` are in percent.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class Segmented:
         Examples whose labels the hard clauses forbid.
     refused : str or None
         Why there are no probabilities.
+    f1_marginal : float or None
+        As `f1`, of the most probable field of each position in place of the most probable world; in percent; None without probabilities.
     """
 
     f1: float
@@ -48,6 +50,7 @@ class Segmented:
     log_likelihood: float | None = None
     impossible: int | None = None
     refused: str | None = None
+    f1_marginal: float | None = None
 
 
 def first_line(error: Exception) -> str:
@@ -63,8 +66,10 @@ def model_scores(db: sqlrl.Database, model: sqlrl.Model, examples: list[str], la
     prediction = db.predict(model, examples=examples)
     found = prediction_scores(db.evaluate(prediction), field_counts(prediction, labels).f1)
     try:
-        scores = db.evaluate(db.marginals(model, examples=examples, method="exact"))
+        marginals = db.marginals(model, examples=examples, method="exact")
+        scores = db.evaluate(marginals)
         found = replace(found, ece=100 * scores.calibration_error, brier=100 * scores.brier)
+        found = replace(found, f1_marginal=marginal_f1(marginals.probabilities(), labels))
         likelihood, impossible = label_log_likelihood(db, model, examples)
     except (SqlrlError, ValueError) as error:  # elimination itself knows no words of ours
         return replace(found, refused=first_line(error))
@@ -80,6 +85,33 @@ def probability_scores(truth: BoolArray, probability: FloatArray) -> tuple[float
     """Return calibration error and Brier score in percent."""
     scores = score_probabilities(truth, probability)
     return 100 * scores.calibration_error, 100 * scores.brier
+
+
+def marginal_f1(probabilities: pa.Table, labels: pa.Table) -> float:
+    """Return the token F1, in percent, of the most probable field of each position; `labels` are example, field and position."""
+    names = labels.column_names
+    known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
+    rows = list(zip(*(probabilities.column(name).to_pylist() for name in names), strict=True))
+    places: dict[tuple[object, object], int] = {}
+    place = np.array([places.setdefault((example, position), len(places)) for example, _, position in rows])
+    chosen = most_probable(place, probabilities.column("probability").to_numpy())
+    return 100 * score(np.array([row in known for row in rows]), chosen, place).f1
+
+
+def most_probable(place: npt.NDArray[np.intp], probability: FloatArray) -> BoolArray:
+    """Choose the most probable field of each place, none where no field is more probable than each; fields are disjoint.
+
+    Examples
+    --------
+    >>> most_probable(np.array([0, 0, 1, 1]), np.array([0.3, 0.4, 0.3, 0.25])).tolist()
+    [False, True, False, False]
+    """
+    order = np.lexsort((-probability, place))
+    first = order[np.diff(place[order], prepend=-1) != 0]
+    nothing = 1 - np.bincount(place, probability)
+    chosen = np.zeros(len(place), dtype=np.bool_)
+    chosen[first] = probability[first] > nothing[place[first]]
+    return chosen
 
 
 def label_log_likelihood(db: sqlrl.Database, model: sqlrl.Model, examples: list[str]) -> tuple[float | None, int]:
