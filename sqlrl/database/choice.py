@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrl.database.session import Query
 from sqlrl.errors import InputError
+from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
+from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import Windows, grounded
 from sqlrl.learn.adagrad import AdaGrad
 from sqlrl.learn.batch.likelihood import Likelihood
 from sqlrl.learn.batch.pscg import PSCG
@@ -16,16 +19,18 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.database.database import Database
-    from sqlrl.ground.program import Program
     from sqlrl.logic.model import Model
 
 STEPS = 1000
-"""Steps with which AdaGrad predicts as well as batch learners do: so many examples, or fewer in several passes."""
+"""Steps with which AdaGrad predicts as well as batch learners do: so many examples, or fewer in several passes where they do not reach."""
 
 MOST_PASSES = 100
 """Passes that it takes for that at most: below `STEPS / MOST_PASSES` examples data are like one network."""
 
 Word = Literal["adagrad", "likelihood", "pscg"]
+
+Reach = Literal["apart", "narrow", "wide"]
+"""Query atoms that no rule joins, that elimination can sum over, or that are too many for it."""
 
 WORDS: tuple[Word, ...] = ("adagrad", "likelihood", "pscg")
 """What is chosen from."""
@@ -94,17 +99,18 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
 
     Notes
     -----
-    Many examples are learned online, by `AdaGrad`, whose memory does not grow with them: a thousand in one pass, fewer, where rules join
-    query atoms, in as many passes as make a thousand steps.
+    A thousand examples and more are learned online in one pass, by `AdaGrad`, whose memory does not grow with them.
 
-    One network, or a few of them, would be a step or a few in a pass, and of what joins no query atoms the best weights are found exactly
-    at once. There a batch learner climbs the conditional likelihood of the labels under a Gaussian prior. That is what the weights of a
-    Markov logic network mean: they are log-odds, `marginals` of the model are probabilities, the optimum is unique and finite (also
-    where labels can be told apart perfectly or break hard clauses), and one width of the prior does, since log-odds are log-odds
-    whatever the data are. `Likelihood` finds it exactly where no rule joins two query atoms, blocks aside; else `PSCG` climbs with
-    sampled worlds, damped, so that no step runs away. `MaxMargin` is not for everybody: where no rule tells most true atoms from false
-    ones, as among links, its weights predict the majority (of the advisors of UW-CSE its F1 was 7, that of the other two 38), its
-    margins are no probabilities, and C is to be chosen.
+    Fewer are learned in batch: the conditional likelihood of the labels under a Gaussian prior. That is what the weights of a Markov logic
+    network mean: they are log-odds, `marginals` of the model are probabilities, the optimum is unique and finite (also where labels can
+    be told apart perfectly or break hard clauses), and one width of the prior does, since log-odds are log-odds whatever the data are.
+    `Likelihood` finds it exactly where no rule joins two query atoms, blocks aside, and where elimination can sum over what rules join:
+    examples are grounded to see that, up to the first component that is too wide.
+
+    Where they are too wide, `AdaGrad` takes as many passes as make a thousand steps. One network, or a few of them, would be a step or a
+    few in a pass: there `PSCG` climbs the likelihood with sampled worlds, damped, so that no step runs away. `MaxMargin` is not for
+    everybody: where no rule tells most true atoms from false ones, as among links, its weights predict the majority (of the advisors of
+    UW-CSE its F1 was 7, that of the other two 38), its margins are no probabilities, and C is to be chosen.
 
     Examples
     --------
@@ -117,13 +123,13 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     Likelihood(penalty='l2')
     >>> choice = choose_learner(db, sqlrl.parse_mln(declared + "Friends(x, y) ^ Smokes(x) => Smokes(y)"))
     >>> choice.word, choice.reason
-    ('pscg', 'all data are one network, and rules join its query atoms')
+    ('likelihood', 'all data are one network, and elimination sums over what rules join')
     """
     check_database(db)
     session = db.session
     with session.verb(), session.console.progress("choosing a learner"):
         count = len(session.example_ids(examples))
-        joined = True
+        reach: Reach = "wide"
         if examples is not None and count == 0:
             raise InputError(
                 "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
@@ -132,26 +138,28 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
             Query(model, examples).check()
             with session.program(model, training=True) as program:
                 # Where nothing says what an example is, binding makes all data one.
-                count, joined = len(session.example_ids(examples)), _joins(program)
-    found = _suiting(count, joined=joined, chosen=examples is not None)
+                ids = session.example_ids(examples)
+                count, reach = len(ids), _reach(program, ids, ground="likelihood" in among)
+    found = _suiting(count, reach, chosen=examples is not None)
     if found.word in among:
         return found
     word = next(each for each in WORDS if each in among)
     return Choice(word, f"{found.word} is not to choose from ({found.reason})", _parameters(word, count))
 
 
-def _suiting(count: int, *, joined: bool, chosen: bool) -> Choice:
-    """Choose by the number of examples, all or chosen ones, and whether rules join query atoms."""
+def _suiting(count: int, reach: Reach, *, chosen: bool) -> Choice:
+    """Choose by the number of examples, all or chosen ones, and how far the exact likelihood reaches."""
     one = "one example is chosen" if chosen else "all data are one network"
     there = one if count == 1 else f"there are {counted(count, 'example')}"
     if count >= STEPS:
         return Choice("adagrad", f"{there}, each of them a step")
-    if not joined:
-        return Choice("likelihood", f"{there}, and no rule joins query atoms", _parameters("likelihood", count))
+    if reach != "wide":
+        why = "no rule joins query atoms" if reach == "apart" else "elimination sums over what rules join"
+        return Choice("likelihood", f"{there}, and {why}", _parameters("likelihood", count))
     if count * MOST_PASSES >= STEPS:
-        return Choice("adagrad", f"{there}, and rules join query atoms", _parameters("adagrad", count))
+        return Choice("adagrad", f"{there}, and rules join many query atoms", _parameters("adagrad", count))
     few = there if count == 1 else f"there are only {counted(count, 'example')}"
-    return Choice("pscg", f"{few}, and rules join {'its' if count == 1 else 'their'} query atoms")
+    return Choice("pscg", f"{few}, and rules join many of {'its' if count == 1 else 'their'} query atoms")
 
 
 def _parameters(word: Word, count: int) -> dict[str, Any]:
@@ -160,6 +168,29 @@ def _parameters(word: Word, count: int) -> dict[str, Any]:
         return {"penalty": "l2"}
     passes = min(-(-STEPS // max(count, 1)), MOST_PASSES)
     return {"passes": passes} if word == "adagrad" and passes > 1 and count > 1 else {}
+
+
+def _reach(program: Program, ids: IntArray, *, ground: bool) -> Reach:
+    """Return how far the exact likelihood reaches; without `ground` rules that join query atoms are taken for wide."""
+    if not _joins(program):
+        return "apart"
+    return "narrow" if ground and _narrow(program, ids) else "wide"
+
+
+def _narrow(program: Program, ids: IntArray) -> bool:
+    """Tell whether elimination can sum over all components of some examples; they are grounded up to the first that is too wide."""
+    from sqlrl.solve.log_linear import log_linear  # with numba, which rules that join nothing do not need
+    from sqlrl.solve.restriction import UnsatisfiableError
+    from sqlrl.solve.treewidth.order import elimination_order
+
+    for _, window in Windows(Extent(program, limit=GROUNDING_LIMIT), [ids], None, ground=grounded).after(0):
+        try:
+            model = log_linear(window.network)
+        except UnsatisfiableError:
+            continue  # whoever learns says which hard clauses cannot hold
+        if not elimination_order(model).within.all():
+            return False
+    return True
 
 
 def _joins(program: Program) -> bool:
