@@ -14,7 +14,7 @@ from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
 from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
-from sqlrl.learn.batch.problem import Problem, fixed_values, raise_conflict
+from sqlrl.learn.batch.problem import Problem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import Groups
 from sqlrl.learn.labels import Names, infeasible_truth
@@ -96,8 +96,8 @@ def _model(problem: Problem, seed: int) -> LogLinear:
         except UnsatisfiableError:
             raise_conflict(problem, seed)
             raise
-    # Hard clauses that cannot all hold are an error of the model, not of the labels.
-    fixed_values(problem, seed=seed)
+    # Hard clauses that cannot all hold are an error of the model, not of the labels; without those that labels violate, they can.
+    raise_conflict(problem, seed)
     return log_linear(network, feasible_part(network, truth))
 
 

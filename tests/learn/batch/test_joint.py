@@ -26,6 +26,7 @@ from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.shelf import InMemory, OnDisk, Shelf
 from sqlrl.learn.labels import Names
+from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.log_linear import log_linear, reach
 from sqlrl.solve.sample_networks import chains, network
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, training
@@ -132,6 +133,16 @@ def test_each_atom_or_block_given_all_others(problem: networks.Problem, data: st
         size = 1 + np.abs(gradient).max(initial=0.0) + abs(value)
         assert got[0] == pytest.approx(value, abs=1e-9 * size)
         assert got[1] == pytest.approx(gradient, abs=1e-9 * size)
+
+
+def test_hard_clauses_that_cannot_all_hold_are_no_fault_of_the_labels() -> None:
+    # No unit shows it: each pair of atoms must differ, and there are three of them.
+    differ = [
+        (clause, list(signs)) for a, b in [(1, 2), (2, 3), (1, 3)] for clause, signs in [(0, (a, b)), (1, (-a, -b))]
+    ]
+    found = network(4, [*differ, (2, [4, 1])], hard=[0, 1])
+    with pytest.raises(ConflictError, match="cannot all hold"):
+        label_part(Problem(found, np.array([True, True, False, True]), Names()), "error", seed=0)
 
 
 def test_labels_that_violate_hard_clauses_have_a_largest_likelihood_all_the_same() -> None:
