@@ -68,8 +68,14 @@ def show_batch(run: Session, training: Batch, out: str | None) -> None:
         run.show(milestones(estimator.iterations_), title="iterations")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in estimator.seconds_.items())
     weighted = int((estimator.weights_ != 0).sum())
-    run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}")
+    run.message(f"{len(clauses):,} clauses, {weighted:,} with a weight other than 0; {seconds}{_reached(estimator)}")
     show_costs(run, training, out)
+
+
+def _reached(fit: Any) -> str:
+    """Say how the likelihood was computed: exact, or not everywhere; nothing of other learners."""
+    reached = getattr(fit, "reached_", None)
+    return "" if reached is None else f"; likelihood by {reached.words(fit.wide)}"
 
 
 def show_structure(run: Session, fit: Resolwe, out: str | None) -> None:
@@ -113,7 +119,7 @@ def show_relearned(run: Session, fit: object, out: str | None) -> None:
         run.show(milestones(iterations), title="iterations that learned the weights again")
     seconds = ", ".join(f"{name} {value:.2f} s" for name, value in again.seconds_.items())
     left = counted(len(again.clauses()), "clause")
-    run.message(f"weights learned again by {again.word}, run {again.run_}: {left}; {seconds}")
+    run.message(f"weights learned again by {again.word}, run {again.run_}: {left}; {seconds}{_reached(again)}")
 
 
 def fitted_learner(training: object) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -311,4 +312,6 @@ def test_a_batch_learner_shows_what_it_tried(run: Run, project: Project, tmp_pat
     assert titles == ["strongest clauses", "values that were tried", "iterations"]
     assert "objective" in done.out
     assert "with a weight other than 0" in done.err
+    # Whether the likelihood is exact is said.
+    assert re.search(r"; likelihood by closed form of \d+ choices$", done.err, re.MULTILINE)
     assert out.read_text(encoding="utf-8").count("InField") > 50
