@@ -293,17 +293,18 @@ def _weighted(
     if not bound.feature.plus:
         return Rule(rule.formula, float(weights[first[feature]]), line=rule.line, path=rule.path)
     clauses, rows = expansion_names(program, feature)
+    one_by_one = bound.expansions is not None and bound.expansions.found
     places = [j for j, name in enumerate(bound.feature.plus) if name not in _unmentioned(bound)]
     sums: dict[tuple[str, ...], float] = {}
     if len(places) == len(bound.feature.plus):
-        listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses))
+        listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses), one_by_one)
         return Rule(rule.formula, None, expansions=listed, line=rule.line, path=rule.path)
     for clause, row in zip(clauses, rows, strict=True):
         key = tuple(row[j] for j in places)
         sums[key] = sums.get(key, 0.0) + float(weights[clause])
     if not places:
         return Rule(rule.formula, sums.get((), 0.0), line=rule.line, path=rule.path)
-    listed = Expansions(tuple(bound.feature.plus[j] for j in places), tuple(sums), tuple(sums.values()))
+    listed = Expansions(tuple(bound.feature.plus[j] for j in places), tuple(sums), tuple(sums.values()), one_by_one)
     return Rule(rule.formula, None, expansions=listed, line=rule.line, path=rule.path)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import InputError, NothingFoundWarning, NumericError
+from sqlrl.ground.unseen import Unseen
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.parameters import parse_value, value_text
 from sqlrl.structure.relearning import relearner
@@ -132,6 +133,20 @@ def test_any_learner_of_weights_learns_them_again(name: str, db: sqlrl.Database)
     assert then.get_params() == LEARNERS[name]().get_params()
     assert [row[1:] for row in runs(db)] == [("OSL", "done", None), (name, "done", 1), (name, "done", None)]
     assert len(fit.added()) > 3
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_others(
+    name: str, db: sqlrl.Database
+) -> None:
+    found = FINDERS["OSL"]().fit(db, begun("OSL"), [f"d{i:02}" for i in range(9)]).model_
+    assert any(rule.expansions is not None and rule.expansions.found for rule in found.rules)
+    assert db.predict(found).unseen == Unseen(0, 0)
+    again = LEARNERS[name]().set_params(**({} if name in ("AdaGrad", "CDA") else {"drop_zeros": False})).fit(db, found)
+    assert [rule.expansions is not None and rule.expansions.found for rule in again.model_.rules] == [
+        rule.expansions is not None and rule.expansions.found for rule in found.rules
+    ]
+    assert db.predict(again.model_).unseen == Unseen(0, 0)
 
 
 def test_other_examples_are_not_learned_from(db: sqlrl.Database) -> None:
