@@ -240,7 +240,7 @@ class DriftingExamples(TrainingStream):
         """Return the window as it is: what clauses of fixed weight add is a part of it."""
         return window
 
-    def _count_open(self, window: Window) -> None:
+    def _count(self, window: Window) -> None:
         """Add the open groundings of a window, by the ids that stay."""
         network = window.network
         found = np.full(max(len(self._open), int(network.clauses.max(initial=-1)) + 1), 0, dtype=object)
@@ -272,7 +272,7 @@ class DriftingExamples(TrainingStream):
         """Make the learned model of the rules that are left, with counts over all examples."""
         # After the last window the base class counts with the program of the rules that are left.
         self._program = self._current(changed=False)
-        self._extent, self._whole = replace(self._extent, program=self._program), None
+        self._extent, self._counted = replace(self._extent, program=self._program), None
         opened, ids = self._open, self._listed.ids
         found = np.full(int(ids.max(initial=-1)) + 1, 0, dtype=object)
         found[: len(opened)] = opened[: len(found)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,9 @@ from sqlrl.catalog.records import Records
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.grounding import decided_false, observed_counts
-from sqlrl.ground.network import FloatArray, Network
+from sqlrl.ground.network import FloatArray
 from sqlrl.ground.program import Extent, Program
+from sqlrl.ground.windows import Window
 from sqlrl.solve.counts import counts as counts_in
 
 Counts = npt.NDArray[np.object_]
@@ -53,19 +55,49 @@ def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown:
     return statistics_table(shown, found)
 
 
-def window_statistics(
-    program: Program, network: Network, truth: npt.NDArray[np.bool_], support: pa.Table, shown: npt.NDArray[np.int64]
-) -> pa.Table:
-    """Return the statistics that a learner knows when it is done, where one network holds all training examples.
+@dataclass(frozen=True, eq=False)
+class WindowCounts:
+    """What grounding some examples tells of m clauses: object arrays of int, shape (m,).
 
-    The same as `learned_statistics`, without counting in the database again. The network is that of the training examples, with
-    n atoms and m clauses, and `truth`, bool of shape (n,), has the labels; `support` and `shown` are as there.
+    `total`, `open` and `evidence_violated` are as in `Network`, `observed` is n by the labels; `examples` is how many there are.
     """
-    found = by_evidence(program, network.total, network.open, network.evidence_violated)
-    found["n_observed"] = counts_in(network, truth)
+
+    total: Counts
+    open: Counts
+    evidence_violated: Counts
+    observed: Counts
+    examples: int
+
+    def __add__(self, other: WindowCounts) -> WindowCounts:
+        """Return the counts over the examples of both, which are others; of the same clauses."""
+        return WindowCounts(
+            self.total + other.total,
+            self.open + other.open,
+            self.evidence_violated + other.evidence_violated,
+            self.observed + other.observed,
+            self.examples + other.examples,
+        )
+
+
+def window_counts(window: Window) -> WindowCounts:
+    """Return the counts of a window."""
+    network = window.network
+    observed = counts_in(network, window.truth)
+    return WindowCounts(network.total, network.open, network.evidence_violated, observed, len(window.examples))
+
+
+def window_statistics(
+    program: Program, found: WindowCounts, support: pa.Table, shown: npt.NDArray[np.int64]
+) -> pa.Table:
+    """Return the statistics that a learner knows when it is done, where windows that know all clauses hold all training examples.
+
+    The same as `learned_statistics`, without counting in the database again; `support` and `shown` are as there.
+    """
+    columns = by_evidence(program, found.total, found.open, found.evidence_violated)
+    columns["n_observed"] = found.observed
     if "delta_n" in support.column_names:
-        found["delta_n"] = _by_clause(support, program)
-    return statistics_table(shown, found)
+        columns["delta_n"] = _by_clause(support, program)
+    return statistics_table(shown, columns)
 
 
 def added_statistics(extent: Extent, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:

@@ -21,7 +21,14 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
-from sqlrl.database.statistics import Counts, learned_statistics, window_statistics, with_excess
+from sqlrl.database.statistics import (
+    Counts,
+    WindowCounts,
+    learned_statistics,
+    window_counts,
+    window_statistics,
+    with_excess,
+)
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
@@ -37,7 +44,7 @@ from sqlrl.ground.counts import check_counts
 from sqlrl.ground.fixed import with_fixed
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
-from sqlrl.ground.windows import Window, Windows, grounded
+from sqlrl.ground.windows import Window, Windows, adds_up, grounded
 from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.expansions import without_zeros
 from sqlrl.logic.model import Model
@@ -193,8 +200,8 @@ class TrainingStream:
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
-        # The window that holds all examples, if there is one: it has all counts.
-        self._whole: Window | None = None
+        # Of the windows of the first pass, as long as these are all of them and know the same clauses.
+        self._counted: WindowCounts | None = None
         # Windows of the run before it was resumed.
         self._done = 0
 
@@ -206,9 +213,7 @@ class TrainingStream:
         task.advance(self._windows.examples_of(self._done))
         for number, window in self._windows.after(self._done):
             if number == 0:
-                self._count_open(window)
-            if len(self) == 1:
-                self._whole = window
+                self._count(window)
             yield self._to_learn(window)
             task.advance(len(window.examples))
         self.drawing.close()
@@ -336,10 +341,14 @@ class TrainingStream:
 
     def _statistics(self, support: pa.Table, shown: IntArray) -> pa.Table:
         """Count the clauses that users see, and warn of rules that the training examples say nothing of."""
-        program, whole = self._program, self._whole
-        if whole is not None and len(whole.network.clauses) == program.clause_count:
-            self._warn_of_idle(whole.network.open)
-            return window_statistics(program, whole.network, whole.truth, support, shown)
+        program, found = self._program, self._counted
+        if (
+            found is not None
+            and (len(found.total), found.examples) == (program.clause_count, len(self.examples))
+            and (self._windows.first >= found.examples or adds_up(program))
+        ):
+            self._warn_of_idle(found.open)
+            return window_statistics(program, found, support, shown)
         self._warn_of_idle(self._open)
         with self._extent.only(self.examples) as extent:
             return learned_statistics(extent, self._open, support, shown)
@@ -373,8 +382,13 @@ class TrainingStream:
                 GroundingWarning,
             )
 
-    def _count_open(self, window: Window) -> None:
-        """Add the open groundings of a window; a clause that is not known yet has none in it."""
+    def _count(self, window: Window) -> None:
+        """Add what a window of the first pass has; a clause that is not known yet has no open groundings in it, but may have others."""
+        if len(self._open) == 0 and self._done == 0:
+            self._counted = window_counts(window)
+        elif self._counted is not None:
+            same = len(self._counted.total) == len(window.network.clauses)
+            self._counted = self._counted + window_counts(window) if same else None
         opened = window.network.open
         self._open = np.concatenate([self._open, np.full(len(opened) - len(self._open), 0, dtype=object)]) + opened
 

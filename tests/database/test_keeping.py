@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
+from sqlrl.database import training
 from sqlrl.database.statistics import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.grounding import decided_false, ground_network
@@ -239,3 +240,39 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
             expected = learned_statistics(Extent(program, chosen), opened, support, shown)
             assert sum(expected.column("open").drop_null().to_pylist()) > 0
             assert added_statistics(Extent(program, chosen), support, shown).equals(expected)
+
+
+GLOBAL = "Near(word, word)\n" + TEXT + "Near(v, w) => Near(w, v)"
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        # Templates that grow: of an earlier window nobody knows the groundings of a clause that a later one brings.
+        (TEXT, {1: True, 2: True, 3: False}),
+        # The clauses of a learned model are known from the start.
+        (None, {1: False, 2: False, 3: False}),
+        # Of a clause about no example each window has all groundings.
+        (GLOBAL.replace("+", ""), {1: True, 2: True, 3: False}),
+    ],
+)
+def test_windows_are_counted_again_only_where_their_counts_do_not_add_up(
+    text: str | None, again: dict[int, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = database()
+    db.load("Near", [("a", "b"), ("b", "a"), ("a", "c")], types=("word", "word"))
+    model = sqlrl.AdaGrad().fit(db, RULES).model if text is None else sqlrl.parse_mln(text)
+    queries: list[str] = []
+
+    def counted(*arguments: Any) -> pa.Table:
+        queries.append("")
+        return learned_statistics(*arguments)
+
+    monkeypatch.setattr(training, "learned_statistics", counted)
+    found = {}
+    for window, recounted in again.items():
+        queries.clear()
+        run = sqlrl.AdaGrad(window=window, passes=2).fit(db, model).run_
+        assert bool(queries) == recounted
+        found[window] = {name: row[:5] for name, row in statistics(db, run).items()}
+    assert found[1] == found[2] == found[3]
