@@ -2,8 +2,8 @@
 
 Systems: the linear chain LC_0, the isolated segmentation model (ISM), and the clauses that OSL finds from each of them and from nothing,
 with minCountDiff 2 (M2) and 1 (M1). Weights: AdaGrad's, which OSL learns while it finds clauses; max-margin with Hamming loss and relaxed
-separation; exact conditional likelihood with an L1 and with an L2 penalty. `relearning_plan.py` says how strengths are chosen. Rows of the
-paper are of Huynh and Mooney, "Online Structure Learning for Markov Logic Networks" (2011), table 1: AdaGrad's weights.
+separation; exact conditional likelihood with an L1 and with an L2 penalty, the latter with the Hamming loss, too. `relearning_plan.py` says
+how strengths are chosen. Rows of the paper are of Huynh and Mooney, "Online Structure Learning for Markov Logic Networks" (2011), table 1: AdaGrad's weights.
 
 A conditional random field by CRFsuite has the features of LC_0, its strengths chosen alike. Token and field F1 and the share of whole
 citations right are of most probable worlds; the log-likelihood of a citation's labels, calibration error (ECE) and Brier score of exact

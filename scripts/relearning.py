@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import chain_crf
 from segmentation_scores import Segmented, first_line, model_scores
@@ -22,12 +22,18 @@ from sqlrl.errors import SqlrlError
 
 WEIGHTS: Mapping[str, tuple[float, ...]] = {
     "max-margin": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "L2, loss": (30.0, 10.0, 3.0, 1.0, 0.3),
     "L1": (10.0, 3.0, 1.0, 0.3, 0.1),
     "L2": (10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
 }
 """How weights are learned again, each with the values of C or of the strength to choose from, the strongest penalty first."""
 
-QUICK: Mapping[str, tuple[float, ...]] = {"max-margin": (0.1, 1.0), "L1": (1.0, 0.3), "L2": (1.0, 0.3)}
+QUICK: Mapping[str, tuple[float, ...]] = {
+    "max-margin": (0.1, 1.0),
+    "L2, loss": (10.0, 1.0),
+    "L1": (1.0, 0.3),
+    "L2": (1.0, 0.3),
+}
 """The same with `--quick`."""
 
 PATH_TOLERANCE, TOLERANCE = 1e-4, 1e-5
@@ -140,7 +146,8 @@ def learner(weights: str, value: float, tolerance: float = TOLERANCE) -> Any:
     """Return what learns weights again."""
     if weights == "max-margin":
         return sqlrl.MaxMargin(C=value, loss="hamming", separation="relaxed")
-    return sqlrl.Likelihood("l1" if weights == "L1" else "l2", strength=value, tolerance=tolerance)
+    loss: Literal["none", "hamming"] = "hamming" if weights == "L2, loss" else "none"
+    return sqlrl.Likelihood("l1" if weights == "L1" else "l2", strength=value, tolerance=tolerance, loss=loss)
 
 
 def find(job: Find, folder: str, models: str) -> Found:

@@ -43,6 +43,9 @@ from sqlrl.wording import counted
 
 ORDERS = 3
 
+CRF_WEIGHTS = ("L1", "L2")
+"""The weights that CRFsuite learns."""
+
 # ---- which jobs, and what is chosen --------------------------------------------------------------------
 
 
@@ -147,7 +150,7 @@ class Plan:
             own = weights == self.data.own
             # A slice has these rows once, to stay short.
             once = self.each is None or weights == self.weights[-1]
-            if system == CRF and (own or weights == "max-margin" or not once):
+            if system == CRF and (own or weights not in CRF_WEIGHTS or not once):
                 continue
             found.append(Line(system, weights))
             if self.leaky and found_by(system) and not own and once:

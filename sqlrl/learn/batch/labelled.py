@@ -59,6 +59,25 @@ class Reached:
         return Reached(self.components + other.components, self.choices + other.choices, self.wide + other.wide)
 
 
+def with_loss(problem: Problem) -> Problem:
+    """Add 1 to the score of a world for each atom whose label it has wrong, up to a constant: log-odds of -1 where the label is true, else of 1.
+
+    Notes
+    -----
+    Source: Gimpel and Smith, "Softmax-margin CRFs: training log-linear models with cost functions" (2010), equation 3. The constant is such
+    that labels lose what all their true atoms cost: the log-likelihood of the labels is then that of the paper.
+
+    Examples
+    --------
+    >>> pair = Problem(network(2, [(0, [1, 2])]), np.array([True, False]), Names())
+    >>> with_loss(pair).network.prior.tolist()
+    [-1.0, 1.0]
+    """
+    network = problem.network
+    loss = np.where(network.helper, 0.0, 1.0 - 2.0 * problem.truth)
+    return replace(problem, network=replace(network, prior=network.prior + loss))
+
+
 def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reached]:
     """Lay out the likelihood of the labels of some examples.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Self, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
-from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised
+from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised, with_loss
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
@@ -54,6 +54,10 @@ class Likelihood(BatchEstimator[Labelled]):
     wide : {"error", "pseudo-likelihood", "composite-likelihood"}
         What is done with components whose tables elimination cannot hold: an error that names one, with its atoms and the clause that widens
         it; or each of their atoms, or each of their blocks and other atoms, is learned given the labels of all others.
+    loss : {"none", "hamming"}
+        With "hamming" the score of each world is raised by the number of its wrong atoms before worlds are summed over (*softmax-margin*): labels
+        shall outscore worlds with many wrong atoms by more, as in `MaxMargin`, which often predicts better where the rules are far from the
+        truth. What is learned then says less of how probable something is.
     **common
         See `sqlrl.learn.BatchEstimator`, also for more attributes.
 
@@ -64,7 +68,7 @@ class Likelihood(BatchEstimator[Labelled]):
     strengths_ : pyarrow.Table
         How strengths did, see `Validation.table`; empty if only one was given. `sqlrl.tuning` has each part.
     log_likelihood_ : float
-        Of the training labels of the predicates that rules mention.
+        Of the training labels of the predicates that rules mention; with a loss, that in which it is added.
     optimality_ : float
         The largest violation of the optimality condition at `weights_`, in counts: of the derivative of the objective for a
         weight that is not 0, else of the gradient of the log-likelihood beyond the L1 strength. 0 proves the optimum.
@@ -77,7 +81,8 @@ class Likelihood(BatchEstimator[Labelled]):
     Source: of closed forms Huynh (2011), section 3.2.2; of joint models Lafferty, McCallum and Pereira, "Conditional random fields" (2001),
     section 3, on the networks of Richardson and Domingos, "Markov logic networks" (2006): the derivative for a weight is n of the labels less
     the expected n, here both exact. Of wider components: Besag (1975), and Lindsay (1988) for blocks. OWL-QN by Andrew and Gao, "Scalable
-    training of L1-regularized log-linear models" (2007), L-BFGS by scipy. Closed forms end with Newton steps, since columns of clauses
+    training of L1-regularized log-linear models" (2007), L-BFGS by scipy. The loss: Gimpel and Smith, "Softmax-margin CRFs: training log-linear
+    models with cost functions" (2010), section 2, equation 3; that of an atom is 1, whatever block it is of. Closed forms end with Newton steps, since columns of clauses
     depend on each other and quasi-Newton steps creep there; joint models with L1 end with L-BFGS-B inside the orthants that OWL-QN finds.
 
     Hard clauses have no worlds that violate them. If labels violate some, which would make their probability 0 whatever the weights are,
@@ -141,11 +146,12 @@ class Likelihood(BatchEstimator[Labelled]):
         tolerance: Annotated[float, Above(0, "1e-7 is the default"), Option("when to stop")] = 1e-7,
         max_iterations: Annotated[int, Whole(1), Option("at most")] = 2000,
         wide: Annotated[Wide, Option("what is done with components that elimination cannot reach")] = "error",
+        loss: Annotated[Literal["none", "hamming"], Option("that is added to the scores of other worlds")] = "none",
         **common: Unpack[BatchCommon],
     ) -> None:
         super().__init__(**common)
         self.penalty, self.strength, self.folds, self.prior_scale = penalty, strength, folds, prior_scale
-        self.tolerance, self.max_iterations, self.wide = tolerance, max_iterations, wide
+        self.tolerance, self.max_iterations, self.wide, self.loss = tolerance, max_iterations, wide, loss
         self._validation: Validation | None = None
         self._given: object = None
         self._model: Model | None = None
@@ -230,6 +236,8 @@ class Likelihood(BatchEstimator[Labelled]):
             infeasible = infeasible.joined(broken)
             if problem is not None and len(network.atoms):
                 support.add(problem.network)
+                if self.loss == "hamming":
+                    problem = with_loss(problem)
                 part, how = label_part(problem, self.wide, seed=self.seed)
                 self._shelf.put(part)
                 reached += how
@@ -317,7 +325,7 @@ class Likelihood(BatchEstimator[Labelled]):
 
     def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:
         """Return n of the labels less E[n]: the gradient, where it is that of the likelihood."""
-        if problem.reached.wide:
+        if problem.reached.wide or self.loss != "none":
             return None
         found = np.full(int(problem.clauses.max(initial=-1)) + 1, np.nan)
         soft = ~problem.hard
@@ -331,6 +339,8 @@ class Likelihood(BatchEstimator[Labelled]):
         exact = "log-likelihood"
         if self.reached_.wide:
             exact = f"{self.wide.removesuffix('-likelihood')}-log-likelihood"
+        if self.loss != "none":
+            exact = f"{exact} with the {self.loss} loss,"
         facts = [
             (
                 "likelihood",

@@ -21,7 +21,7 @@ from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import conditionals
 from sqlrl.learn.batch.expectation import SampledSource
 from sqlrl.learn.batch.joint import Joint
-from sqlrl.learn.batch.labelled import label_part, observations
+from sqlrl.learn.batch.labelled import label_part, observations, with_loss
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.shelf import InMemory, OnDisk, Shelf
@@ -50,10 +50,10 @@ def satisfiable(problem: networks.Problem) -> bool:
     return next(networks.worlds(problem), None) is not None
 
 
-def observed(problem: networks.Problem, truth: World) -> Choices | Joint:
+def observed(problem: networks.Problem, truth: World, *, loss: bool = False) -> Choices | Joint:
     """All of the labels, whether elimination or a closed form says how likely they are."""
-    shelf = Shelf(None)
-    shelf.put(label_part(training(problem, truth), "error", seed=0)[0])
+    shelf, given = Shelf(None), training(problem, truth)
+    shelf.put(label_part(with_loss(given) if loss else given, "error", seed=0)[0])
     return observations(shelf, len(problem.weights))
 
 
@@ -65,22 +65,24 @@ def labelled(draw: st.DrawFn) -> tuple[networks.Problem, World]:
 
 
 @MANY
-@given(labelled())
-def test_value_and_gradient_are_those_of_all_worlds(case: tuple[networks.Problem, World]) -> None:
+@given(labelled(), st.booleans())
+def test_value_and_gradient_are_those_of_all_worlds(case: tuple[networks.Problem, World], loss: bool) -> None:
     problem, truth = case
     assume(satisfiable(problem))
     worlds = feasible_worlds(problem, truth)
     counts = np.array([counts_of(problem, world) for world in worlds]).reshape(len(worlds), len(problem.weights))
     weights = np.where(np.isin(np.arange(len(problem.weights)), problem.hard), 0.0, problem.weights)
     score = counts @ weights + [fixed_of(problem, world) for world in worlds]
+    if loss:
+        score = score + [sum(a != b for a, b in zip(world, truth, strict=True)) for world in worlds]
     own = worlds.index(truth)
     expected = counts[own] - special.softmax(score) @ counts
     size = 1.0 + np.abs(score).max()
     if len(worlds) == 1:
         with suppress(InputError):  # what units fix is nothing to learn from; of others the one world is certain
-            assert observed(problem, truth).value_and_gradient(weights)[0] == pytest.approx(0.0, abs=1e-9)
+            assert observed(problem, truth, loss=loss).value_and_gradient(weights)[0] == pytest.approx(0.0, abs=1e-9)
         return
-    found = observed(problem, truth)
+    found = observed(problem, truth, loss=loss)
     value, gradient = found.value_and_gradient(weights)
     assert value == pytest.approx(score[own] - special.logsumexp(score), abs=1e-9 * size)
     assert gradient == pytest.approx(expected, abs=1e-9 * size)
