@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize, special
 
 import sqlrl
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, NotFittedError, ValidationWarning
@@ -317,3 +318,19 @@ def fixed_false(db: sqlrl.Database) -> int:
     """
     [(count,)] = db.sql(query).fetchall()
     return int(count)
+
+
+def test_with_a_loss_worlds_with_wrong_atoms_weigh_more(db: sqlrl.Database) -> None:
+    fit = sqlrl.Likelihood("l2", strength=0.5, loss="hamming").fit(db, sqlrl.parse_mln(TEXT + "Liked(d)"))
+    [(liked,)] = db.sql("select count(*) from sqlrl.named_Liked").fetchall()
+
+    def slope(weight: float) -> float:
+        """Where a document is liked its wrong world has the score 1 in place of 0, where not the score weight + 1."""
+        return liked * special.expit(1 - weight) - (30 - liked) * special.expit(1 + weight) - 0.5 * weight
+
+    assert fit.weights_ == pytest.approx([optimize.brentq(slope, -9, 9)], abs=1e-6)
+    assert "log-likelihood with the hamming loss, -" in repr(fit)
+    # Expected counts are those of the model, which the gradient does not say here.
+    assert db.sql("select count(n_expected) from sqlrl.clause_statistics").fetchall() == [(0,)]
+    plain = sqlrl.Likelihood("l2", strength=0.5).fit(db, sqlrl.parse_mln(TEXT + "Liked(d)"))
+    assert abs(fit.weights_[0]) > abs(plain.weights_[0]) > 0
