@@ -13,7 +13,7 @@ from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
 from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised
-from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
+from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
@@ -296,8 +296,9 @@ class Likelihood(BatchEstimator[Labelled]):
                 iteration = replace(iteration, so_far=lambda: ended(weights(), optimality))
             report(iteration)
 
+        design = make_design(labels, problem.scale)
         found = fit_weights(
-            make_design(labels, problem.scale),
+            design,
             self.penalty,
             strength,
             start=problem.start,
@@ -312,7 +313,8 @@ class Likelihood(BatchEstimator[Labelled]):
                 ConvergenceWarning,
             )
         if strength == 0:
-            warn_unpenalised(problem, found.weights, seed)
+            away = running_away(design, max_iterations=self.max_iterations)
+            warn_unpenalised(problem, found.weights, away, seed)
         return ended(found.weights, found.optimality)
 
     def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:
