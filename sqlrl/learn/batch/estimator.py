@@ -225,8 +225,8 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
             The most ground clauses of one shape that there may be; None for no limit.
         start : Model, optional
             Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. What
-            `Likelihood` and `MaxMargin` minimise has one least value, which they reach from any start, perhaps sooner; `PSCG` and
-            `VotedPerceptron` go on from there.
+            `Likelihood` and `MaxMargin` minimise has one least value, which they reach from any start, perhaps sooner (`Likelihood` leaves a
+            start that is far worse than 0); `PSCG` and `VotedPerceptron` go on from there.
 
         Returns
         -------

@@ -211,6 +211,9 @@ QUASI = 20
 INSIDE = 60
 """The same without a Hessian, and in an orthant; so many more each time again."""
 
+FAR = 10.0
+"""Weights whose loss, penalty included, is so many times that at 0 are no start."""
+
 FLATTEST = 1e-12
 """Curvatures below this share of the largest one count as so much: the scale of a coordinate stays finite."""
 
@@ -344,8 +347,8 @@ def fit_weights(
     """Maximise log-likelihood less penalty.
 
     The penalty is `strength * sum(|w|)` for "l1", a Laplacian prior, or `strength / 2 * sum(w^2)` for "l2", a Gaussian prior of
-    variance 1 / strength; w here divided by the scales of the design. It starts at `start`, of shape (m,), if that is better than 0, and
-    is done when the violation of optimality is at most `tolerance` times the largest gradient at weights of 0; `report` is called with
+    variance 1 / strength; w here divided by the scales of the design. It starts at `start`, of shape (m,), or at 0 where that is far
+    worse, and is done when the violation of optimality is at most `tolerance` times the largest gradient at weights of 0; `report` is called with
     each iteration.
 
     Clauses with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
@@ -375,7 +378,7 @@ def fit_weights(
     if start is not None:
         np.add.at(begin, design.column[design.column >= 0], start[design.column >= 0])
         # From far away, where labels are all but impossible, nothing curves, and steps lead nowhere.
-        if not _objective(design, penalty, strength, begin) > design.at_zero:
+        if not _objective(design, penalty, strength, begin) > FAR * design.at_zero:
             begin = np.zeros(k)
     if k and penalty == "l1":
         value, solution = _lasso(design, strength, begin, observe, max_iterations)
