@@ -198,7 +198,8 @@ def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
     if shelf.in_memory:
         kept = [each.part() for each in held]
         if not any(len(part.partition) for part in kept):
-            found = joined_choices([part.given for part in kept], atoms=len(kept) == 1)
+            # Of several windows places in one network are none in another.
+            found = joined_choices([part.given for part in kept], atoms=sum(len(part) > 0 for part in kept) == 1)
             if len(found) == 0:
                 raise InputError(NOTHING)
             return found

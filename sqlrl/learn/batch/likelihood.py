@@ -223,6 +223,7 @@ class Likelihood(BatchEstimator[Labelled]):
     def _problem(self, stream: TrainingStream) -> tuple[Labelled, InfeasibleTruth]:
         reached, support, infeasible = Reached(), Support(), no_infeasible_truth()
         network: Network | None = None
+        learned: Network | None = None
         self._shelf = Shelf(stream.spill_directory())
         for window in stream:
             network = window.network
@@ -233,12 +234,16 @@ class Likelihood(BatchEstimator[Labelled]):
                 part, how = label_part(problem, self.wide, seed=self.seed)
                 self._shelf.put(part)
                 reached += how
+                if len(part):
+                    # Places of atoms are those in what is left of the window.
+                    learned = problem.network
         if network is None or (len(self._shelf) == 0 and len(infeasible.clause) == 0):
             raise InputError(NO_ATOMS)
         if len(self._shelf) == 0:
             raise InputError(NONE_LEFT)
         observed, clauses = observations(self._shelf, len(network.clauses)), network.clauses
-        scale, groups = self._scales(stream, clauses), self._groups(stream, network, len(np.unique(observed.example)))
+        assert learned is not None, "there is something to learn from"
+        scale, groups = self._scales(stream, clauses), self._groups(stream, learned, len(np.unique(observed.example)))
         return Labelled(
             observed, names_of(stream), clauses, network.hard, support.table(clauses), reached, scale, groups
         ), infeasible
