@@ -200,8 +200,9 @@ class Joint:
         """Number the distinct ones of some clauses by what is counted of them, in the order of the first of each; -1 for others, shape (k,)."""
         labels = []
         for part, which in self._parts():
-            known = self.column < part.clauses
-            rows = [part.features[np.flatnonzero(which[part.partition.component])], part.given.features]
+            known, c = self.column < part.clauses, len(part.partition)
+            given = part.given.chosen(which[c:])
+            rows = [part.features[np.flatnonzero(which[part.partition.component])], given.features]
             table = sparse.vstack([each[:, self.column[known]] for each in rows], format="csc")
             table.sort_indices()
             found = np.full(len(self.column), -1, dtype=np.int64)

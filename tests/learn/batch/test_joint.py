@@ -242,6 +242,17 @@ def test_columns_are_scaled_and_merged() -> None:
     assert gradient == pytest.approx([0.5 * full[1][2], 2.0 * full[1][0]], abs=1e-12)
 
 
+def test_columns_are_equal_where_the_parts_that_are_learned_from_do_not_tell_them_apart() -> None:
+    """A pair whose clauses say the same, and an atom, held out, of one of them alone."""
+    rows = [(0, [1, 2]), (1, [1, 2]), (1, [3])]
+    shelf = Shelf(None)
+    shelf.put(label_part(Problem(network(3, rows), np.array([True, False, True]), Names()), "error", seed=0)[0])
+    found = observations(shelf, 2)
+    assert isinstance(found, Joint)
+    assert make_design(found).column.tolist() == [0, 1]
+    assert make_design(found.chosen(np.array([True, False]))).column.tolist() == [0, 0]
+
+
 def wide_grid() -> Problem:
     """A grid of 20 x 20 atoms, each joined to its neighbours by one clause, and on its diagonals by another."""
     side = 20
