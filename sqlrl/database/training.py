@@ -306,7 +306,8 @@ class TrainingStream:
         # Thousands of clauses are named, counted and stored, after the last window has moved the bar to its end.
         with Stage("keeping the model"):
             found = self._learned(weights, record.support)
-            found = replace(found, statistics=with_excess(found.statistics, record.excess))
+            excess = None if record.excess is None else excess_without_fixed(self._program, record.excess)
+            found = replace(found, statistics=with_excess(found.statistics, excess))
             if record.drop_zeros:
                 layout = self._program.public_layout.predicates
                 found = found.without_zeros(name for name, info in layout.items() if info.open)
@@ -422,6 +423,16 @@ def fixed_among(program: Program, weights: FloatArray) -> FloatArray:
     # Fixed clauses are no templates', so their ids come first.
     found = np.concatenate([weights, np.zeros(max(fixed[-1] + 1 - len(weights), 0))])
     found[fixed] = program.weights()[fixed]
+    return found
+
+
+def excess_without_fixed(program: Program, excess: FloatArray) -> FloatArray:
+    """Return n less E[n] of the clauses of a program, unknown of those of fixed weight: learners have their odds, not their ground clauses."""
+    fixed = np.flatnonzero(program.fixed())
+    if len(fixed) == 0:
+        return excess
+    found = np.concatenate([excess, np.zeros(max(fixed[-1] + 1 - len(excess), 0))])
+    found[fixed] = np.nan
     return found
 
 

@@ -276,7 +276,8 @@ class TrainingRecord:
         Leave clauses of weight 0 out of the model, and out of what is kept of it.
     excess : float array, shape (m,), optional
         n of the labels less E[n] under the learned weights of each clause, over the training examples: `sqlrl.clause_statistics` has E[n].
-        As `weights` of `TrainingStream.model`, it may be shorter, and NaN is unknown. None of learners that do not know it.
+        As `weights` of `TrainingStream.model`, it may be shorter, and NaN is unknown. None of learners that do not know it. Where labels violate
+        hard clauses and are learned from all the same, E[n] is that of the distribution without these ground clauses.
     """
 
     learner: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,14 @@ def check_start(start: object) -> None:
         )
     if not any(rule.weight is not None or rule.expansions is not None for rule in start.rules):
         raise InputError("start= has no rule with a weight, so that nothing can start from it: leave it out.")
+    for rule in start.rules:
+        weights = [rule.weight] if rule.expansions is None else rule.expansions.weights
+        wrong = next((weight for weight in weights if weight is not None and not math.isfinite(weight)), None)
+        if wrong is not None:
+            raise InputError(
+                f"start= has the weight {wrong} for {rule.formula}, from which nothing can be learned: give a finite number, or leave "
+                "start= out to begin at 0."
+            )
 
 
 def recorded_start(start: Model | None) -> dict[str, object]:

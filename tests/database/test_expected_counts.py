@@ -16,7 +16,15 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.errors import GroundingLimitError, InfeasibleError, InputError, ModelError, SqlrlWarning, UnsupportedError
+from sqlrl.errors import (
+    GroundingLimitError,
+    InfeasibleError,
+    InfeasibleTruthWarning,
+    InputError,
+    ModelError,
+    SqlrlWarning,
+    UnsupportedError,
+)
 from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Rule
 from tests.ground import cases
@@ -426,6 +434,27 @@ def test_the_likelihood_says_what_it_expects() -> None:
     # At the optimum, what is observed more often than expected has a positive weight.
     assert [row["difference"] for _, row in soft] == pytest.approx([0.5 * row["weight"] for _, row in soft], abs=1e-4)
     assert db.sql("select distinct run from sqlrl.count_differences").fetchall() == [(fit.run_,)]
+
+
+def test_a_learner_says_nothing_of_what_it_does_not_know() -> None:
+    """A fixed weight is odds of its atoms there, and examples that are left out are in n all the same."""
+    db = database()
+    fixed = sqlrl.parse_mln("Word(doc, word)\nGood(doc)\n@0.7 Good(d)\nWord(d, +w) => Good(d)")
+    fit = sqlrl.Likelihood("l2", 0.5).fit(db, fixed)
+    kept = db.sql(f"select n_expected from sqlrl.clause_statistics where run = {fit.run_} order by clause").fetchall()
+    asked = [row["n_expected"] for row in db.expected_counts(fit.model_)]
+    assert kept[0] == (None,)
+    assert [n for (n,) in kept[1:]] == pytest.approx(asked[1:], abs=1e-9)
+    db.load("Barred", [(d,) for d in DOCS[:5]], types=("doc",), example="doc")
+    model = sqlrl.parse_mln("Word(doc, word)\nBarred(doc)\nGood(doc)\nWord(d, +w) => Good(d)\nBarred(d) => !Good(d).")
+    counts = {}
+    for how in ("warn", "skip"):
+        with pytest.warns(InfeasibleTruthWarning):
+            fit = sqlrl.Likelihood("l2", 0.5, on_infeasible_truth=how).fit(db, model)
+        counts[how] = db.sql(
+            f"select count(n_observed), count(n_expected) from sqlrl.clause_statistics where run = {fit.run_}"
+        ).fetchall()
+    assert counts == {"warn": [(5, 4)], "skip": [(5, 0)]}
 
 
 # ---- what is refused -------------------------------------------------------------------------------------

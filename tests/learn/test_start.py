@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +212,10 @@ def test_a_run_says_what_it_started_from_and_is_resumed_with_it(db: sqlrl.Databa
     ("start", "message"),
     [
         ("m.mln", "start='m.mln' must be a model"),
+        (
+            sqlrl.Model({}, rules=(replace(sqlrl.parse_mln("Liked(d)\n1 Liked(d)").rules[0], weight=math.nan),)),
+            r"start= has the weight nan for Liked\(d\).*give a finite number",
+        ),
         (sqlrl.parse_mln("P(t)\nP(x)."), "no rule with a weight"),
         (
             sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Liked(d)", semantics="alchemy"),
@@ -220,6 +227,23 @@ def test_a_run_says_what_it_started_from_and_is_resumed_with_it(db: sqlrl.Databa
 def test_what_is_no_start_is_refused(start: Any, message: str, learner: Any, db: sqlrl.Database) -> None:
     with pytest.raises(InputError, match=message):
         learner().fit(db, sqlrl.parse_mln(TEXT), start=start)
+
+
+@pytest.mark.parametrize("weight", [-1e5, 1e10, 1e200, 1e308])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("rule", ["Next(x, y) => Nice(y)", "Next(x, y) ^ Nice(x) => Nice(y)"])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_start_from_which_nothing_leads_back_is_left(weight: float, penalty: Any, rule: str) -> None:
+    """Closed forms and sums over worlds: where labels are all but impossible there is no slope, and sums may overflow."""
+    db = sqlrl.connect(progress=False)
+    people = [f"p{i}" for i in range(6)]
+    db.load("Next", list(pairwise(people)), types=["person", "person"])
+    db.load("Nice", [(p,) for p in people[:3]], types=["person"], target=True)
+    text = "Next(person, person)\nNice(person)\n{0} " + rule + "\n{0} Nice(x)"
+    model, start = (sqlrl.parse_mln(text.format(each)) for each in ("", weight))
+    fits = [sqlrl.Likelihood(penalty, strength=0.1).fit(db, model, start=each) for each in (None, start)]
+    assert fits[1].weights_ == pytest.approx(fits[0].weights_, abs=1e-6)
+    assert fits[1].optimality_ < 1e-6
 
 
 def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:

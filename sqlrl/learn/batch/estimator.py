@@ -225,8 +225,8 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
             The most ground clauses of one shape that there may be; None for no limit.
         start : Model, optional
             Where weights begin: clauses that have the same formula and constants in it begin with its weights, others at 0. What
-            `Likelihood` and `MaxMargin` minimise has one least value, which they reach from any start, perhaps sooner; `PSCG` and
-            `VotedPerceptron` go on from there.
+            `Likelihood` and `MaxMargin` minimise has one least value, which they reach from any start, perhaps sooner (`Likelihood` leaves a
+            start that is far worse than 0); `PSCG` and `VotedPerceptron` go on from there.
 
         Returns
         -------
@@ -297,9 +297,12 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
                 weights = stream.with_fixed(found)
                 _check_weights(weights, problem)
                 support, table, steps = problem.support, course.table(), STEP_SCHEMA.empty_table()
+                # Statistics count n in all examples, also in those that are left out.
+                partly = self.on_infeasible_truth == "skip" and len(infeasible.clause) > 0
                 record = TrainingRecord(
                     name, recorded, self.seed, started, seconds, steps, support, table, self._tuning(),
-                    status=status, drop_zeros=bool(self.drop_zeros), excess=self._excess(problem, found),
+                    status=status, drop_zeros=bool(self.drop_zeros),
+                    excess=None if partly else self._excess(problem, found),
                 )  # fmt: skip
                 clock = time.perf_counter()
                 learned = stream.model(weights, record)

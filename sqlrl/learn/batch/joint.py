@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.problem import equal_columns
@@ -55,8 +56,14 @@ class Part:
         return int(self.features.shape[1])
 
     def scores(self, weights: FloatArray) -> FloatArray:
-        """What each atom and row adds under weights of shape (m,)."""
-        return np.asarray(self.features @ weights + self.offset, dtype=np.float64)
+        """What each atom and row adds under weights of shape (m,); a NumericError if that is not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.asarray(self.features @ weights + self.offset, dtype=np.float64)
+            total = np.abs(found).sum()
+        if not np.isfinite(total):
+            # Elimination would take infinite odds for those of a hard clause.
+            raise NumericError("weights are so large that their sums overflow: scale them down")
+        return found
 
     def expectations(self, weights: FloatArray, which: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the log-likelihood of each component, 0 of those that are not in `which`, and the probability of each atom and row."""
@@ -193,8 +200,9 @@ class Joint:
         """Number the distinct ones of some clauses by what is counted of them, in the order of the first of each; -1 for others, shape (k,)."""
         labels = []
         for part, which in self._parts():
-            known = self.column < part.clauses
-            rows = [part.features[np.flatnonzero(which[part.partition.component])], part.given.features]
+            known, c = self.column < part.clauses, len(part.partition)
+            given = part.given.chosen(which[c:])
+            rows = [part.features[np.flatnonzero(which[part.partition.component])], given.features]
             table = sparse.vstack([each[:, self.column[known]] for each in rows], format="csc")
             table.sort_indices()
             found = np.full(len(self.column), -1, dtype=np.int64)

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, warn
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.errors import ConvergenceWarning, InputError, UnsupportedError, warn
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
 from sqlrl.learn.batch.feasible import feasible_part
@@ -21,6 +21,7 @@ from sqlrl.learn.labels import Names, infeasible_truth
 from sqlrl.learn.steps import describer
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
+from sqlrl.solve.structure import variables_of
 from sqlrl.solve.wide import widest
 from sqlrl.wording import counted
 
@@ -101,8 +102,10 @@ def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reache
     if not found.inside.all():
         if wide == "error":
             raise _too_wide(problem, rest, found.inside)
-        more = _given(rest.select(~found.inside), problem, blocks=wide == "composite-likelihood")
-        given, beyond = joined_choices([alone, more], atoms=True), len(more)
+        left = rest.select(~found.inside)
+        more = _each_given_others(problem, left, wide)
+        beyond = len(left.free) if wide == "pseudo-likelihood" else len(variables_of(left).exact)
+        given = joined_choices([alone, more], atoms=True)
     part = joint_part(found.narrow, found.partition, truth, network.example, given)
     return part, Reached(len(found.partition), len(alone), beyond)
 
@@ -122,6 +125,35 @@ def _model(problem: Problem, seed: int) -> LogLinear:
 
 def _given(model: LogLinear, problem: Problem, *, blocks: bool) -> Choices:
     return conditionals(model, problem.truth[model.free], problem.network.example[model.free], blocks=blocks)
+
+
+def _each_given_others(problem: Problem, left: LogLinear, wide: Wide) -> Choices:
+    """Return the choices of components beyond the bounds, each given the labels of all others; what these would decide is refused."""
+    network = problem.network
+    if network.helper[left.free].any():
+        clause = problem.names.clause(int(network.clauses[_first_with_helpers(network)]))
+        raise UnsupportedError(
+            f"wide={wide!r} does not count what an atom changes under an EXIST of several targets, or one that is a part of a formula that is "
+            f"no clause, as in {clause}: write the rule as clauses, or learn its weight with another "
+            "learner"
+        )
+    found = _given(left, problem, blocks=wide == "composite-likelihood")
+    if len(found) == 0:
+        kind, other = ("atom", "'composite-likelihood', ") if wide == "pseudo-likelihood" else ("atom or block", "")
+        raise InputError(
+            f"wide={wide!r} has nothing to learn from: given the labels of all others, blocks and hard clauses decide each {kind} of the "
+            f"components beyond the bound, which have {counted(len(left.free), 'atom')}; use {other}MaxMargin, or PSCG (moments='mcsat')"
+        )
+    return found
+
+
+def _first_with_helpers(network: Network) -> int:
+    """Return the first clause that has a helper atom: rules come before what defines the helper atoms that they need."""
+    rows = np.repeat(network.row_clause, np.diff(network.indptr))[network.helper[np.abs(network.literals) - 1]]
+    units = network.units[np.flatnonzero(network.helper)].indices
+    clause, literal = network.hard_units[:, 0], network.hard_units[:, 1]
+    hard = clause[(clause >= 0) & network.helper[np.abs(literal) - 1]]
+    return int(np.concatenate([rows, units, hard]).min())
 
 
 def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputError:
@@ -185,7 +217,8 @@ def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
     if shelf.in_memory:
         kept = [each.part() for each in held]
         if not any(len(part.partition) for part in kept):
-            found = joined_choices([part.given for part in kept], atoms=len(kept) == 1)
+            # Of several windows places in one network are none in another.
+            found = joined_choices([part.given for part in kept], atoms=sum(len(part) > 0 for part in kept) == 1)
             if len(found) == 0:
                 raise InputError(NOTHING)
             return found
@@ -197,22 +230,22 @@ def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
 
 # ---- without a penalty --------------------------------------------------------------------------------
 
-CERTAIN = 1e-2
-"""Variance of a count (counts squared) below which it is all but certain: of integers that differ between worlds only weights that run away make that."""
-
 SAME = 1e-9
 """Gradients up to this, for a count of 1, are rounding."""
 
+SIZES = (1.0, 1e-3)
+"""Deviations of random weights: under large ones labels may be as good as certain, so that gradients vanish."""
 
-def warn_unpenalised(problem: Labelled, weights: FloatArray, seed: int) -> None:
-    """Warn of clauses whose weight nothing determines, and of weights that run away; `weights`, of shape (m,), were learned without a penalty.
 
-    A count that is the same in all worlds has no gradient, whatever the weights are: under random ones others have one.
+def warn_unpenalised(problem: Labelled, weights: FloatArray, away: BoolArray, seed: int) -> None:
+    """Warn of clauses whose weight nothing determines, and of those in `away`, whose weights run away.
+
+    `weights` and `away`, of shape (m,), were learned without a penalty. A count that is the same in all worlds has no gradient, whatever the
+    weights are: under random ones others have one.
     """
     drawn = np.random.default_rng(seed).normal(size=len(weights))
-    slope = problem.observed.value_and_gradient(drawn)[1]
-    soft = ~problem.hard
-    same = np.flatnonzero(soft & (np.abs(slope) <= SAME))
+    slopes = [problem.observed.value_and_gradient(size * drawn)[1] for size in SIZES]
+    same = np.flatnonzero(~problem.hard & (np.abs(slopes).max(axis=0) <= SAME))
     if len(same):
         first = problem.names.clause(int(problem.clauses[same[0]]))
         warn(
@@ -220,12 +253,11 @@ def warn_unpenalised(problem: Labelled, weights: FloatArray, seed: int) -> None:
             "penalty nothing determines the weight: take it out, or give a strength above 0",
             ConvergenceWarning,
         )
-    certain = soft & (problem.observed.curvature(weights) < CERTAIN) & (np.abs(slope) > SAME)
-    if certain.any():
-        most = int(np.argmax(np.where(certain, np.abs(weights), -1.0)))
+    if away.any():
+        most = int(np.argmax(np.where(away, np.abs(weights), -1.0)))
         first = problem.names.clause(int(problem.clauses[most]))
         warn(
-            f"without a penalty {counted(int(certain.sum()), 'weight')} would grow for ever, since the rules tell the training labels apart "
+            f"without a penalty {counted(int(away.sum()), 'weight')} would grow for ever, since the rules tell training labels apart "
             f"perfectly: where learning stopped, that of {first} is {weights[most]:.3g}; give a strength above 0",
             ConvergenceWarning,
         )

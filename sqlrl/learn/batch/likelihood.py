@@ -13,7 +13,7 @@ from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
 from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised, with_loss
-from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
+from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
@@ -229,6 +229,7 @@ class Likelihood(BatchEstimator[Labelled]):
     def _problem(self, stream: TrainingStream) -> tuple[Labelled, InfeasibleTruth]:
         reached, support, infeasible = Reached(), Support(), no_infeasible_truth()
         network: Network | None = None
+        learned: Network | None = None
         self._shelf = Shelf(stream.spill_directory())
         for window in stream:
             network = window.network
@@ -241,12 +242,16 @@ class Likelihood(BatchEstimator[Labelled]):
                 part, how = label_part(problem, self.wide, seed=self.seed)
                 self._shelf.put(part)
                 reached += how
+                if len(part):
+                    # Places of atoms are those in what is left of the window.
+                    learned = problem.network
         if network is None or (len(self._shelf) == 0 and len(infeasible.clause) == 0):
             raise InputError(NO_ATOMS)
         if len(self._shelf) == 0:
             raise InputError(NONE_LEFT)
         observed, clauses = observations(self._shelf, len(network.clauses)), network.clauses
-        scale, groups = self._scales(stream, clauses), self._groups(stream, network, len(np.unique(observed.example)))
+        assert learned is not None, "there is something to learn from"
+        scale, groups = self._scales(stream, clauses), self._groups(stream, learned, len(np.unique(observed.example)))
         return Labelled(
             observed, names_of(stream), clauses, network.hard, support.table(clauses), reached, scale, groups
         ), infeasible
@@ -304,8 +309,9 @@ class Likelihood(BatchEstimator[Labelled]):
                 iteration = replace(iteration, so_far=lambda: ended(weights(), optimality))
             report(iteration)
 
+        design = make_design(labels, problem.scale)
         found = fit_weights(
-            make_design(labels, problem.scale),
+            design,
             self.penalty,
             strength,
             start=problem.start,
@@ -320,7 +326,8 @@ class Likelihood(BatchEstimator[Labelled]):
                 ConvergenceWarning,
             )
         if strength == 0:
-            warn_unpenalised(problem, found.weights, seed)
+            away = running_away(design, max_iterations=self.max_iterations)
+            warn_unpenalised(problem, found.weights, away, seed)
         return ended(found.weights, found.optimality)
 
     def _excess(self, problem: Labelled, weights: FloatArray) -> FloatArray | None:

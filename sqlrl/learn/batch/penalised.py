@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Literal, Protocol, Self
 
 import numpy as np
 from scipy import linalg, optimize
 
-from sqlrl.ground.network import FloatArray, IntArray
+from sqlrl.errors import NumericError
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
 from sqlrl.learn.batch.problem import Iteration, Report
@@ -210,6 +211,9 @@ QUASI = 20
 INSIDE = 60
 """The same without a Hessian, and in an orthant; so many more each time again."""
 
+FAR = 10.0
+"""Weights whose loss, penalty included, is so many times that at 0 are no start."""
+
 FLATTEST = 1e-12
 """Curvatures below this share of the largest one count as so much: the scale of a coordinate stays finite."""
 
@@ -266,6 +270,8 @@ class Design:
         Variance of each count at weights of 0.
     steepest : float
         The largest gradient at weights of 0.
+    at_zero : float
+        The log-likelihood at weights of 0.
     """
 
     choices: Likelihoods
@@ -274,6 +280,7 @@ class Design:
     scale: FloatArray
     curvature: FloatArray
     steepest: float
+    at_zero: float
 
     @property
     def variances(self) -> FloatArray:
@@ -321,9 +328,10 @@ def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design
     # Of each column the clauses of the widest prior come first.
     widest = inside[np.argsort(-scale[inside], kind="stable")]
     chosen = widest[np.unique(column[widest], return_index=True)[1]]
-    steepest = float(np.abs(choices.value_and_gradient(zero)[1]).max(initial=0.0))
+    value, gradient = choices.value_and_gradient(zero)
+    steepest = float(np.abs(gradient).max(initial=0.0))
     kept = choices.columns(chosen, np.ones(len(chosen)))
-    return Design(kept, column, chosen, scale, curvature[chosen], steepest)
+    return Design(kept, column, chosen, scale, curvature[chosen], steepest, value)
 
 
 def fit_weights(
@@ -339,9 +347,9 @@ def fit_weights(
     """Maximise log-likelihood less penalty.
 
     The penalty is `strength * sum(|w|)` for "l1", a Laplacian prior, or `strength / 2 * sum(w^2)` for "l2", a Gaussian prior of
-    variance 1 / strength; w here divided by the scales of the design, and `strength` above 0. It starts at `start`, of shape
-    (m,), 0 by default, and is done when the violation of optimality is at most `tolerance` times the largest gradient at
-    weights of 0; `report` is called with each iteration.
+    variance 1 / strength; w here divided by the scales of the design. It starts at `start`, of shape (m,), or at 0 where that is far
+    worse, and is done when the violation of optimality is at most `tolerance` times the largest gradient at weights of 0; `report` is called with
+    each iteration.
 
     Clauses with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
     proportion to the variance of its prior.
@@ -369,6 +377,9 @@ def fit_weights(
     begin = np.zeros(k)
     if start is not None:
         np.add.at(begin, design.column[design.column >= 0], start[design.column >= 0])
+        # From far away, where labels are all but impossible, nothing curves, and steps lead nowhere.
+        if not _objective(design, penalty, strength, begin) > FAR * design.at_zero:
+            begin = np.zeros(k)
     if k and penalty == "l1":
         value, solution = _lasso(design, strength, begin, observe, max_iterations)
     elif k:
@@ -378,6 +389,58 @@ def fit_weights(
         observe(value, 0.0, 0.0, lambda: np.zeros(0))
     weights = _of_clauses(design, penalty, solution)
     return Fit(weights, -value, counts[-1], counts[-1] <= tolerance * design.steepest)
+
+
+LOOSE = (1e-2, 1e-3, 1e-4)
+"""Strengths that hardly hold weights: each holds them less than the one before."""
+
+STILL = 0.25
+"""Weights, each times the deviation of its count at 0, that move by less than this in all are not growing."""
+
+
+def running_away(design: Design, *, max_iterations: int) -> BoolArray:
+    """Return which weights would grow for ever without a penalty, shape (m,).
+
+    As an L2 penalty becomes ten times weaker, and ten times weaker again, weights come ten times closer to where they are without one, if they
+    are anywhere; else they go as far each time. Those may be several together of which no count is certain by itself.
+
+    Examples
+    --------
+    One label that is always true, and one that is so twice of three times:
+
+    >>> from scipy import sparse
+    >>> from sqlrl.learn.batch.choices import Choices
+    >>> true, start = np.array([1, 3, 5, 6]), np.arange(0, 9, 2)
+    >>> features = sparse.csr_array([[0.0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [0, 1], [0, 0], [0, 1]])
+    >>> four = Choices(features, np.zeros(8), start, true, np.zeros(4, dtype=np.int64), true - start[:-1])
+    >>> running_away(make_design(four), max_iterations=100).tolist()
+    [True, False]
+    """
+    known = design.column >= 0
+    size = np.zeros(len(known))
+    size[known] = np.sqrt(design.curvature)[design.column[known]]
+    found: list[FloatArray] = []
+    for strength in LOOSE:
+        # The penalty must not be lost in what is left of the gradient.
+        tolerance = strength / 100 / max(design.steepest, 1.0)
+        start = found[-1] if found else None
+        fit = fit_weights(design, "l2", strength, start=start, tolerance=tolerance, max_iterations=max_iterations)
+        found.append(fit.weights)
+    before, last = (np.abs(b - a) * size for a, b in pairwise(found))
+    growing = last.sum() > STILL and last.sum() > before.sum() / 2
+    return np.asarray(growing & (last > last.max(initial=0.0) / 10), dtype=np.bool_)
+
+
+def _objective(design: Design, penalty: Penalty, strength: float, solution: FloatArray) -> float:
+    """Log-likelihood less penalty of weights of the columns, shape (k,); NaN or minus infinity where sums overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            value = float(design.choices.log_likelihood(solution).sum())
+        except NumericError:
+            return -np.inf
+        if penalty == "l1":
+            return value - strength * float(np.abs(solution / design.scale[design.first]).sum())
+        return value - strength / 2 * float((solution**2 / design.variances).sum())
 
 
 def _of_clauses(design: Design, penalty: Penalty, solution: FloatArray) -> FloatArray:

@@ -99,7 +99,7 @@ def validate(
 ) -> Validation:
     """Hold out each part in turn, and learn from what is not in it with each strength.
 
-    `strengths` are above 0; `parts`, shape (folds, c), says which choices each part has; `scale`, shape (m,), is as in
+    `strengths` are not below 0; `parts`, shape (folds, c), says which choices each part has; `scale`, shape (m,), is as in
     `make_design`.
     """
     ordered, folds = sorted(set(map(float, strengths)), reverse=True), len(parts)

@@ -218,6 +218,29 @@ def test_what_cannot_be_read_and_what_has_no_one_target(db: sqlrl.Database) -> N
         learner.fit(several, sqlrl.parse_mln("Liked(doc)\nLong(doc)\n0 Liked(d)\n0 Long(d)"), groups=[("d1", 1)])
 
 
+@pytest.mark.parametrize("window", [None, 1])
+@pytest.mark.parametrize("left_out", [True, False])
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ValidationWarning", "ignore::sqlrl.errors.InfeasibleTruthWarning")
+def test_atoms_are_those_of_the_example_that_is_learned_from(
+    window: int | None, left_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it comes an example that is left out for its labels, or of which hard clauses leave nothing open."""
+    monkeypatch.setattr(sqlrl.Likelihood, "window", window)
+    items = [("e0", "x"), ("e0", "y"), ("e1", "p"), ("e1", "q"), ("e1", "r"), ("e1", "s")]
+    db = sqlrl.connect()
+    db.load("Item", items, types=["ex", "item"], example="ex")
+    db.load("Bad", [*items[:2], ("e1", "s")], types=["ex", "item"], example="ex")
+    good = [("e1", "p"), ("e1", "r"), *(items[:1] if left_out else [])]
+    db.load("Good", good, types=["ex", "item"], target=True, example="ex")
+    model = sqlrl.parse_mln(
+        "Item(ex, item)\nBad(ex, item)\nGood(ex, item)\nItem(e, i) ^ Good(e, i)\nBad(e, i) => !Good(e, i)."
+    )
+    groups = [("e1", "p", "g"), ("e1", "q", "h"), ("e1", "r", "g")]
+    learner = sqlrl.Likelihood("l2", strength=[0.1, 1.0], folds=2, on_infeasible_truth="skip")
+    found = [learner.fit(db, model, examples, groups=groups).strengths_ for examples in (None, ["e1"])]
+    assert found[0].equals(found[1])
+
+
 def test_numbers_are_the_same_however_they_are_written() -> None:
     db = sqlrl.connect()
     db.load("Size", [("1", "2"), ("2", "3"), ("3", "4"), ("4", "5")], types=["number", "number"])

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from sqlrl.errors import InputError
+import sqlrl
+from sqlrl.errors import InputError, NumericError, UnsupportedError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import conditionals
@@ -254,6 +255,17 @@ def test_columns_are_scaled_and_merged() -> None:
     assert gradient == pytest.approx([0.5 * full[1][2], 2.0 * full[1][0]], abs=1e-12)
 
 
+def test_columns_are_equal_where_the_parts_that_are_learned_from_do_not_tell_them_apart() -> None:
+    """A pair whose clauses say the same, and an atom, held out, of one of them alone."""
+    rows = [(0, [1, 2]), (1, [1, 2]), (1, [3])]
+    shelf = Shelf(None)
+    shelf.put(label_part(Problem(network(3, rows), np.array([True, False, True]), Names()), "error", seed=0)[0])
+    found = observations(shelf, 2)
+    assert isinstance(found, Joint)
+    assert make_design(found).column.tolist() == [0, 1]
+    assert make_design(found.chosen(np.array([True, False]))).column.tolist() == [0, 0]
+
+
 def wide_grid() -> Problem:
     """A grid of 20 x 20 atoms, each joined to its neighbours by one clause, and on its diagonals by another."""
     side = 20
@@ -285,6 +297,37 @@ def test_components_beyond_the_bound_are_named_or_approximated() -> None:
     assert found.value_and_gradient(np.zeros(4))[0] == pytest.approx(-402 * math.log(2))
     fit = fit_weights(make_design(found), "l2", 1.0, tolerance=1e-8, max_iterations=500)
     assert fit.converged
+
+
+def test_what_blocks_decide_given_all_others_is_no_pseudo_likelihood() -> None:
+    """Of an exact block each atom follows from the others: nothing would be learned, and the result would be said to be exact."""
+    side, kinds = 12, 12
+    place: Callable[[int, int], int] = lambda i, k: i * kinds + k + 1  # noqa: E731
+    rows = [(k, [-place(i, k), place(j, k)]) for i, j in itertools.combinations(range(side), 2) for k in range(kinds)]
+    blocks = [(list(range(i * kinds, (i + 1) * kinds)), True) for i in range(side)]
+    truth = np.arange(side * kinds) % kinds == np.arange(side * kinds) // kinds % 3
+    problem = Problem(network(side * kinds, rows, blocks=blocks), truth, Names())
+    with pytest.raises(InputError, match=r"decide each atom .* have 144 atoms; use 'composite-likelihood'"):
+        label_part(problem, "pseudo-likelihood", seed=0)
+    assert label_part(problem, "composite-likelihood", seed=0)[1].wide == side
+
+
+def test_helper_atoms_do_not_stay_while_others_vary() -> None:
+    """An atom that makes an existential formula true changes its helper atom: given this one it could not vary."""
+    db, people = sqlrl.connect(progress=False), [f"p{i}" for i in range(30)]
+    db.load("Person", [(p,) for p in people], types=["person"])
+    db.load("Likes", list(itertools.pairwise(people)), types=["person", "person"], target=True)
+    db.load("Nice", [("p0",), ("p3",)], types=["person"], target=True)
+    text = "Person(person)\nLikes(person, person)\nNice(person)\nNice(x)\nPerson(x) ^ (EXIST y Likes(x, y) ^ Nice(y))"
+    for wide in ("pseudo-likelihood", "composite-likelihood"):
+        with pytest.raises(UnsupportedError, match=r"several targets.*as in Person\(x\) \^ \(EXIST y.*write the rule"):
+            sqlrl.Likelihood(wide=wide).fit(db, sqlrl.parse_mln(text))
+
+
+def test_infinite_odds_are_no_hard_clauses() -> None:
+    part, _ = label_part(Problem(network(2, [(0, [-1, 2])] * 3), np.array([True, True]), Names()), "error", seed=0)
+    with pytest.raises(NumericError, match="scale them down"):
+        part.expectations(np.array([1e308]), np.ones(1, dtype=np.bool_))
 
 
 def test_nothing_varies() -> None:

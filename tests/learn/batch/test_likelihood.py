@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -245,6 +246,52 @@ def test_without_a_penalty_weights_that_run_away_are_named() -> None:
     weights = {row["clause"]: row["weight"] for row in fit.clauses().to_pylist()}
     assert weights['Word(d, "odd") => Liked(d)'] == pytest.approx(0.0, abs=1e-6)
     assert min(abs(weights[f'Word(d, "{word}") => Liked(d)']) for word in ("good", "bad")) > 5
+
+
+def test_weights_that_run_away_together_are_named() -> None:
+    """Of the liked ones and of those that are as good no number is certain, but both together are."""
+    db, docs = sqlrl.connect(), [f"d{i}" for i in range(6)]
+    db.load("Good", [(d,) for d in docs[:3]], types=["doc"])
+    db.load("Liked", [(d,) for d in docs[:4]], types=["doc"], target=True)
+    db.scope("Liked", [(d,) for d in docs])
+    model = sqlrl.parse_mln("Good(doc)\nLiked(doc)\nLiked(d)\nGood(d) <=> Liked(d)")
+    with pytest.warns(ConvergenceWarning, match="without a penalty 2 weights would grow for ever"):
+        sqlrl.Likelihood("l2", strength=0).fit(db, model)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_weights_of_chains_that_run_away_are_named(penalty: Any) -> None:
+    """Neighbours are always alike, and which field they have stays open."""
+    db = sqlrl.connect()
+    places = [(f"c{c}", str(p)) for c in range(6) for p in range(3)]
+    db.load("At", places, types=["chain", "place"], example="chain")
+    db.load("Next", [("0", "1"), ("1", "2")], types=["place", "place"])
+    fields = [(c, p, "xyz"[int(c[1:]) % 3]) for c, p in places]
+    db.load("Field", fields, types=["chain", "place", "field"], target=True, example="chain")
+    text = "At(chain, place)\nNext(place, place)\nField(chain, place, field!)\nField(c, p, +f)\n"
+    model = sqlrl.parse_mln(text + "Next(p, q) ^ Field(c, p, f) ^ Field(c, q, f)")
+    with pytest.warns(ConvergenceWarning, match=r"without a penalty 1 weight would grow for ever.*that of Next"):
+        sqlrl.Likelihood(penalty, strength=0).fit(db, model)
+
+
+def test_a_count_of_many_that_runs_away_is_not_the_same_in_all_worlds() -> None:
+    db, docs = sqlrl.connect(), [f"d{i}" for i in range(6)]
+    db.load("Word", [(d, f"w{k}") for d in docs for k in range(400)], types=["doc", "word"])
+    db.load("Liked", [(d,) for d in docs[:5]], types=["doc"], target=True)
+    db.load("Long", [(d,) for d in docs[:5]], types=["doc"])
+    model = sqlrl.parse_mln(TEXT + "Long(doc)\nLong(d) ^ Word(d, w) => Liked(d)")
+    with pytest.warns(ConvergenceWarning) as told:
+        sqlrl.Likelihood("l2", strength=0).fit(db, model)
+    assert ["would grow for ever" in str(each.message) for each in told] == [True]
+
+
+def test_large_weights_that_labels_determine_do_not_run_away(recwarn: pytest.WarningsRecorder) -> None:
+    db, docs = sqlrl.connect(), [f"d{i}" for i in range(2000)]
+    db.load("Word", [(d, "rare") for d in docs], types=["doc", "word"])
+    db.load("Liked", [(docs[0],)], types=["doc"], target=True)
+    fit = sqlrl.Likelihood("l2", strength=0).fit(db, sqlrl.parse_mln(TEXT + "Word(d, w) => Liked(d)"))
+    assert fit.weights_[0] == pytest.approx(-math.log(1999), abs=1e-3)
+    assert not [each for each in recwarn if issubclass(each.category, ConvergenceWarning)]
 
 
 @pytest.mark.parametrize("rule", ["", "Beside(x, y) ^ Field(x, f) => Field(y, f)\n"])
