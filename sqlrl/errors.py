@@ -287,6 +287,10 @@ class ConvergenceWarning(SqlrlWarning):
     """A learner stopped before it reached the precision that was asked for."""
 
 
+class StartWarning(SqlrlWarning):
+    """Nothing of the model that learning was to start from is among the clauses whose weights are learned."""
+
+
 class NothingFoundWarning(SqlrlWarning):
     """A learner of clauses found none that is acceptable."""
 

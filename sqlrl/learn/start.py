@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, StartWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.protocols import TrainingStream
 from sqlrl.wording import counted
@@ -73,6 +73,12 @@ def start_weights(stream: TrainingStream, start: Model | None) -> Callable[[int,
 
     def weights(first: int, last: int) -> FloatArray:
         found, known = stream.known_weights(start, first, last)
+        if first == 0 and last > 0 and known == 0:
+            warn(
+                f"all {counted(last, 'clause')} begin at 0: none has the formula and the constants of a clause of start= with a weight; pass the "
+                "model that has them, or leave start= out",
+                StartWarning,
+            )
         logger.info("%s of %s start with the weights of start=", f"{known:,}", counted(last - first, "clause"))
         return found
 

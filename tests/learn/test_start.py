@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, StartWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
@@ -300,3 +300,11 @@ def test_clauses_that_are_found_start_no_other_way(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n1 Liked(d)")
     with pytest.raises(InputError, match=r"OSL takes no start="):
         sqlrl.OSL(modes).fit(db, model, start=model)
+
+
+@pytest.mark.parametrize("learner", [sqlrl.Likelihood(), sqlrl.AdaGrad(), sqlrl.AdaGrad(window=7)], ids=str)
+def test_a_start_of_which_no_clause_is_learned_is_warned_of(learner: Any, db: sqlrl.Database) -> None:
+    other = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => !Liked(d)')
+    with pytest.warns(StartWarning, match=r"all \d clauses begin at 0: none has the formula and the constants"):
+        found = learner.fit(db, sqlrl.parse_mln(TEXT), start=other)
+    assert found.model_ == type(learner)(**learner.get_params()).fit(db, sqlrl.parse_mln(TEXT)).model_

@@ -139,10 +139,12 @@ def _each_given_others(problem: Problem, left: LogLinear, wide: Wide) -> Choices
         )
     found = _given(left, problem, blocks=wide == "composite-likelihood")
     if len(found) == 0:
-        kind, other = ("atom", "'composite-likelihood', ") if wide == "pseudo-likelihood" else ("atom or block", "")
+        kind, other = (
+            ("atom", "wide='composite-likelihood', or ") if wide == "pseudo-likelihood" else ("atom or block", "")
+        )
         raise InputError(
             f"wide={wide!r} has nothing to learn from: given the labels of all others, blocks and hard clauses decide each {kind} of the "
-            f"components beyond the bound, which have {counted(len(left.free), 'atom')}; use {other}MaxMargin, or PSCG (moments='mcsat')"
+            f"components beyond the bound, which have {counted(len(left.free), 'atom')}; use {other}another learner: MaxMargin, or PSCG with moments='mcsat'"
         )
     return found
 
@@ -164,7 +166,7 @@ def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputErr
     return InputError(
         f"the exact likelihood needs tables beyond the bound for {counted(found.components, 'component')}, with "
         f"{counted(found.beyond, 'atom')}: {found.words(describer(network, problem.names))}. Take the clause out of the model, narrow the scope "
-        "of what is predicted, or use wide='pseudo-likelihood' or 'composite-likelihood', MaxMargin, or PSCG (moments='mcsat')"
+        "of what is predicted, or use wide='pseudo-likelihood', wide='composite-likelihood', or another learner: MaxMargin, or PSCG with moments='mcsat'"
     )
 
 
