@@ -28,6 +28,14 @@ WEIGHTS: Mapping[str, tuple[float, ...]] = {
 }
 """How weights are learned again, each with the values of C or of the strength to choose from, the strongest penalty first."""
 
+FURTHER: Mapping[str, tuple[float, ...]] = {
+    "max-margin": (3.0, 10.0),
+    "L2, loss": (0.1, 0.03),
+    "L1": (0.03, 0.01),
+    "L2": (0.01, 0.003),
+}
+"""Values that are tried, too, where the last of those is the best."""
+
 QUICK: Mapping[str, tuple[float, ...]] = {
     "max-margin": (0.1, 1.0),
     "L2, loss": (10.0, 1.0),

@@ -3,8 +3,8 @@
 For each group of examples that is tested on, clauses are found on all others, and their weights learned again on these. The strength of
 a penalty (max-margin: C) is chosen once for each system and test group, in file order: one other group is held out, clauses are found
 anew without both, their weights learned for each strength on what is left, every time from those of the strength before, and the one
-with the best token F1 on the group that is held out is taken; of equals that of the strongest penalty. It is used for the seeded orders,
-too. Groups are paired, so that one such path serves both of a pair: the labels of neither have a part in what is chosen for it.
+with the best token F1 on the group that is held out is taken; of equals that of the strongest penalty. Where the weakest penalty is the
+best one, two weaker ones are tried. What is taken is used for the seeded orders, too. Groups are paired, so that one such path serves both of a pair: the labels of neither have a part in what is chosen for it.
 
 The *leaky* choice does the same with the clauses that were found with the labels of the group that is held out: cheaper, since nothing is
 found twice, and wrong, since these clauses fit the labels by which strengths are compared.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from harness import Measured, Options, Row, publish, run_jobs
 from job_table import JobTable
 from relearning import (
+    FURTHER,
     QUICK,
     RESULTS,
     WEIGHTS,
@@ -107,6 +108,8 @@ class Plan:
         The most examples of a group.
     values : mapping of str to tuple of float
         To choose from.
+    further : mapping of str to tuple of float
+        Values that are tried, too, where the last of the others is the best.
     leaky : bool
         Whether there are rows of the leaky choice.
     """
@@ -119,6 +122,7 @@ class Plan:
     seeds: tuple[int, ...]
     each: int | None
     values: Mapping[str, tuple[float, ...]]
+    further: Mapping[str, tuple[float, ...]]
     leaky: bool = True
 
     def find(self, system: str, seed: int | None, without: tuple[str, ...]) -> Find:
@@ -168,7 +172,8 @@ class Plan:
         for line in self.lines():
             count += len(self.tests) * (len(self.seeds) if line.seeded else 1)
             if line.weights != self.data.own and not line.seeded:
-                count += len(self.tests) if line.leaky else pairs
+                paths = len(self.tests) if line.leaky else pairs
+                count += paths * (1 + bool(self.further))
         return count
 
 
@@ -240,21 +245,41 @@ def results_of(plan: Plan, work: Worker, *, only_find: bool = False) -> dict[Lin
         file, digest = known
         return Sweep(job, digest, line.weights, pair, scored, plan.values[line.weights]), file
 
-    def chosen_for(line: Line, test: str) -> float | str | None:
-        """Return the value that is chosen, why none can be, or None if that is not done."""
+    def further_of(line: Line, path: Sweep) -> Sweep | None:
+        """Return the path that goes on, None if there is none."""
+        return replace(path, values=plan.further[line.weights]) if plan.further else None
+
+    def chosen_for(line: Line, test: str, *, first: bool = False) -> float | str | None:
+        """Return the value that is chosen, with `first` of the first path alone; why none can be, or None if that is not done."""
         path = sweep_of(line, test)
         if path is None or path[0] not in swept:
             return None
-        tried = swept[path[0]].value
+        held_out, values, tried = partners(plan.data.groups)[test], path[0].values, swept[path[0]].value
         if tried.refused is not None:
             return tried.refused
-        return best(path[0].values, tried.f1[partners(plan.data.groups)[test]])
+        value, further = best(values, tried.f1[held_out]), further_of(line, path[0])
+        if first or further is None or value != values[-1]:
+            return value
+        if further not in swept:
+            return None
+        more = swept[further].value
+        if more.refused is not None:
+            return more.refused
+        return best([*values, *further.values], [*tried.f1[held_out], *more.f1[held_out]])
 
     def phase(what: str, chosen: list[Line], seeds: Sequence[int | None]) -> None:
         """Choose values for some rows, and learn and test with them."""
         again = [line for line in chosen if line.weights != plan.data.own]
         paths = [path for line, test in product(again, plan.tests) if (path := sweep_of(line, test)) is not None]
         swept.update(work(sweep, paths, f"{what}: choosing"))
+        weaker = [
+            (further, path[1])
+            for line, test in product(again, plan.tests)
+            if (path := sweep_of(line, test)) is not None
+            and (further := further_of(line, path[0])) is not None
+            and chosen_for(line, test, first=True) == path[0].values[-1]
+        ]
+        swept.update(work(sweep, weaker, f"{what}: choosing among weaker penalties"))
         jobs: list[tuple[Line, str, Relearn, str]] = []
         for line, test in product(chosen, plan.tests):
             value = None if line.weights == plan.data.own else chosen_for(line, test)
@@ -400,6 +425,7 @@ def make_plan(data: SegmentationSet, options: Options, *, seeded: bool, modes: s
         else (),
         data.each if quick else None,
         QUICK if quick else WEIGHTS,
+        {} if quick else FURTHER,
         NO_LEAKY not in options.more,
     )
 
@@ -431,6 +457,7 @@ def experiment(plan: Plan, options: Options, paper: Mapping[str, Row], *, script
         shown += f"; so far: {len(details)} of {sum(len(plan.tests) * (len(plan.seeds) if x.seeded else 1) for x in plan.lines())} tests"
     parameters = {
         "values": dict(plan.values),
+        "further": dict(plan.further),
         "modes": plan.modes,
         "partners": partners(plan.data.groups),
         "seeds": plan.seeds,
