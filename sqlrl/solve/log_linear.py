@@ -15,7 +15,7 @@ from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.structure import pointers, ragged_ranges, sides_of, variables_of
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, compile_buckets, component_sums, scratch_for
-from sqlrl.solve.treewidth.expectations import expectations
+from sqlrl.solve.treewidth.expectations import RowCells, expectations, list_row_cells
 from sqlrl.solve.treewidth.order import BUCKET_CELLS, COMPONENT_CELLS, Order, elimination_order, part_of_order
 from sqlrl.solve.weighted import FREE, WeightedNetwork, equal_rows, weigh
 
@@ -218,6 +218,10 @@ class Partition:
         return scratch_for(self.buckets)
 
     @cached_property
+    def _listed(self) -> RowCells:
+        return list_row_cells(self.buckets, self._scratch)
+
+    @cached_property
     def _work(self) -> IntArray:
         buckets = self.buckets
         return component_sums(buckets, buckets.cells * (10 + 2 * buckets.children + 2 * np.diff(buckets.row_start)))
@@ -244,7 +248,9 @@ class Partition:
         cost[:rows] = -score[f:]
         now, at = buckets._replace(state_value=worth, cost=cost), 0
         while at < len(components):
-            at, possible = expectations(now, self._scratch, components, self._work, at, value, state, violated, SLICE)
+            at, possible = expectations(
+                now, self._scratch, self._listed, components, self._work, at, value, state, violated, SLICE
+            )
             if not possible:
                 raise UnsatisfiableError(self._an_atom(int(components[at])))
         share = np.empty(len(score))

@@ -16,8 +16,11 @@ from sqlrl.solve import expected
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import counts
 from sqlrl.solve.expected import Expected, expected_counts
+from sqlrl.solve.log_linear import log_linear
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.sample_networks import network
+from sqlrl.solve.treewidth.expectations import LISTED
+from sqlrl.solve.treewidth.order import elimination_order
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
 
@@ -60,6 +63,19 @@ def test_extreme_weights(problem: Problem) -> None:
         n, log_z = every_world(problem)
         np.testing.assert_allclose(net.base.astype(float) + found.change, n, atol=1e-6)
         np.testing.assert_allclose(found.log_z, log_z, rtol=1e-9, atol=1e-6)
+
+
+def test_large_tables_with_many_rows() -> None:
+    """Each two of twelve atoms are joined, so that the first table has 4,096 cells, whose rows are not listed."""
+    rng = np.random.default_rng(3)
+    pairs = [
+        (i % 3, [int(rng.choice([-1, 1])) * a, int(rng.choice([-1, 1])) * b], 1)
+        for i, (a, b) in enumerate(itertools.combinations(range(1, 13), 2))
+    ]
+    problem = Problem(12, [*pairs, (3, [1, -12, 6], 1)], [0.7, -0.4, 0.2, 0.0], hard=[3])
+    order = elimination_order(log_linear(problem.network()))
+    assert 2 ** int(np.diff(order.scope_start).max()) >= LISTED
+    holds(problem, expected_counts(problem.network(), problem.weights))
 
 
 @settings(max_examples=300)

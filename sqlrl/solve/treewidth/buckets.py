@@ -220,14 +220,19 @@ def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
 @kernel
 def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
     """Write the tables of component c, into `scratch.tables`: what states add, less the costs of rows."""
-    begin, end = buckets.component_start[c], buckets.component_start[c + 1]
+    load_states(buckets, scratch, c)
+    _add_rows(buckets, scratch, buckets.component_start[c], buckets.component_start[c + 1])
+
+
+@inlined
+def load_states(buckets: Buckets, scratch: Scratch, c: int) -> None:
+    """Write the tables of component c, into `scratch.tables`, without its rows."""
     tables, value, state_start = scratch.tables, buckets.state_value, buckets.state_start
     table_start, cells, width = buckets.table_start, buckets.cells, buckets.width
-    for i in range(begin, end):
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
         for first in range(table_start[i], table_start[i] + cells[i], width[i]):
             for s in range(width[i]):
                 tables[first + s] = value[state_start[i] + s]
-    _add_rows(buckets, scratch, begin, end)
 
 
 @kernel

@@ -6,11 +6,88 @@ was eliminated. The way down only multiplies these: a table costs one exponentia
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import kernel
-from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project, row_cells
+from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load_states, project, row_cells
+
+LISTED = 1024
+"""Cells of the largest table whose rows have their cells listed."""
+
+
+class RowCells(NamedTuple):
+    """The cells in which all sides of a row hold, found once for all costs, since finding them takes longer than using them.
+
+    Parameters
+    ----------
+    start : shape (rows + 1,)
+        The r-th row that stands in a bucket (`Buckets.row`) has the cells `cell[start[r]:start[r + 1]]`; none is listed in tables of more than
+        `LISTED` cells, where a row may have thousands.
+    cell : int32 array, shape (cells,)
+        Their places in the tables of the component.
+    """
+
+    start: IntArray
+    cell: npt.NDArray[np.int32]
+
+
+def list_row_cells(buckets: Buckets, scratch: Scratch) -> RowCells:
+    """Find the cells of all rows in narrow tables.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.treewidth.buckets import compile_buckets, scratch_for
+    >>> from sqlrl.solve.treewidth.order import elimination_order
+    >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
+    >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
+    >>> found = list_row_cells(buckets, scratch_for(buckets))
+    >>> found.start.tolist(), found.cell.tolist()
+    ([0, 1, 2], [2, 6])
+    """
+    start = np.zeros(len(buckets.row) + 1, dtype=np.int64)
+    cell = np.empty(0, dtype=np.int32)
+    _list(buckets, scratch, start, cell, fill=False)
+    np.cumsum(start, out=start)
+    cell = np.empty(int(start[-1]), dtype=np.int32)
+    _list(buckets, scratch, start, cell, fill=True)
+    return RowCells(start, cell)
+
+
+@kernel
+def _list(buckets: Buckets, scratch: Scratch, start: IntArray, cell: npt.NDArray[np.int32], fill: bool) -> None:
+    # How many cells each row has, into the place after its own; or the cells, where these numbers are sums already.
+    for i in range(len(buckets.cells)):
+        if buckets.cells[i] > LISTED:
+            continue
+        for r in range(buckets.row_start[i], buckets.row_start[i + 1]):
+            count = row_cells(buckets, scratch, i, buckets.row[r])
+            if fill:
+                for o in range(count):
+                    cell[start[r] + o] = scratch.cell[o]
+            else:
+                start[r + 1] = count
+
+
+@kernel
+def _load(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> None:
+    # As `load`.
+    load_states(buckets, scratch, c)
+    rows, row_start, cost, tables, cell = buckets.row, buckets.row_start, buckets.cost, scratch.tables, scratch.cell
+    start, places = listed.start, listed.cell
+    for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
+        narrow = buckets.cells[i] <= LISTED
+        for r in range(row_start[i], row_start[i + 1]):
+            each = cost[rows[r]]
+            if narrow:
+                for k in range(start[r], start[r + 1]):
+                    tables[places[k]] -= each
+            else:
+                for o in range(row_cells(buckets, scratch, i, rows[r])):
+                    tables[cell[o]] -= each
 
 
 @kernel
@@ -38,9 +115,9 @@ def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
 
 
 @kernel
-def _rise(buckets: Buckets, scratch: Scratch, c: int) -> float:
+def _rise(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> float:
     # The log partition function of component c, and conditional probabilities in its tables.
-    load(buckets, scratch, c)
+    _load(buckets, scratch, listed, c)
     tables, message, cell = scratch.tables, scratch.message, scratch.cell
     table_start, cells, parent = buckets.table_start, buckets.cells, buckets.parent
     dim, dim_start, widths = buckets.dim, buckets.dim_start, buckets.width
@@ -79,10 +156,13 @@ def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
 
 
 @kernel
-def _read(buckets: Buckets, scratch: Scratch, c: int, state: FloatArray, violated: FloatArray) -> None:
+def _read(
+    buckets: Buckets, scratch: Scratch, listed: RowCells, c: int, state: FloatArray, violated: FloatArray
+) -> None:
     # Probabilities of the states of each variable, and that each row is violated, from those of cells.
     tables, table_start, cells, widths = scratch.tables, buckets.table_start, buckets.cells, buckets.width
     state_start, row_start, row, cell = buckets.state_start, buckets.row_start, buckets.row, scratch.cell
+    start, places = listed.start, listed.cell
     for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
         at, width = state_start[i], widths[i]
         state[at : at + width] = 0.0
@@ -91,8 +171,12 @@ def _read(buckets: Buckets, scratch: Scratch, c: int, state: FloatArray, violate
                 state[at + s] += tables[first + s]
         for r in range(row_start[i], row_start[i + 1]):
             total = 0.0
-            for o in range(row_cells(buckets, scratch, i, row[r])):
-                total += tables[cell[o]]
+            if cells[i] <= LISTED:
+                for k in range(start[r], start[r + 1]):
+                    total += tables[places[k]]
+            else:
+                for o in range(row_cells(buckets, scratch, i, row[r])):
+                    total += tables[cell[o]]
             violated[row[r]] = total
 
 
@@ -100,6 +184,7 @@ def _read(buckets: Buckets, scratch: Scratch, c: int, state: FloatArray, violate
 def expectations(
     buckets: Buckets,
     scratch: Scratch,
+    listed: RowCells,
     components: IntArray,
     work: IntArray,
     first: int,
@@ -121,9 +206,9 @@ def expectations(
             return place, True
         c = components[place]
         steps += work[c]
-        value[c] = _rise(buckets, scratch, c)
+        value[c] = _rise(buckets, scratch, listed, c)
         if value[c] == -np.inf:
             return place, False
         _fall(buckets, scratch, c)
-        _read(buckets, scratch, c, state, violated)
+        _read(buckets, scratch, listed, c, state, violated)
     return len(components), True

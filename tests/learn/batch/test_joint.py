@@ -307,7 +307,7 @@ def test_what_blocks_decide_given_all_others_is_no_pseudo_likelihood() -> None:
     blocks = [(list(range(i * kinds, (i + 1) * kinds)), True) for i in range(side)]
     truth = np.arange(side * kinds) % kinds == np.arange(side * kinds) // kinds % 3
     problem = Problem(network(side * kinds, rows, blocks=blocks), truth, Names())
-    with pytest.raises(InputError, match=r"decide each atom .* have 144 atoms; use 'composite-likelihood'"):
+    with pytest.raises(InputError, match=r"decide each atom .* have 144 atoms; use wide='composite-likelihood'"):
         label_part(problem, "pseudo-likelihood", seed=0)
     assert label_part(problem, "composite-likelihood", seed=0)[1].wide == side
 
