@@ -119,8 +119,20 @@ class Outcome(Segmented):
         return self.refused is None
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why weights that could be chosen for cannot be learned from all that clauses were found on."""
+
+    refused: str
+
+    @property
+    def lasting(self) -> bool:
+        """It is tried again: the code may reach further."""
+        return False
+
+
 RESULTS: dict[str, type[Any]] = {"find": Found, "sweep": Swept, "relearn": Outcome}
-"""What the jobs return, by the names of the functions that do them."""
+"""What the jobs return that is kept, by the names of the functions that do them."""
 
 
 def _examples(data: SegmentationSet, folder: Path, each: int | None) -> dict[str, list[str]]:
@@ -210,7 +222,7 @@ def _to_learn(data: SegmentationSet, root: Path, found: Find, path: Path) -> sql
     return data.model(root, found.system) if found.system in data.constraints else sqlrl.read_model(path)
 
 
-def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome:
+def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome | Refused:
     """Learn weights with one value, and predict the group that was left out."""
     data, root = SETS[job.found.data], Path(folder)
     groups, (test,) = _examples(data, root, job.found.each), job.found.without
@@ -231,8 +243,11 @@ def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome:
         return Outcome(**asdict(model_scores(db, model, groups[test], labels)))
     fit = data.constrained(job.found.system, learner(job.weights, job.value))
     start = time.perf_counter()
-    # What was found has weights already: relearning starts from them.
-    fit.fit(db, _to_learn(data, root, job.found, Path(models) / file), examples=examples, start=model)
+    try:
+        # What was found has weights already: relearning starts from them.
+        fit.fit(db, _to_learn(data, root, job.found, Path(models) / file), examples=examples, start=model)
+    except SqlrlError as error:
+        return Refused(first_line(error))
     seconds = time.perf_counter() - start
     weights = getattr(fit, "learner_", fit).weights_
     scores = model_scores(db, fit.model_, groups[test], labels)

@@ -29,6 +29,7 @@ from relearning import (
     Find,
     Found,
     Outcome,
+    Refused,
     Relearn,
     Sweep,
     Swept,
@@ -270,8 +271,11 @@ def results_of(plan: Plan, work: Worker, *, only_find: bool = False) -> dict[Lin
                     jobs.append((line, test, Relearn(job, known[1], line.weights, value), known[0]))
         results = work(relearn, [(job, file) for _, _, job, file in jobs], f"{what}: learning again")
         for line, test, again_job, _ in jobs:
-            if again_job in results:
-                done[line].append(Done(test, again_job, results[again_job], found.get(again_job.found)))
+            result = results.get(again_job)
+            if result is not None and isinstance(result.value, Refused):
+                done[line].append(Done(test, None, None, None, result.value.refused))
+            elif result is not None:
+                done[line].append(Done(test, again_job, result, found.get(again_job.found)))
 
     if not only_find:
         phase("file order", [line for line in lines if not line.seeded and not line.leaky], (None,))

@@ -11,7 +11,7 @@ import pytest
 from citations import AUTHORS, TOPICS
 from citeseer_likelihood import PAPER_ROWS
 from harness import Measured, Options
-from relearning import QUICK, WEIGHTS, Find, Found, Outcome, Relearn, Sweep, Swept, find, relearn, sweep
+from relearning import QUICK, WEIGHTS, Find, Found, Outcome, Refused, Relearn, Sweep, Swept, find, relearn, sweep
 from relearning_plan import Line, Plan, best, make_plan, pair_of, partners, results_of, summarise
 from segmentation_scores import Segmented
 from segmentation_sets import ADS, CITESEER, CORA, CRF, found_by
@@ -27,10 +27,10 @@ def plan(options: Options = OPTIONS) -> Plan:
 class Work:
     """Does jobs at once: the F1 of a test group is a function of the value, the system and the order."""
 
-    def __init__(self, refused: str | None = None, *, impossible: int | None = 0) -> None:
+    def __init__(self, refused: str | None = None, *, impossible: int | None = 0, wide: str | None = None) -> None:
         self.done: dict[Any, Measured[Any]] = {}
         self.phases: list[str] = []
-        self.refused, self.impossible = refused, impossible
+        self.refused, self.impossible, self.wide = refused, impossible, wide
 
     def __call__(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], what: str
@@ -52,6 +52,8 @@ class Work:
         f1 = 90.0 + TOPICS.index(job.found.without[0]) + (0 if job.found.seed is None else 2 * (job.found.seed - 4))
         scores = Segmented(f1, 50, 20, ece=2.5, brier=1.5, log_likelihood=-2.0, impossible=self.impossible)
         own = job.value is None
+        if not own and self.wide not in (None, job.found.without[0]):
+            return Refused("too wide")
         return Outcome(**asdict(scores), clauses=None if own else 40, seconds=None if own else 6.0)
 
     @staticmethod
@@ -193,6 +195,12 @@ def test_what_cannot_be_learned_says_why_in_place_of_a_number() -> None:
     assert wide["note"] == "constraint, face, reasoning, reinforcement: too wide"
     assert wide["mean"] is None
     assert all(row["note"] is None for row in rows if row["weights"] in ("AdaGrad", "L2"))
+
+
+def test_what_a_group_that_was_held_out_makes_too_wide_does_not_stop_the_others() -> None:
+    asked = plan(replace(OPTIONS, chosen={"system": "ISM", "weights": "L2"}))
+    (row,) = summarise(asked, results_of(asked, Work(wide="face")), {})
+    assert (row["face"], row["constraint"], row["note"]) == (91, None, "constraint, reasoning, reinforcement: too wide")
 
 
 @pytest.mark.parametrize("data", [CITESEER, ADS, CORA])
