@@ -1,8 +1,8 @@
 """A linear-chain conditional random field by CRFsuite, with the features of the linear chain LC_0 and the same citations and scores.
 
 Its labels are the fields and one for no field. A feature is a word with a label, or a label with the next one, all pairs of each, as the
-templates of LC_0 have them. They are not all the same model: LC_0 has no weights for no field, and one of its transitions counts for all
-fields that do not follow.
+templates of LC_0 have them. The two are not quite one model: LC_0 has no weights of its own for positions without a field, and what it
+says of a field and the next one weighs against all others that may follow, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Chain:
 
 
 def read_chains(tokens: pa.Table, labels: pa.Table) -> dict[str, Chain]:
-    """Read examples: `tokens` are rows of token, position and example, `labels` of example, field and position."""
+    """Read examples: `tokens` are rows of token, position and example, `labels` of example, field and position.
+
+    Positions come in the order of their names.
+    """
     field = {(example, place): name for example, name, place in zip(*labels.to_pydict().values(), strict=True)}
     words: dict[str, list[tuple[str, str]]] = {}
     for word, place, example in zip(*tokens.to_pydict().values(), strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,20 +115,11 @@ class Relearn:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one training and test gave: as `Segmented`; clauses with a weight other than 0, and seconds of the fit, None where none was."""
+class Outcome(Segmented):
+    """What one training and test gave: its scores; clauses with a weight other than 0, and seconds of the fit, None where none was."""
 
-    f1: float
-    f1_field: float
-    whole: float
-    ece: float | None
-    brier: float | None
-    log_likelihood: float | None
-    impossible: int | None
-    refused: str | None
-    clauses: int | None
-    seconds: float | None
-    f1_marginal: float | None = None
+    clauses: int | None = None
+    seconds: float | None = None
 
     @property
     def lasting(self) -> bool:
@@ -136,8 +127,20 @@ class Outcome:
         return self.refused is None
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why weights that could be chosen for cannot be learned from all that clauses were found on."""
+
+    refused: str
+
+    @property
+    def lasting(self) -> bool:
+        """It is tried again: the code may reach further."""
+        return False
+
+
 RESULTS: dict[str, type[Any]] = {"find": Found, "sweep": Swept, "relearn": Outcome}
-"""What the jobs return, by the names of the functions that do them."""
+"""What the jobs return that is kept, by the names of the functions that do them."""
 
 
 def _examples(data: SegmentationSet, folder: Path, each: int | None) -> dict[str, list[str]]:
@@ -227,12 +230,11 @@ def _to_learn(data: SegmentationSet, root: Path, found: Find, path: Path) -> sql
     return data.model(root, found.system) if found.system in data.constraints else sqlrl.read_model(path)
 
 
-def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome:
+def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome | Refused:
     """Learn weights with one value, and predict the group that was left out."""
     data, root = SETS[job.found.data], Path(folder)
     groups, (test,) = _examples(data, root, job.found.each), job.found.without
     examples = _others(data, groups, (test,))
-    start = time.perf_counter()
     if job.found.system == CRF:
         assert data.chains is not None
         assert job.value is not None
@@ -241,23 +243,20 @@ def relearn(job: Relearn, folder: str, models: str, file: str) -> Outcome:
         crf = chain_crf.train([chains[name] for name in examples], job.weights, job.value)
         seconds = time.perf_counter() - start
         scores = chain_crf.chain_scores(crf, {name: chains[name] for name in groups[test]})
-        return _outcome(scores, chain_crf.weights_other_than_zero(crf), seconds)
+        return Outcome(**asdict(scores), clauses=chain_crf.weights_other_than_zero(crf), seconds=seconds)
     db = sqlrl.connect(":memory:")
     labels = data.load(db, root)
     model = sqlrl.read_model(Path(models) / file)
     if job.value is None:
-        return _outcome(model_scores(db, model, groups[test], labels), None, None)
+        return Outcome(**asdict(model_scores(db, model, groups[test], labels)))
     fit = data.constrained(job.found.system, learner(job.weights, job.value))
     start = time.perf_counter()
-    # What was found has weights already: relearning starts from them.
-    fit.fit(db, _to_learn(data, root, job.found, Path(models) / file), examples=examples, start=model)
+    try:
+        # What was found has weights already: relearning starts from them.
+        fit.fit(db, _to_learn(data, root, job.found, Path(models) / file), examples=examples, start=model)
+    except SqlrlError as error:
+        return Refused(first_line(error))
     seconds = time.perf_counter() - start
     weights = getattr(fit, "learner_", fit).weights_
-    return _outcome(model_scores(db, fit.model_, groups[test], labels), int((weights != 0).sum()), seconds)
-
-
-def _outcome(scores: Segmented, clauses: int | None, seconds: float | None) -> Outcome:
-    return Outcome(
-        scores.f1, scores.f1_field, scores.whole, scores.ece, scores.brier, scores.log_likelihood, scores.impossible,
-        scores.refused, clauses, seconds, scores.f1_marginal,
-    )  # fmt: skip
+    scores = model_scores(db, fit.model_, groups[test], labels)
+    return Outcome(**asdict(scores), clauses=int((weights != 0).sum()), seconds=seconds)

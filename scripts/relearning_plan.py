@@ -4,7 +4,9 @@ For each group of examples that is tested on, clauses are found on all others, a
 a penalty (max-margin: C) is chosen once for each system and test group, in file order: one other group is held out, clauses are found
 anew without both, their weights learned for each strength on what is left, every time from those of the strength before, and the one
 with the best token F1 on the group that is held out is taken; of equals that of the strongest penalty. Where the weakest penalty is the
-best one, two weaker ones are tried. What is taken is used for the seeded orders, too. Groups are paired, so that one such path serves both of a pair: the labels of neither have a part in what is chosen for it.
+best one, two weaker ones are tried. What is taken is used for the seeded orders, too. Groups are paired, so that one such path serves both
+of a pair: it has learned from the labels of neither, and those of each choose for the other alone, so that no label of a group has a part
+in what is chosen for it.
 
 The *leaky* choice does the same with the clauses that were found with the labels of the group that is held out: cheaper, since nothing is
 found twice, and wrong, since these clauses fit the labels by which strengths are compared.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +31,7 @@ from relearning import (
     Find,
     Found,
     Outcome,
+    Refused,
     Relearn,
     Sweep,
     Swept,
@@ -218,7 +221,7 @@ class Done:
     test: str
     job: Relearn | None
     result: Measured[Outcome] | None
-    found: Found | None
+    found: Measured[Found] | None
     refused: str | None = None
 
 
@@ -294,9 +297,11 @@ def results_of(plan: Plan, work: Worker, *, only_find: bool = False) -> dict[Lin
                     jobs.append((line, test, Relearn(job, known[1], line.weights, value), known[0]))
         results = work(relearn, [(job, file) for _, _, job, file in jobs], f"{what}: learning again")
         for line, test, again_job, _ in jobs:
-            if again_job in results:
-                before = found[again_job.found].value if again_job.found in found else None
-                done[line].append(Done(test, again_job, results[again_job], before))
+            result = results.get(again_job)
+            if result is not None and isinstance(result.value, Refused):
+                done[line].append(Done(test, None, None, None, result.value.refused))
+            elif result is not None:
+                done[line].append(Done(test, again_job, result, found.get(again_job.found)))
 
     if not only_find:
         phase("file order", [line for line in lines if not line.seeded and not line.leaky], (None,))
@@ -314,7 +319,10 @@ SCORES = ("f1_marginal", "f1_field", "whole", "log_likelihood", "ece", "brier")
 
 
 def columns(data: SegmentationSet) -> tuple[str, ...]:
-    """Return the columns of the table; `log_likelihood` is that of an example's labels, in nats, scores and errors are in percent."""
+    """Return the columns of the table; `log_likelihood` is that of an example's labels, in nats, scores and errors are in percent.
+
+    `impossible` counts examples of all groups, in the mean over orders.
+    """
     return (
         "system", "weights", "order", "choice", *data.groups, "mean", "sd_folds", "sd_orders", *SCORES, "impossible", "clauses",
         "chosen", "seconds", "memory_mb", "note",
@@ -358,6 +366,7 @@ def _row(plan: Plan, line: Line, runs: Sequence[Done]) -> Row:
     orders = [mean_and_deviation([r.value.f1 for _, j, r in tested if j.found.seed == seed]).mean for seed in seeds]
     spread = mean_and_deviation(list(f1.values()))
     means = {name: over_groups(name) for name in SCORES}
+    impossible = over_groups("impossible")
     seconds = [s for run, _, result in tested if (s := _seconds(run, result.value)) is not None]
     clauses = [c for run, _, result in tested if (c := _clauses(run, result.value)) is not None]
     values = {run.test: job.value for run, job, _ in tested}
@@ -367,11 +376,11 @@ def _row(plan: Plan, line: Line, runs: Sequence[Done]) -> Row:
         "sd_folds": round(spread.deviation, 2) if len(groups) > 1 else None,
         "sd_orders": round(mean_and_deviation(orders).deviation, 2) if len(orders) > 1 else None,
         **{name: round(mean_and_deviation(x).mean, 3) for name, x in means.items() if len(x) == len(groups)},
-        "impossible": sum(result.value.impossible or 0 for _, _, result in tested),
+        "impossible": round(sum(impossible)) if len(impossible) == len(groups) else None,
         "clauses": round(mean_and_deviation(clauses).mean) if clauses else None,
         "chosen": None if own else ", ".join(f"{values[group]:g}" for group in groups),
         "seconds": round(mean_and_deviation(seconds).mean, 1) if seconds else None,
-        "memory_mb": round(max(result.memory_mb for _, _, result in tested)),
+        "memory_mb": round(max(_memory(run, result) for run, _, result in tested)),
     }
 
 
@@ -387,11 +396,21 @@ def _note(runs: Sequence[Done]) -> str | None:
 
 def _seconds(run: Done, outcome: Outcome) -> float | None:
     """Return what the fit took, for own weights that which found them."""
-    return outcome.seconds if outcome.seconds is not None else run.found.seconds if run.found is not None else None
+    return (
+        outcome.seconds if outcome.seconds is not None else run.found.value.seconds if run.found is not None else None
+    )
+
+
+def _memory(run: Done, result: Measured[Outcome]) -> float:
+    """Return the memory of the fit and the test, for own weights of that which found them, too."""
+    finding = run.found.memory_mb if run.found is not None and result.value.seconds is None else 0.0
+    return max(result.memory_mb, finding)
 
 
 def _clauses(run: Done, outcome: Outcome) -> int | None:
-    return outcome.clauses if outcome.clauses is not None else run.found.clauses if run.found is not None else None
+    return (
+        outcome.clauses if outcome.clauses is not None else run.found.value.clauses if run.found is not None else None
+    )
 
 
 # ---- the whole -----------------------------------------------------------------------------------------
@@ -448,8 +467,7 @@ def experiment(plan: Plan, options: Options, paper: Mapping[str, Row], *, script
         return
     details: list[Row] = [
         {"system": line.system, "weights": line.weights, "leaky": line.leaky, "seed": run.job.found.seed, "fold": run.test,
-         "value": run.job.value, **{name: getattr(run.result.value, name) for name in (*Outcome.__slots__,)},
-         "memory_mb": run.result.memory_mb}
+         "value": run.job.value, **asdict(run.result.value), "memory_mb": run.result.memory_mb}
         for line, runs in done.items() for run in runs if run.job is not None and run.result is not None
     ]  # fmt: skip
     shown = title + (" (quick: a slice, one fold)" if options.quick else "")

@@ -39,7 +39,8 @@ class Segmented:
     refused : str or None
         Why there are no probabilities.
     f1_marginal : float or None
-        As `f1`, of the most probable field of each position in place of the most probable world; in percent; None without probabilities.
+        As `f1`, of the most probable field of each position in place of the most probable world; in percent; None without probabilities,
+        and where a position may have several fields.
     """
 
     f1: float
@@ -51,6 +52,10 @@ class Segmented:
     impossible: int | None = None
     refused: str | None = None
     f1_marginal: float | None = None
+
+
+ROUNDING = 1e-6
+"""How far above 1 a sum of exact probabilities of disjoint fields may be."""
 
 
 def first_line(error: Exception) -> str:
@@ -87,19 +92,25 @@ def probability_scores(truth: BoolArray, probability: FloatArray) -> tuple[float
     return 100 * scores.calibration_error, 100 * scores.brier
 
 
-def marginal_f1(probabilities: pa.Table, labels: pa.Table) -> float:
-    """Return the token F1, in percent, of the most probable field of each position; `labels` are example, field and position."""
+def marginal_f1(probabilities: pa.Table, labels: pa.Table) -> float | None:
+    """Return the token F1, in percent, of the most probable field of each position; `labels` are example, field and position.
+
+    None if the probabilities of the fields of a position have a sum above 1: then it may have several.
+    """
     names = labels.column_names
     known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
     rows = list(zip(*(probabilities.column(name).to_pylist() for name in names), strict=True))
     places: dict[tuple[object, object], int] = {}
     place = np.array([places.setdefault((example, position), len(places)) for example, _, position in rows])
-    chosen = most_probable(place, probabilities.column("probability").to_numpy())
+    probability = probabilities.column("probability").to_numpy()
+    if (np.bincount(place, probability) > 1 + ROUNDING).any():
+        return None
+    chosen = most_probable(place, probability)
     return 100 * score(np.array([row in known for row in rows]), chosen, place).f1
 
 
 def most_probable(place: npt.NDArray[np.intp], probability: FloatArray) -> BoolArray:
-    """Choose the most probable field of each place, none where no field is more probable than each; fields are disjoint.
+    """Choose the most probable field of each place, none where it is as probable that the place has none; fields are disjoint.
 
     Examples
     --------

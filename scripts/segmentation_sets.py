@@ -28,6 +28,9 @@ CRF = "CRF, LC_0's features"
 SIGMA = 0.002
 """Of CDA on Cora: the thesis' value, as in `cora_constraints.py`."""
 
+CONSTRAINED = ("No constraints", "L+I", "SCT", "SCT-", "SCT, quadratic", "IBT")
+"""The systems on Cora: those of `segmentation.py` whose constraints are what differs."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentationSet:
@@ -41,7 +44,6 @@ class SegmentationSet:
     own : str
         What finds the clauses, or learns the weights, of every system.
     systems : tuple of str
-        The first ones are run with `quick`.
     quick : tuple of str
         Systems with `--quick`.
     each : int
@@ -176,17 +178,14 @@ CORA = SegmentationSet(
     "cora",
     AUTHORS,
     "CDA",
-    ("No constraints", "L+I", "SCT", "SCT-", "SCT, quadratic", "IBT"),
+    CONSTRAINED,
     ("SCT-",),
     5,
     _load_cora,
     _cora_folds,
     lambda data, _: constrained_ism(data / "citeseer"),
     _cora_finder,
-    constraints={
-        name: (SYSTEMS[name], QUADRATIC if name == "SCT, quadratic" else LINEAR)
-        for name in ("No constraints", "L+I", "SCT", "SCT-", "SCT, quadratic", "IBT")
-    },
+    constraints={name: (SYSTEMS[name], QUADRATIC if name == "SCT, quadratic" else LINEAR) for name in CONSTRAINED},
 )
 
 SETS = {each.name: each for each in (CITESEER, ADS, CORA)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrl.database.session import Query
-from sqlrl.errors import InputError
+from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError
 from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Windows, grounded
@@ -15,7 +15,7 @@ from sqlrl.learn.adagrad import AdaGrad
 from sqlrl.learn.batch.likelihood import Likelihood
 from sqlrl.learn.batch.pscg import PSCG
 from sqlrl.learn.parameters import check_database
-from sqlrl.wording import counted
+from sqlrl.wording import counted, shortened
 
 if TYPE_CHECKING:
     from sqlrl.database.database import Database
@@ -96,6 +96,8 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     ------
     CatalogError
         Model and data do not fit.
+    InputError
+        `examples` names none, or `among` nothing that can be chosen.
 
     Notes
     -----
@@ -126,6 +128,8 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     ('likelihood', 'all data are one network, and elimination sums over what rules join')
     """
     check_database(db)
+    if not among or not set(among) <= set(WORDS):
+        raise InputError(f"among={shortened(repr(among))} must be some of {', '.join(WORDS)}; leave it out for all.")
     session = db.session
     with session.verb(), session.console.progress("choosing a learner"):
         count = len(session.example_ids(examples))
@@ -178,18 +182,24 @@ def _reach(program: Program, ids: IntArray, *, ground: bool) -> Reach:
 
 
 def _narrow(program: Program, ids: IntArray) -> bool:
-    """Tell whether elimination can sum over all components of some examples; they are grounded up to the first that is too wide."""
+    """Tell whether elimination can sum over all components of some examples; they are grounded up to the first that is too wide.
+
+    What is too large to be grounded by the default limits is too wide: whoever learns has limits of its own, and says what exceeds them.
+    """
     from sqlrl.solve.log_linear import log_linear  # with numba, which rules that join nothing do not need
     from sqlrl.solve.restriction import UnsatisfiableError
     from sqlrl.solve.treewidth.order import elimination_order
 
-    for _, window in Windows(Extent(program, limit=GROUNDING_LIMIT), [ids], None, ground=grounded).after(0):
-        try:
-            model = log_linear(window.network)
-        except UnsatisfiableError:
-            continue  # whoever learns says which hard clauses cannot hold
-        if not elimination_order(model).within.all():
-            return False
+    try:
+        for _, window in Windows(Extent(program, limit=GROUNDING_LIMIT), [ids], None, ground=grounded).after(0):
+            try:
+                model = log_linear(window.network)
+            except UnsatisfiableError:
+                continue  # whoever learns says which hard clauses cannot hold
+            if not elimination_order(model).within.all():
+                return False
+    except (GroundingLimitError, MemoryLimitError):
+        return False
     return True
 
 

@@ -178,25 +178,41 @@ def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
     several = feature.clauses if len(feature.clauses) > 1 else ()
     known = _with_helpers(layout, feature)
     readings: dict[str, frozenset[str]] = {}
-    if any(
-        readings.setdefault(name, owners) != owners
+    differing = {
+        name: (readings[name], owners)
         for clause in several
         for name, owners in _reading(known, clause, feature.plus).items()
-    ):
+        if readings.setdefault(name, owners) != owners
+    }
+    if differing:
+        # A variable says more than that to which queries are restricted, which stands under ''.
+        name = max(differing)
+        one, other = differing[name]
+        what = f"{name} {_ranges(one)} in one clause of this formula, and in another {_ranges(other)}"
+        if not name:
+            what = f"one clause of this formula is about {_named(one) or 'no example'}, and another about {_named(other) or 'no example'}"
         raise ModelError(
-            f"{placed(rule)}: a variable of a local type stands beside different examples in the clauses of this formula, which leaves its "
-            "domain unclear: write the clauses as rules of their own"
+            f"{placed(rule)}: {what}, which leaves its domain unclear: write the clauses as rules of their own"
         )
     written = {} if _has_all(feature, rule.formula) else _written(layout, rule.formula, feature)
     clauses = feature.clauses or (Clause(tuple(v for v in feature.variables if v[0] not in feature.plus)),)
     for clause in clauses if written else ():
         found = _reading(known, clause, feature.plus)
-        wrong = [name for name, owners in written.items() if found.get(name, owners) != owners]
+        wrong = [f"{name} {_ranges(owners)}" for name, owners in written.items() if found.get(name, owners) != owners]
         if wrong:
             raise ModelError(
-                f"{placed(rule)}: what says over which examples {', '.join(wrong)} ranges stands in a part of the formula that is always true or "
-                "false, or under a quantifier, and drops out of its clauses: leave that part out, or join the variable to its example elsewhere"
+                f"{placed(rule)}: that {' and '.join(wrong)} is said in a part of the formula that is always true or false, or under a quantifier, "
+                "which drops out of its clauses and leaves its domain unclear: leave that part out, or join the variable to its example elsewhere"
             )
+
+
+def _ranges(examples: frozenset[str]) -> str:
+    """Say over which constants a variable ranges: those of each of some examples."""
+    return f"ranges over the constants of {_named(examples) or 'all examples'}"
+
+
+def _named(examples: frozenset[str]) -> str:
+    return " and ".join(sorted(examples))
 
 
 def _has_all(feature: Feature, formula: Formula) -> bool:

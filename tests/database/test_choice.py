@@ -133,6 +133,20 @@ def test_what_was_chosen_can_be_changed() -> None:
     assert repr(Choice("adagrad", "", {"passes": 9}).estimator(passes=2)) == "AdaGrad(passes=2)"
 
 
+def test_what_is_too_large_to_be_grounded_is_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    db, model = loaded(30, apart=False), sqlrl.parse_mln(DECLARED + "Good(d) ^ Cites(d, e) => Good(e)")
+    assert choose_learner(db, model).word == "likelihood"
+    monkeypatch.setattr(choice, "GROUNDING_LIMIT", 10)
+    assert choose_learner(db, model).word == "pscg"
+
+
+@pytest.mark.parametrize("among", [[], ["pscg", "osl"]])
+def test_what_cannot_be_chosen_is_refused(among: list[choice.Word]) -> None:
+    db, model = loaded(6, apart=True), sqlrl.parse_mln(DECLARED + next(iter(RULES)))
+    with pytest.raises(InputError, match=r"among=.* must be some of adagrad, likelihood, pscg"):
+        choose_learner(db, model, among=among)
+
+
 def test_no_examples_are_refused() -> None:
     db, model = loaded(6, apart=True), sqlrl.parse_mln(DECLARED + next(iter(RULES)))
     with pytest.raises(InputError, match="examples= names no examples"):

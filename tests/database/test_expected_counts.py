@@ -225,15 +225,36 @@ def test_hard_quantifiers_of_an_example_that_is_a_constant() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule",
+    ("rule", "range_"),
     [
-        "In(c, f, q) v !In(c, f, q) v Mark(d, q)",
-        "!In(c, f, q) v (EXIST u Tok(d, u, f) ^ !Mark(d, q) ^ f != f) v Next(q, q)",
-        "(EXIST w !In(B1, w, P1) ^ In(B1, w, P2)) v Next(q, P1)",
+        ("In(c, f, q) v !In(c, f, q) v Mark(d, q)", "q ranges over the constants of c and d"),
+        (
+            "!In(c, f, q) v (EXIST u Tok(d, u, f) ^ !Mark(d, q) ^ f != f) v Next(q, q)",
+            "q ranges over the constants of c and d",
+        ),
+        ("(EXIST w !In(B1, w, P1) ^ In(B1, w, P2)) v Next(q, P1)", "q ranges over the constants of B1"),
     ],
 )
-def test_variables_whose_domain_no_clause_says_are_refused(rule: str) -> None:
-    with pytest.raises(ModelError, match="drops out of its clauses"):
+def test_variables_whose_domain_no_clause_says_are_refused(rule: str, range_: str) -> None:
+    with pytest.raises(ModelError, match=f"{range_} is said in a part .* drops out of its clauses"):
+        fields().count(sqlrl.parse_mln(f"{FIELDS}0.5 {rule}"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            "In(c, f, q) ^ Tok(c, P1, f) v Mark(d, q) ^ Tok(c, P1, f)",
+            "q ranges over the constants of all examples in one clause of this formula, and in another ranges over the constants of c and d",
+        ),
+        (
+            "(Mark(B1, P2) v In(B1, F, P2)) ^ Next(P1, P1)",
+            "one clause of this formula is about no example, and another about B1",
+        ),
+    ],
+)
+def test_clauses_of_a_formula_that_are_of_different_examples_are_told(rule: str, words: str) -> None:
+    with pytest.raises(ModelError, match=f"{words}, which leaves its domain unclear"):
         fields().count(sqlrl.parse_mln(f"{FIELDS}0.5 {rule}"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,23 @@ import pytest
 from citations import AUTHORS, TOPICS
 from citeseer_likelihood import PAPER_ROWS
 from harness import Measured, Options
-from relearning import FURTHER, QUICK, WEIGHTS, Find, Found, Outcome, Relearn, Sweep, Swept, find, relearn, sweep
+from relearning import (
+    FURTHER,
+    QUICK,
+    WEIGHTS,
+    Find,
+    Found,
+    Outcome,
+    Refused,
+    Relearn,
+    Sweep,
+    Swept,
+    find,
+    relearn,
+    sweep,
+)
 from relearning_plan import Line, Plan, best, make_plan, pair_of, partners, results_of, summarise
+from segmentation_scores import Segmented
 from segmentation_sets import ADS, CITESEER, CORA, CRF, found_by
 
 OPTIONS = Options(Path("nowhere"), seed=4)
@@ -26,16 +41,17 @@ def plan(options: Options = OPTIONS) -> Plan:
 class Work:
     """Does jobs at once: the F1 of a test group is a function of the value, the system and the order."""
 
-    def __init__(self, refused: str | None = None) -> None:
+    def __init__(self, refused: str | None = None, *, impossible: int | None = 0, wide: str | None = None) -> None:
         self.done: dict[Any, Measured[Any]] = {}
         self.phases: list[str] = []
-        self.refused = refused
+        self.refused, self.impossible, self.wide = refused, impossible, wide
 
     def __call__(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], what: str
     ) -> dict[Any, Measured[Any]]:
         self.phases.append(what)
-        results = {job[0]: Measured(self.value(function, job[0]), 9.0, 300.0) for job in jobs}
+        memory = 500.0 if function is find else 300.0
+        results = {job[0]: Measured(self.value(function, job[0]), 9.0, memory) for job in jobs}
         self.done |= results
         return results
 
@@ -48,8 +64,11 @@ class Work:
             return Swept({group: [self.f1(group, value) for value in job.values] for group in job.scored}, [1.0])
         assert function is relearn
         f1 = 90.0 + TOPICS.index(job.found.without[0]) + (0 if job.found.seed is None else 2 * (job.found.seed - 4))
+        scores = Segmented(f1, 50, 20, ece=2.5, brier=1.5, log_likelihood=-2.0, impossible=self.impossible)
         own = job.value is None
-        return Outcome(f1, 50, 20, 2.5, 1.5, -2.0, 0, None, None if own else 40, None if own else 6.0)
+        if not own and self.wide not in (None, job.found.without[0]):
+            return Refused("too wide")
+        return Outcome(**asdict(scores), clauses=None if own else 40, seconds=None if own else 6.0)
 
     @staticmethod
     def f1(group: str, value: float) -> float:
@@ -72,7 +91,7 @@ def test_of_equal_values_the_first_is_chosen() -> None:
 def test_values_begin_with_the_strongest_penalty() -> None:
     for values in (WEIGHTS, QUICK):
         assert list(values["max-margin"]) == sorted(values["max-margin"])
-        assert all(list(values[name]) == sorted(values[name], reverse=True) for name in ("L1", "L2"))
+        assert all(list(values[name]) == sorted(values[name], reverse=True) for name in ("L2, loss", "L1", "L2"))
 
 
 def test_every_row_of_the_experiment_is_there() -> None:
@@ -190,6 +209,17 @@ def test_the_row_of_the_paper_and_ours() -> None:
     assert (seeded["mean"], seeded["sd_folds"], seeded["sd_orders"]) == (93.5, 1.29, 2)
     assert (margin["clauses"], margin["seconds"], margin["chosen"]) == (40, 6, "0.1, 1, 0.01, 0.01")
     assert (margin["log_likelihood"], margin["ece"], margin["brier"]) == (-2, 2.5, 1.5)
+    # Own weights are learned while clauses are found.
+    assert (own["memory_mb"], seeded["memory_mb"], margin["memory_mb"]) == (500, 500, 300)
+
+
+def test_impossible_labels_are_those_of_one_order_and_nothing_where_nobody_knows() -> None:
+    asked = plan(replace(OPTIONS, chosen={"system": "OSL-M1-ISM", "weights": "L2"}))
+    for known, shown in ((3, 12), (0, 0), (None, None)):
+        rows = summarise(asked, results_of(asked, Work(impossible=known)), {})
+        assert [(row["choice"], row["order"], row["impossible"]) for row in rows] == [
+            ("held out", "file", shown), ("LEAKY", "file", shown), ("held out", "3 seeded", shown),
+        ]  # fmt: skip
 
 
 def test_what_cannot_be_learned_says_why_in_place_of_a_number() -> None:
@@ -199,6 +229,12 @@ def test_what_cannot_be_learned_says_why_in_place_of_a_number() -> None:
     assert wide["note"] == "constraint, face, reasoning, reinforcement: too wide"
     assert wide["mean"] is None
     assert all(row["note"] is None for row in rows if row["weights"] in ("AdaGrad", "L2"))
+
+
+def test_what_a_group_that_was_held_out_makes_too_wide_does_not_stop_the_others() -> None:
+    asked = plan(replace(OPTIONS, chosen={"system": "ISM", "weights": "L2"}))
+    (row,) = summarise(asked, results_of(asked, Work(wide="face")), {})
+    assert (row["face"], row["constraint"], row["note"]) == (91, None, "constraint, reasoning, reinforcement: too wide")
 
 
 @pytest.mark.parametrize("data", [CITESEER, ADS, CORA])

@@ -84,6 +84,15 @@ def test_all_scores_of_a_model() -> None:
     assert first_line(sqlrl.SqlrlError("one\ntwo")) == "one"
 
 
+@pytest.mark.parametrize(("exclusion", "known"), [("Field(d, f, p) ^ f != g => !Field(d, g, p).\n", True), ("", False)])
+def test_positions_that_may_have_several_fields_have_no_most_probable_one(exclusion: str, known: bool) -> None:
+    rules = RULES.replace("Field(d, f, p) ^ f != g => !Field(d, g, p).\n", exclusion).format(w0=3, w1=4, w2=0.25)
+    found = model_scores(database(), sqlrl.parse_mln(rules), ["d1", "d2"], labels())
+    assert found.refused is None
+    assert found.brier is not None
+    assert found.f1_marginal == (pytest.approx(100 * 6 / 9) if known else None)
+
+
 def test_calibration_and_brier_in_percent() -> None:
     ece, brier = probability_scores(np.array([True, False]), np.array([0.75, 0.25]))
     assert (ece, brier) == (pytest.approx(25), pytest.approx(6.25))
