@@ -86,7 +86,7 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     examples : query or list of names, optional
         What to learn from; all examples by default.
     among : collection of {"adagrad", "likelihood", "pscg"}
-        What to choose from. If the one that suits best is not there, it is the first of those that are.
+        What to choose from. If the one that suits best is not there, it is what suits where the likelihood does not reach, or else the first one.
 
     Returns
     -------
@@ -147,7 +147,9 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     found = _suiting(count, reach, chosen=examples is not None)
     if found.word in among:
         return found
-    word = next(each for each in WORDS if each in among)
+    # What suits second best is what reaches where the exact likelihood does not.
+    second = _suiting(count, "wide", chosen=examples is not None).word
+    word = second if second in among else next(each for each in WORDS if each in among)
     return Choice(word, f"{found.word} is not to choose from ({found.reason})", _parameters(word, count))
 
 
