@@ -47,6 +47,9 @@ from sqlrl.wording import counted
 
 ORDERS = 3
 
+QUICK_WEIGHTS = ("L2, loss", "L2")
+"""The weights that a slice has."""
+
 CRF_WEIGHTS = ("L1", "L2")
 """The weights that CRFsuite learns."""
 
@@ -432,7 +435,8 @@ def more_options(data: SegmentationSet, *, seeded: bool) -> dict[str, str]:
 def make_plan(data: SegmentationSet, options: Options, *, seeded: bool, modes: str = "") -> Plan:
     """Return what the options ask for."""
     quick, asked = options.quick, options.chosen.get("system")
-    weights = (data.own, *WEIGHTS)
+    # Each job is a process, so that a slice has few: all kinds of weights only where one is asked for.
+    weights = (data.own, *(WEIGHTS if "weights" in options.chosen or not quick else QUICK_WEIGHTS))
     return Plan(
         data,
         (asked,) if asked is not None else data.quick if quick else data.systems,
