@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,22 @@ CREATE TABLE IF NOT EXISTS experiment.job (
     key VARCHAR PRIMARY KEY, result JSON, seconds DOUBLE, memory_mb DOUBLE, warnings JSON, code VARCHAR, versions JSON, finished TIMESTAMPTZ
 )
 """
+
+
+READING = 60.0
+"""Seconds that another process may have the file open before a result is lost."""
+
+
+def _opened(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open a file to write, when no other process has it open any more."""
+    end = time.monotonic() + READING
+    while True:
+        try:
+            return duckdb.connect(str(path))
+        except duckdb.IOException:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.2)
 
 
 class Result(Protocol):
@@ -95,7 +112,7 @@ class JobTable:
                 code_digest(), json.dumps(versions()), datetime.now(UTC),
             ]  # fmt: skip
             # Open no longer than this takes: the file can be read while jobs run.
-            with duckdb.connect(str(self.path)) as connection:
+            with _opened(self.path) as connection:
                 connection.execute(TABLE)
                 connection.execute("INSERT OR REPLACE INTO experiment.job VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 

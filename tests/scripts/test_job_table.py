@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,3 +93,16 @@ def test_a_table_that_is_not_there_is_empty(tmp_path: Path) -> None:
 def test_only_what_says_itself_what_it_is_can_be_a_job(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         JobTable(tmp_path / "x", KINDS).key(square, ("text",))
+
+
+def test_a_result_waits_for_a_process_that_reads_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.duckdb"
+    duckdb.connect(str(path)).close()
+    holds = f"import duckdb, time\nwith duckdb.connect({str(path)!r}, read_only=True):\n    print('', flush=True)\n    time.sleep(1)"
+    with subprocess.Popen([sys.executable, "-c", holds], stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        table = JobTable(path, KINDS)
+        table.add(table.key(square, (Square(3),)), Measured(Result(9), 1.0, 1.0))
+        assert reader.poll() is not None
+    assert len(JobTable(path, KINDS)) == 1
