@@ -12,7 +12,10 @@ COMMANDS: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "load": (["--refresh"], ("loading what changed",)),
     "ground": (["--model", "chain.mln"], ("grounding shapes of clauses", "ground clauses")),
     "count": (["--model", "learned.json"], ("counting shapes of clauses",)),
-    "learn": (["--model", "chain.mln", "--examples", "test.txt"], ("choosing a learner", "examples: 0 of 1,000")),
+    "learn": (
+        ["--model", "chain.mln", "--examples", "test.txt"],
+        ("choosing a learner", "examples: 0 of 10", "learning weights: iteration"),
+    ),
     "infer": (["--model", "learned.json", "--examples", "test.txt"], ("predicting", "most probable world")),
     "evaluate": (["--model", "learned.json", "--examples", "test.txt"], ("evaluating", "most probable world")),
     "explain": (["--model", "chain.mln"], ("planning",)),
