@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from cora import derive
@@ -190,6 +191,14 @@ def author_folds(folder: str | Path, labels: pa.Table, *, each: int | None = Non
     return folds_of([bib for bib, _ in rows], [fold for _, fold in rows], each)
 
 
+def among(atoms: pa.Table, labels: pa.Table) -> npt.NDArray[np.bool_]:
+    """Tell which rows of a table are among the labels, by the columns of these."""
+    names = labels.column_names
+    known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
+    rows = zip(*(atoms.column(name).to_pylist() for name in names), strict=True)
+    return np.array([row in known for row in rows], dtype=np.bool_)
+
+
 def field_counts(prediction: sqlrl.Prediction, labels: pa.Table) -> Counts:
     """Count right and wrong fields of predicted examples; see `sqlrl.evaluate.score_fields`.
 
@@ -200,10 +209,7 @@ def field_counts(prediction: sqlrl.Prediction, labels: pa.Table) -> Counts:
     labels : pyarrow.Table
         The example (bib, or another name), field and position, of all examples.
     """
-    atoms = prediction.atoms(every=True)
-    names = labels.column_names
-    known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
-    rows = zip(*(atoms.column(name).to_pylist() for name in names), strict=True)
-    truth = np.array([row in known for row in rows], dtype=np.bool_)
+    atoms, names = prediction.atoms(every=True), labels.column_names
+    truth = among(atoms, labels)
     example, field = (np.unique(atoms.column(name).to_numpy(), return_inverse=True)[1] for name in names[:2])
     return score_fields(truth, atoms.column("truth").to_numpy(), example, field)

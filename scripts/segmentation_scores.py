@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from citations import field_counts
+from citations import among, field_counts
 
 import sqlrl
 from sqlrl.database.training import TrainingStream
@@ -97,16 +97,14 @@ def marginal_f1(probabilities: pa.Table, labels: pa.Table) -> float | None:
 
     None if the probabilities of the fields of a position have a sum above 1: then it may have several.
     """
-    names = labels.column_names
-    known = set(zip(*(labels.column(name).to_pylist() for name in names), strict=True))
-    rows = list(zip(*(probabilities.column(name).to_pylist() for name in names), strict=True))
+    example, _, position = (probabilities.column(name).to_pylist() for name in labels.column_names)
     places: dict[tuple[object, object], int] = {}
-    place = np.array([places.setdefault((example, position), len(places)) for example, _, position in rows])
+    place = np.array([places.setdefault(each, len(places)) for each in zip(example, position, strict=True)])
     probability = probabilities.column("probability").to_numpy()
     if (np.bincount(place, probability) > 1 + ROUNDING).any():
         return None
     chosen = most_probable(place, probability)
-    return 100 * score(np.array([row in known for row in rows]), chosen, place).f1
+    return 100 * score(among(probabilities, labels), chosen, place).f1
 
 
 def most_probable(place: npt.NDArray[np.intp], probability: FloatArray) -> BoolArray:

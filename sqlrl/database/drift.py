@@ -272,7 +272,7 @@ class DriftingExamples(TrainingStream):
         """Make the learned model of the rules that are left, with counts over all examples."""
         # After the last window the base class counts with the program of the rules that are left.
         self._program = self._current(changed=False)
-        self._extent, self._counted = replace(self._extent, program=self._program), None
+        self._extent = replace(self._extent, program=self._program)
         opened, ids = self._open, self._listed.ids
         found = np.full(int(ids.max(initial=-1)) + 1, 0, dtype=object)
         found[: len(opened)] = opened[: len(found)]

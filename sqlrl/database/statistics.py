@@ -46,52 +46,44 @@ def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown:
     program = extent.program
     open_ = np.full(program.clause_count, 0, dtype=object)
     open_[: len(opened)] = opened
-    total, violated = counts.groundings(extent), decided_false(extent)
-    found = by_evidence(program, total, open_, violated)
-    observed = counts.true_counts(extent)
-    found["n_observed"] = observed
-    if "delta_n" in support.column_names:
-        found["delta_n"] = _by_clause(support, program)
-    return statistics_table(shown, found)
+    total, violated, observed = counts.groundings(extent), decided_false(extent), counts.true_counts(extent)
+    return counted_statistics(program, ClauseCounts(total, open_, violated, observed), support, shown)
 
 
 @dataclass(frozen=True, eq=False)
-class WindowCounts:
-    """What grounding some examples tells of m clauses: object arrays of int, shape (m,).
+class ClauseCounts:
+    """What is counted of m clauses over some examples: object arrays of int, shape (m,).
 
-    `total`, `open` and `evidence_violated` are as in `Network`, `observed` is n by the labels; `examples` is how many there are.
+    `total`, `open` and `evidence_violated` are as in `Network`, `observed` is n by the labels.
     """
 
     total: Counts
     open: Counts
     evidence_violated: Counts
     observed: Counts
-    examples: int
 
-    def __add__(self, other: WindowCounts) -> WindowCounts:
+    def __add__(self, other: ClauseCounts) -> ClauseCounts:
         """Return the counts over the examples of both, which are others; of the same clauses."""
-        return WindowCounts(
+        return ClauseCounts(
             self.total + other.total,
             self.open + other.open,
             self.evidence_violated + other.evidence_violated,
             self.observed + other.observed,
-            self.examples + other.examples,
         )
 
 
-def window_counts(window: Window) -> WindowCounts:
+def window_counts(window: Window) -> ClauseCounts:
     """Return the counts of a window."""
     network = window.network
-    observed = counts_in(network, window.truth)
-    return WindowCounts(network.total, network.open, network.evidence_violated, observed, len(window.examples))
+    return ClauseCounts(network.total, network.open, network.evidence_violated, counts_in(network, window.truth))
 
 
-def window_statistics(
-    program: Program, found: WindowCounts, support: pa.Table, shown: npt.NDArray[np.int64]
+def counted_statistics(
+    program: Program, found: ClauseCounts, support: pa.Table, shown: npt.NDArray[np.int64]
 ) -> pa.Table:
-    """Return the statistics that a learner knows when it is done, where windows that know all clauses hold all training examples.
+    """Return the statistics that a learner knows when it is done, from the counts of all training examples.
 
-    The same as `learned_statistics`, without counting in the database again; `support` and `shown` are as there.
+    `support` and `shown` are as for `learned_statistics`.
     """
     columns = by_evidence(program, found.total, found.open, found.evidence_violated)
     columns["n_observed"] = found.observed
@@ -107,10 +99,8 @@ def added_statistics(extent: Extent, support: pa.Table, shown: npt.NDArray[np.in
     """
     program = extent.program
     seen, total = observed_counts(extent), counts.groundings(extent)
-    found = by_evidence(program, total, seen.open, seen.evidence_violated)
-    found["n_observed"] = np.where(program.signs() > 0, total - seen.violated, seen.violated)
-    found["delta_n"] = _by_clause(support, program)
-    return statistics_table(shown, found)
+    observed = np.where(program.signs() > 0, total - seen.violated, seen.violated)
+    return counted_statistics(program, ClauseCounts(total, seen.open, seen.evidence_violated, observed), support, shown)
 
 
 def _by_clause(support: pa.Table, program: Program) -> Counts:

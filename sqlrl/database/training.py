@@ -22,11 +22,11 @@ from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
 from sqlrl.database.session import Session
 from sqlrl.database.statistics import (
+    ClauseCounts,
     Counts,
-    WindowCounts,
+    counted_statistics,
     learned_statistics,
     window_counts,
-    window_statistics,
     with_excess,
 )
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -200,8 +200,9 @@ class TrainingStream:
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
         self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
-        # Of the windows of the first pass, as long as these are all of them and know the same clauses.
-        self._counted: WindowCounts | None = None
+        # Of the windows of the first pass, as long as they know the same clauses, and how many examples these have.
+        self._counted: ClauseCounts | None = None
+        self._counted_examples = 0
         # Windows of the run before it was resumed.
         self._done = 0
 
@@ -345,11 +346,11 @@ class TrainingStream:
         program, found = self._program, self._counted
         if (
             found is not None
-            and (len(found.total), found.examples) == (program.clause_count, len(self.examples))
-            and (self._windows.first >= found.examples or adds_up(program))
+            and (len(found.total), self._counted_examples) == (program.clause_count, len(self.examples))
+            and (self._windows.first >= len(self.examples) or adds_up(program))
         ):
             self._warn_of_idle(found.open)
-            return window_statistics(program, found, support, shown)
+            return counted_statistics(program, found, support, shown)
         self._warn_of_idle(self._open)
         with self._extent.only(self.examples) as extent:
             return learned_statistics(extent, self._open, support, shown)
@@ -390,6 +391,7 @@ class TrainingStream:
         elif self._counted is not None:
             same = len(self._counted.total) == len(window.network.clauses)
             self._counted = self._counted + window_counts(window) if same else None
+        self._counted_examples += len(window.examples)
         opened = window.network.open
         self._open = np.concatenate([self._open, np.full(len(opened) - len(self._open), 0, dtype=object)]) + opened
 
@@ -417,22 +419,22 @@ def network_with_fixed(network: Network, program: Program, text: Callable[[int],
 
 def fixed_among(program: Program, weights: FloatArray) -> FloatArray:
     """Return learned weights with the fixed ones of a program in their places."""
-    fixed = np.flatnonzero(program.fixed())
-    if len(fixed) == 0:
-        return weights
-    # Fixed clauses are no templates', so their ids come first.
-    found = np.concatenate([weights, np.zeros(max(fixed[-1] + 1 - len(weights), 0))])
-    found[fixed] = program.weights()[fixed]
-    return found
+    return _with_fixed(program, weights, program.weights())
 
 
 def excess_without_fixed(program: Program, excess: FloatArray) -> FloatArray:
     """Return n less E[n] of the clauses of a program, unknown of those of fixed weight: learners have their odds, not their ground clauses."""
+    return _with_fixed(program, excess, np.full(program.clause_count, np.nan))
+
+
+def _with_fixed(program: Program, values: FloatArray, given: FloatArray) -> FloatArray:
+    """Return values of clauses by their ids, in which clauses of fixed weight have those that are given for all."""
     fixed = np.flatnonzero(program.fixed())
     if len(fixed) == 0:
-        return excess
-    found = np.concatenate([excess, np.zeros(max(fixed[-1] + 1 - len(excess), 0))])
-    found[fixed] = np.nan
+        return values
+    # Fixed clauses are no templates', so their ids come first.
+    found = np.concatenate([values, np.zeros(max(fixed[-1] + 1 - len(values), 0))])
+    found[fixed] = given[fixed]
     return found
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
+from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.slices import Slices
 from sqlrl.solve.bounded_treewidth import BoundedProgram
 from sqlrl.solve.forest import ForestArrays, ForestProgram
@@ -158,7 +159,7 @@ def window_arrays(slices: Slices, truth: BoolArray) -> WindowArrays:
         hard=_owned(network.hard, np.bool_),
         units=csr(network.units),
         prior=_owned(network.prior, np.float64),
-        loss=np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0)),
+        loss=hamming_loss(network, truth),
         truth=_owned(truth, np.bool_),
         helper=_owned(network.helper, np.bool_),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.errors import InputError
-from sqlrl.ground.network import BoolArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import violated_rows
 from sqlrl.wording import counted
 
@@ -31,6 +31,18 @@ class Names:
     clause: Callable[[int], str] = "clause {}".format
     example: Callable[[int], str] = str
     atom: Callable[[int], str] = "atom {}".format
+
+
+def hamming_loss(network: Network, truth: BoolArray) -> FloatArray:
+    """What the number of wrong atoms grows by when each atom becomes true, shape (n,), where `truth` is right; 0 for helper atoms.
+
+    Examples
+    --------
+    >>> from sqlrl.solve.sample_networks import network
+    >>> hamming_loss(network(2, []), np.array([True, False])).tolist()
+    [-1.0, 1.0]
+    """
+    return np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
 
 
 def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, names: Names) -> None:

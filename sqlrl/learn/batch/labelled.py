@@ -17,7 +17,7 @@ from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
 from sqlrl.learn.batch.problem import Problem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import Groups
-from sqlrl.learn.labels import Names, infeasible_truth
+from sqlrl.learn.labels import Names, hamming_loss, infeasible_truth
 from sqlrl.learn.steps import describer
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
@@ -75,8 +75,8 @@ def with_loss(problem: Problem) -> Problem:
     [-1.0, 1.0]
     """
     network = problem.network
-    loss = np.where(network.helper, 0.0, 1.0 - 2.0 * problem.truth)
-    return replace(problem, network=replace(network, prior=network.prior + loss))
+    prior = network.prior + hamming_loss(network, problem.truth)
+    return replace(problem, network=replace(network, prior=prior))
 
 
 def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reached]:

@@ -12,6 +12,7 @@ from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.pscg import Deviation, Iterations
+from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
 from sqlrl.learn.steps import describer
@@ -142,7 +143,7 @@ class _Worlds:
         self.network, self.inference, self.seed = network, inference, seed
         self.describe = describer(network, problem.names)
         self.program = compile_program(network)
-        self.loss = np.where(network.helper, 0.0, np.where(problem.truth, -tie, tie)) if tie else None
+        self.loss = tie * hamming_loss(network, problem.truth) if tie else None
         self.last: BoolArray | None = None
 
     def best(self, weights: FloatArray) -> BoolArray:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, equal_columns
+from sqlrl.learn.labels import hamming_loss
 from sqlrl.solve.relaxation import linear_program
 from sqlrl.solve.restriction import Values
 from sqlrl.solve.weighted import FREE, weigh
@@ -160,8 +161,7 @@ def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArra
     network, truth = problem.network, problem.truth.astype(np.float64)
     into, start, rows, limit = _truths(network, fixed)
     counts = network.units[:, groups.first].toarray().astype(np.float64) * scale
-    loss = np.where(network.helper, 0.0, 1.0 - 2.0 * truth)
-    gain = network.prior + loss
+    gain = network.prior + hamming_loss(network, problem.truth)
     own = float(truth[~network.helper].sum())
     features = np.asarray(into.T @ counts, dtype=np.float64)
     added, high = np.asarray(into.T @ gain, dtype=np.float64), np.ones(into.shape[1])

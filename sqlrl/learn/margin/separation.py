@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
+from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.margin.cuts import Cut, Loss, Separation
 from sqlrl.learn.steps import describer
 from sqlrl.solve.alternatives import differing
@@ -81,7 +82,7 @@ class Oracle:
         self.examples, self.example = np.unique(network.example, return_inverse=True)
         # Bits: there are as many worlds as iterations.
         self._worlds: list[npt.NDArray[np.uint8]] = []
-        self._hamming = np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
+        self._hamming = hamming_loss(network, truth)
         self._describe = describer(network, problem.names)
 
     def predicted(self, weights: FloatArray) -> BoolArray:

@@ -29,7 +29,7 @@ from sqlrl.ground.rows import Rows
 from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
 from sqlrl.learn.arrays import Tally, new_tally
-from sqlrl.learn.labels import InfeasibleTruth, Names, no_infeasible_truth
+from sqlrl.learn.labels import InfeasibleTruth, Names, hamming_loss, no_infeasible_truth
 from sqlrl.learn.learner import WindowReport, admitted
 from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
@@ -598,7 +598,7 @@ class OSLLearner:
         )
         weights[network.hard] = 0.0
         truth = run.truth[atoms]
-        loss = np.where(small.helper, 0.0, np.where(truth, -1.0, 1.0)) * parameters.augmentation
+        loss = hamming_loss(small, truth) * parameters.augmentation
         try:
             predicted, target = _step_worlds(
                 network, weights, loss if parameters.augmentation > 0 else None, parameters, describer(network, self.names)
