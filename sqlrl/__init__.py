@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
     from sqlrl.database.subgraphs import SubgraphQueries, SubgraphTables
+    from sqlrl.engine.spark.server import Spark
     from sqlrl.errors import SqlrlError
     from sqlrl.evaluate import (
         ProbabilityScores,
@@ -122,6 +123,7 @@ _HOMES = {
     "SoftPiecewiseLikelihood": "sqlrl.learn.soft.piecewise",
     "SoftPrediction": "sqlrl.database.soft_predictions",
     "SoftStructure": "sqlrl.structure.soft.estimator",
+    "Spark": "sqlrl.engine.spark.server",
     "SoftPseudoLikelihood": "sqlrl.learn.soft.pseudo_likelihood",
     "HingeOptions": "sqlrl.solve.hinge.result",
     "SubgraphTables": "sqlrl.database.subgraphs",
@@ -200,6 +202,7 @@ __all__ = [
     "SoftPseudoLikelihood",
     "SoftScores",
     "SoftStructure",
+    "Spark",
     "Split",
     "SqlrlError",
     "Subgradient",

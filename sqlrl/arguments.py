@@ -80,6 +80,10 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "Model": "the model comes first, sqlrl.save_model(model, path)",
     },
     "the name of a table": {"": "give a str"},
+    "a server of Spark": {
+        "": "give engine=sqlrl.Spark('sc://host:port', storage=...)",
+        "text": "give engine=sqlrl.Spark({value})",
+    },
     "rules": {
         "": "give a tuple of rules, such as model.rules",
         "Model": "give its rules, model.with_rules(other.rules)",

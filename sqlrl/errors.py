@@ -185,6 +185,10 @@ class OverflowEngineError(EngineError):
     """The database failed because an integer does not fit into the type that it has."""
 
 
+class ServerError(EngineError):
+    """A server of Spark does not answer, or has forgotten the session; nothing in the database was changed."""
+
+
 class MemoryUsedUpError(SqlrlError):
     """The memory of this process is used up, beside what the database may use.
 

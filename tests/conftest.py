@@ -6,11 +6,16 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.catalog.catalog import Catalog
+from sqlrl.database.session import Session
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.server import Server, Spark
+from sqlrl.report import Console
 from tests import spark as on_spark
 
 # A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
@@ -30,6 +35,24 @@ def _heed_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _plans_on_spark(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With SQLRL_PLANS=spark: run the plans of every database on Spark, to see that they give what tests expect of DuckDB."""
+    if os.environ.get("SQLRL_PLANS") != "spark":
+        yield
+        return
+    spark: Spark = request.getfixturevalue("spark")
+    opened = Session.open.__func__  # type: ignore[attr-defined]
+
+    def on_spark(kind: type[Session], catalog: Catalog, console: Console | None = None, plans: Any = None) -> Session:
+        found: Session = opened(kind, catalog, console, plans or SparkEngine(Server(spark), catalog.engine))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Session, "open", classmethod(on_spark))
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real data; tests that need it are skipped where it is absent."""
@@ -41,7 +64,14 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkEngine]:
-    """A session of Spark Connect, beside DuckDB the engine on which plans are tried."""
-    with on_spark.connected() as engine:
-        yield engine
+def spark_address() -> Iterator[str]:
+    """The address of a Spark Connect server."""
+    with on_spark.server() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def spark(spark_address: str) -> Iterator[Spark]:
+    """A session of Spark Connect, beside DuckDB what plans are tried on."""
+    with on_spark.connected(spark_address) as opened:
+        yield opened

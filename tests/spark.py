@@ -1,14 +1,12 @@
-"""Plans that run on a Spark Connect server of this process, over copies of the tables that they read."""
+"""A Spark Connect server for tests, and plans that run on it over the tables of another engine."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import Any
 from unittest import mock
@@ -17,13 +15,9 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from sqlrl.catalog.layout import Layout
-from sqlrl.engine.base import QueryEngine, TableName
-from sqlrl.engine.spark import SparkEngine
-from sqlrl.plan.sources import table
-
-_numbers = itertools.count(1)
-
+from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.server import Server, Spark
 
 SERVER = """
 import sys
@@ -56,61 +50,28 @@ def server() -> Iterator[str]:
 
 
 @contextmanager
-def connected() -> Iterator[SparkEngine]:
-    """Start a server and a session of it."""
-    with server() as address:
-        # In a worker of xdist, whose main module is no file, the client thinks that its own doctests run, and looks for a whole Spark.
-        with mock.patch.object(sys.modules["__main__"], "__file__", __file__, create=True):
-            from pyspark.sql import SparkSession
+def connected(address: str) -> Iterator[Spark]:
+    """Open a session of a server that many engines use."""
+    # In a worker of xdist, whose main module is no file, the client thinks that its own doctests run, and looks for a whole Spark.
+    with mock.patch.object(sys.modules["__main__"], "__file__", __file__, create=True):
+        from pyspark.sql.connect.session import SparkSession
 
-            session = SparkSession.builder.remote(address).getOrCreate()
-        yield SparkEngine(session)
-        session.stop()
-
-
-def copy_of(name: TableName, source: QueryEngine, target: SparkEngine) -> TableName:
-    """Copy a table of another engine into the session of this one, under a name of its own."""
-    data = source.fetch(exp.select("*").from_(table(name)), step="copy a table")
-    copied = TableName(*target.scratch, f"copy_{next(_numbers)}_{name.name}")
-    target.create_table(copied, data, step="copy a table")
-    return copied
+        session = SparkSession.builder.remote(address).create()
+    yield Spark(session)
+    session.stop()
 
 
-def copied_layout(layout: Layout, source: QueryEngine, target: SparkEngine) -> Layout:
-    """Copy all tables that a layout names; return the layout of the copies."""
-    known: dict[TableName, TableName] = {}
-
-    def copied(name: TableName | None) -> Any:
-        if name is not None and name not in known:
-            known[name] = copy_of(name, source, target)
-        return None if name is None else known[name]
-
-    predicates = {
-        name: replace(info, facts=copied(info.facts), atoms=copied(info.atoms))
-        for name, info in layout.predicates.items()
-    }
-    types = {
-        name: replace(info, dictionary=copied(info.dictionary), domain=copied(info.domain))
-        for name, info in layout.types.items()
-    }
-    examples = copied(layout.examples)
-    return replace(layout, predicates=predicates, types=types, examples=examples, scratch=target.scratch)
+@contextmanager
+def beside(spark: Spark, source: QueryEngine) -> Iterator[SparkEngine]:
+    """Make an engine that reads the tables of another one, which go again."""
+    with closing(SparkEngine(Server(spark), source)) as engine:
+        yield engine
 
 
-def fetch(engine: SparkEngine, query: exp.Expression, source: QueryEngine) -> pa.Table:
-    """Run a plan on copies of the tables of another engine that it reads, which go again."""
-    copies: dict[TableName, TableName] = {}
-    query = query.copy()
-    try:
-        for node in [node for node in query.find_all(exp.Table) if node.db]:
-            name = TableName(node.catalog, node.db, node.name)
-            if name not in copies:
-                copies[name] = copy_of(name, source, engine)
-            node.replace(table(copies[name], node.alias or node.name))
+def fetch(spark: Spark, query: exp.Expression, source: QueryEngine) -> pa.Table:
+    """Run a plan over the tables of another engine."""
+    with beside(spark, source) as engine:
         return engine.fetch(query, step="run a plan on Spark")
-    finally:
-        for copied in copies.values():
-            engine.drop_table(copied, step="drop a copy")
 
 
 def unknown_functions(sql: str) -> set[str]:

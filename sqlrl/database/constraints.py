@@ -87,7 +87,10 @@ def _hard_program(session: Session, asked: Query, places: Sequence[int]) -> Iter
     model = asked.model
     layout = session.bind(model, asked.choices, training=not model.learned)
     program = bind_program(
-        session.engine, layout, model.with_rules(tuple(model.rules[i] for i in places)), known=session.compiled
+        session.plans_of(layout),
+        layout,
+        model.with_rules(tuple(model.rules[i] for i in places)),
+        known=session.compiled,
     )
     try:
         yield program, [places[i] for i in program.owners]

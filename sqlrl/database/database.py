@@ -44,6 +44,8 @@ from sqlrl.database.soft_predictions import SoftPrediction, predict_soft, refuse
 from sqlrl.database.view_tables import Naming
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.errors import InputError
 from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
@@ -85,6 +87,7 @@ def connect(
     read_only: bool = False,
     trusted: bool = True,
     progress: bool = True,
+    engine: Spark | None = None,
 ) -> Database:
     """Open a database file, memory, or your own DuckDB connection.
 
@@ -110,6 +113,9 @@ def connect(
     progress : bool
         Show on standard error what is at work in anything that takes longer than two seconds: as a bar on a terminal, else, as in scripts
         and notebooks, as a line every few seconds.
+    engine : Spark, optional
+        A server of Spark Connect on which the plans of models run, `Spark("sc://host:port", storage=...)`. What is loaded, learned and kept
+        stays in DuckDB; `docs/spark.md` says what is sent where.
 
     Returns
     -------
@@ -119,6 +125,8 @@ def connect(
     ------
     BusyError
         Another process holds the file.
+    ServerError
+        No server of Spark answers.
     MigrationError
         The file was written by a newer version of sqlrl.
     UntrustedError
@@ -134,7 +142,10 @@ def connect(
     [('Smokes', 2)]
     """
     check_atom_limit(atom_limit)
-    engine = connect_engine(
+    given: object = engine
+    if given is not None and not isinstance(given, Spark):
+        raise refuse("a server of Spark", given)
+    duck = connect_engine(
         target,
         threads=threads,
         memory_limit=memory_limit,
@@ -144,13 +155,13 @@ def connect(
     )
     try:
         if not trusted:
-            inspect(engine)
-        catalog = Catalog(engine, follow, atom_limit=atom_limit)
+            inspect(duck)
+        catalog = Catalog(duck, follow, atom_limit=atom_limit)
+        return Database(catalog, console_for(quiet=not progress), engine)
     except BaseException:
         # The file stays locked, and in DuckDB's memory, until it is closed: a copy could not be restored.
-        engine.close()
+        duck.close()
         raise
-    return Database(catalog, console_for(quiet=not progress))
 
 
 class Database(Helpful):
@@ -161,6 +172,8 @@ class Database(Helpful):
     catalog : Catalog
     console : Console, optional
         Where progress on anything longer than two seconds is drawn; nowhere by default.
+    spark : Spark, optional
+        The server on which plans run.
 
     Attributes
     ----------
@@ -183,8 +196,10 @@ class Database(Helpful):
 
     _owner = "Database"
 
-    def __init__(self, catalog: Catalog, console: Console | None = None) -> None:
-        self.session = Session.open(catalog, console)
+    def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
+        self._spark = spark
+        plans = None if spark is None else SparkEngine(Server(spark), catalog.engine)
+        self.session = Session.open(catalog, console, plans)
 
     @property
     def engine(self) -> DuckDBEngine:
@@ -2585,11 +2600,10 @@ class Database(Helpful):
         """
         engine = self.engine.cursor()
         try:
-            catalog = Catalog(engine, follow, atom_limit=self.catalog.atom_limit)
+            return Database(Catalog(engine, follow, atom_limit=self.catalog.atom_limit), spark=self._spark)
         except BaseException:
             engine.close()
             raise
-        return Database(catalog)
 
     def close(self) -> None:
         """Close the database and its cursors; a connection of yours stays open.
@@ -2606,7 +2620,11 @@ class Database(Helpful):
                     self.catalog.store.close()
             finally:
                 # The file must not stay locked, whatever could not be dropped.
-                self.engine.close()
+                try:
+                    if self.session.plans is not self.engine:
+                        self.session.plans.close()
+                finally:
+                    self.engine.close()
 
     def _drop_kept(self) -> None:
         """Drop the tables of the program that is kept; not in a transaction of the user's, with which they might come back."""

@@ -19,6 +19,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import memory_of
 from sqlrl.database.kept import KeptProgram
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
@@ -46,12 +47,13 @@ FROM_DATA = ("rules from data",)
 class Session:
     """What the verbs of a database share; one for each cursor.
 
-    `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
+    `plans` runs the plans of models: `engine`, or a server that mirrors its tables. `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
     has them. `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
     prediction.
     """
 
     engine: DuckDBEngine
+    plans: QueryEngine
     catalog: Catalog
     records: Records
     console: Console
@@ -60,11 +62,11 @@ class Session:
     kept: KeptProgram = field(default_factory=KeptProgram, repr=False)
 
     @classmethod
-    def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
+    def open(cls, catalog: Catalog, console: Console | None = None, plans: QueryEngine | None = None) -> Session:
         """Begin a session; runs of processes that were killed are recorded as interrupted."""
         records = Records(catalog.store)
         records.end_killed()
-        return cls(catalog.engine, catalog, records, console or QuietConsole())
+        return cls(catalog.engine, plans or catalog.engine, catalog, records, console or QuietConsole())
 
     @contextmanager
     def verb(self) -> Iterator[None]:
@@ -125,10 +127,11 @@ class Session:
         with self.engine.turn:
             with Stage("holding the model against the data"):
                 layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
+                plans = self.plans_of(layout)
                 program = self.kept.take(model, choices, layout) if keep else None
                 if program is None:
                     program = bind_program(
-                        self.engine,
+                        plans,
                         layout,
                         _without(model, choices.drop),
                         known=self.compiled,
@@ -146,7 +149,7 @@ class Session:
                     self.kept.keep(model, choices, program)
                 else:
                     program.close()
-                self.engine.leave(0)
+                self.plans.leave(0)
 
     @contextmanager
     def soft_program(
@@ -156,18 +159,25 @@ class Session:
         with self.engine.turn:
             with Stage("holding the model against the data"):
                 layout = self.catalog.bind(model, training=training, choices=choices)
+                plans = self.plans_of(layout)
                 if not any(p.open for p in layout.predicates.values()):
                     raise CatalogError(
                         "no predicate is open, so there is nothing to predict: give one the atoms to infer with scope(), load its labels with "
                         "target=True, or name it when the model is read: read_psl(path, query=[...])"
                     )
-                soft = SoftProgram(self.engine, layout, model, observed_bodies=observed_bodies)
+                soft = SoftProgram(plans, layout, model, observed_bodies=observed_bodies)
             try:
                 with enough_memory("working with the model", lambda: _size(layout)), self._undisturbed(layout):
                     yield soft
             finally:
                 soft.close()
-                self.engine.leave(0)
+                self.plans.leave(0)
+
+    def plans_of(self, layout: Layout) -> QueryEngine:
+        """Return what runs the plans of a layout, which sees its tables as they are now."""
+        store = self.catalog.store
+        self.plans.renew((store.state("data"), store.described(layout.predicates)))
+        return self.plans
 
     def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
         """Return what nobody was told of the data as they are now; from now on it is said."""
@@ -196,9 +206,9 @@ class Session:
         joins = joined_arguments(features, program.layout, training=training)
         fresh = set(self.unsaid(joins))
         new = [pair for pair in joins if pair in fresh]
-        bare = unmet(self.engine, program.layout, new)
+        bare = unmet(program.engine, program.layout, new)
         if bare:
-            warn(unshared(self.engine, program.layout, {pair: joins[pair] for pair in bare}), GroundingWarning)
+            warn(unshared(program.engine, program.layout, {pair: joins[pair] for pair in bare}), GroundingWarning)
 
     @contextmanager
     def _undisturbed(self, layout: Layout) -> Iterator[None]:
@@ -245,6 +255,7 @@ class Session:
         try:
             yield name
         finally:
+            self.plans.drop_table(name, step="drop the chosen examples")
             self.engine.drop_table(name, step="drop the chosen examples")
 
     def ids(self, chosen: TableName | None) -> npt.NDArray[np.int64]:

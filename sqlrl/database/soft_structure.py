@@ -34,9 +34,10 @@ def soft_structure(
     with session.verb(), session.console.progress("finding paths"), session.engine.turn:
         name, model = _declared(session, target)
         layout = session.catalog.bind(model, training=True)
+        plans = session.plans_of(layout)
         with (
             session.only(examples) as chosen,
-            RelationalPaths(session.engine, layout, name, examples=chosen, symmetric=symmetric) as source,
+            RelationalPaths(plans, layout, name, examples=chosen, symmetric=symmetric) as source,
         ):
             yield SoftStructureData(session.catalog.typed(model), source)
 

@@ -33,6 +33,10 @@ class QueryEngine(Protocol):
     dialect: str
     memory: Memory
 
+    def renew(self, state: object) -> None:
+        """Take tables that others make as they are now, if `state`, which describes them, is another one than the last time."""
+        ...
+
     def leave(self, arrays: int) -> None:
         """Take no more memory than a limit leaves beside arrays of so many bytes."""
         ...
@@ -74,6 +78,10 @@ class QueryEngine(Protocol):
 
     def drop_view(self, name: TableName, *, step: str) -> None:
         """Drop a view if it exists."""
+        ...
+
+    def close(self) -> None:
+        """End the work with the database; whoever closes it twice does no harm."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:

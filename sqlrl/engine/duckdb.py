@@ -190,6 +190,9 @@ class DuckDBEngine:
             self._cursors.discard(cursor)
             cursor.close()
 
+    def renew(self, state: object) -> None:
+        """Do nothing: all tables are here."""
+
     def leave(self, arrays: int) -> None:
         """Let the database take no more memory than a limit that was given leaves beside arrays of so many bytes.
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.database.model_sql import ExportedSQL
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import InfeasibleError, InputError, ModelError, SqlrlError, UnsupportedError
 from sqlrl.logic.model import Expansions, Rule
 from sqlrl.logic.printer import format_formula
@@ -342,12 +342,12 @@ def test_names_that_would_break_sql_stay_names(dialect: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_view_runs_on_spark(spark: SparkEngine) -> None:
+def test_the_view_runs_on_spark(spark: Spark) -> None:
     exported, tables, right = hostile("spark")
     ((name, (columns, rows)),) = tables.items()
-    frame = spark.session.createDataFrame(pa.table({c: [r[i] for r in rows] for i, c in enumerate(columns)}))
+    frame = spark.address.createDataFrame(pa.table({c: [r[i] for r in rows] for i, c in enumerate(columns)}))
     frame.createOrReplaceTempView(name)
-    found = spark.session.sql(exported.query).toArrow().to_pylist()
+    found = spark.address.sql(exported.query).toArrow().to_pylist()
     agree({tuple(r.values())[:-2]: (r["log_odds"], r["probability"]) for r in found}, right)
 
 

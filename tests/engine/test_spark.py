@@ -1,4 +1,4 @@
-"""The trial engine: what the protocol asks, and counts of models by the plans that DuckDB runs."""
+"""The engine of Spark: what the protocol asks, and counts of models by the plans that DuckDB runs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import pytest
 from sqlglot import exp, select
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.engine.base import QueryEngine, TableName
+from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.nodes import cast, column, named
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings, true_counts
 from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import table
-from tests.spark import copied_layout
+from tests.spark import beside
 
 PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
 CITATIONS = (
@@ -71,96 +72,107 @@ def citations() -> Iterator[Catalog]:
     found.engine.close()
 
 
+@pytest.fixture(scope="module")
+def plans(spark: Spark, people: Catalog) -> Iterator[SparkEngine]:
+    with beside(spark, people.engine) as engine:
+        yield engine
+
+
+def views(plans: SparkEngine) -> set[str]:
+    return {view.name for view in plans.server.session.catalog.listTables()}
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_counts_of_a_model_are_those_of_duckdb(
-    name: str, people: Catalog, citations: Catalog, spark: SparkEngine
-) -> None:
+def test_counts_of_a_model_are_those_of_duckdb(name: str, people: Catalog, citations: Catalog, spark: Spark) -> None:
     declared, rules = MODELS[name]
     catalog, query = (people, ("Cancer", "Smokes")) if declared is PEOPLE else (citations, ("InField",))
     model = parse_mln(declared + rules, query=query)
     layout = catalog.bind(model, training=True)
-    engines: dict[QueryEngine, object] = {catalog.engine: layout, spark: copied_layout(layout, catalog.engine, spark)}
     found = []
-    for engine, known in engines.items():
-        program = bind_program(engine, known, model)  # type: ignore[arg-type]
-        program.expand()
-        found.append((program.feature_of, true_counts(Extent(program)).tolist(), groundings(Extent(program)).tolist()))
-        program.close()
+    with beside(spark, catalog.engine) as plans:
+        for engine in (catalog.engine, plans):
+            program = bind_program(engine, layout, model)
+            program.expand()
+            counts = (true_counts(Extent(program)).tolist(), groundings(Extent(program)).tolist())
+            found.append((program.feature_of, *counts))
+            program.close()
     assert found[0] == found[1]
     assert any(found[0][1])
 
 
-def test_scratch_tables_are_gone_when_a_program_is_closed(people: Catalog, spark: SparkEngine) -> None:
+def test_scratch_tables_are_gone_when_a_program_is_closed(people: Catalog, plans: SparkEngine) -> None:
     model = parse_mln(PEOPLE + MODELS["helpers"][1], query=("Cancer", "Smokes"))
-    layout = copied_layout(people.bind(model, training=True), people.engine, spark)
-    before = {view.name for view in spark.session.catalog.listTables()}
-    program = bind_program(spark, layout, model)
+    layout = people.bind(model, training=True)
+    bind_program(plans, layout, model).close()
+    before = views(plans)
+    program = bind_program(plans, layout, model)
     assert program.helper_names
-    assert {view.name for view in spark.session.catalog.listTables()} > before
+    assert views(plans) > before
     program.close()
-    assert {view.name for view in spark.session.catalog.listTables()} == before
+    assert views(plans) == before
 
 
-def test_tables(spark: SparkEngine) -> None:
-    name, other = (TableName(*spark.scratch, x) for x in ("a b", "c`d"))
+def test_tables(plans: SparkEngine) -> None:
+    name, other = (TableName("any", "place", x) for x in ("a b", "c`d"))
     everything = exp.select("*").from_(table(name))
-    assert spark.create_table(name, pa.table({"x": pa.array([1, 2], pa.int64())}), step="make") == 2
-    spark.append(name, exp.select(named(exp.Add(this=column("x"), expression=exp.Literal.number(2)), "x")).from_(table(name)), step="grow")  # fmt: skip
-    assert sorted(spark.fetch(everything, step="read").column("x").to_pylist()) == [1, 2, 3, 4]
+    assert plans.create_table(name, pa.table({"x": pa.array([1, 2], pa.int64())}), step="make") == 2
+    plans.append(name, exp.select(named(exp.Add(this=column("x"), expression=exp.Literal.number(2)), "x")).from_(table(name)), step="grow")  # fmt: skip
+    assert sorted(plans.fetch(everything, step="read").column("x").to_pylist()) == [1, 2, 3, 4]
     late = everything.where(exp.GT(this=column("x"), expression=exp.Literal.number(3)))
-    assert spark.create_table(name, late, step="replace by a part of itself") == 1
-    spark.create_view(other, everything, step="show")
-    assert spark.fetch_rows(exp.select("*").from_(table(other)), step="read") == (["x"], [(4,)])
+    plans.create_view(other, everything, step="show")
+    assert plans.create_table(name, late, step="replace by a part of itself") == 1
+    # A view reads what is there when it is read.
+    assert plans.fetch_rows(exp.select("*").from_(table(other)), step="read") == (["x"], [(4,)])
     for each in (other, name):
-        spark.drop_view(each, step="drop")
-        spark.drop_table(each, step="drop what is gone")
-    with pytest.raises(EngineError, match=r"read: .*a b"):
-        spark.fetch(everything, step="read")
+        plans.drop_view(each, step="drop")
+        plans.drop_table(each, step="drop what is gone")
+    with pytest.raises(EngineError, match=r"look at a b: .*a b"):
+        plans.fetch(everything, step="read")
 
 
-def test_empty_tables_keep_their_types(spark: SparkEngine) -> None:
-    name = TableName(*spark.scratch, "empty")
-    spark.create_table(
+def test_empty_tables_keep_their_types(plans: SparkEngine) -> None:
+    name = TableName("any", "place", "empty")
+    plans.create_table(
         name, pa.schema([("x", pa.int32()), ("places", pa.list_(pa.int32()))]).empty_table(), step="make"
     )
-    found = spark.fetch(exp.select("*").from_(table(name)), step="read")
+    found = plans.fetch(exp.select("*").from_(table(name)), step="read")
     assert (found.num_rows, found.schema.field("x").type) == (0, pa.int32())
-    spark.drop_table(name, step="drop")
+    plans.drop_table(name, step="drop")
 
 
-def test_stream_and_plan(spark: SparkEngine) -> None:
-    name = TableName(*spark.scratch, "many")
-    spark.create_table(name, pa.table({"x": range(1000)}), step="make")
+def test_stream_and_plan(plans: SparkEngine) -> None:
+    name = TableName("any", "place", "many")
+    plans.create_table(name, pa.table({"x": range(1000)}), step="make")
     query = exp.select("*").from_(table(name))
-    batches = list(spark.stream(query, step="read", rows=300))
+    batches = list(plans.stream(query, step="read", rows=300))
     assert max(batch.num_rows for batch in batches) <= 300
     assert sorted(x for batch in batches for x in batch.column("x").to_pylist()) == list(range(1000))
-    assert "Plan" in spark.estimate(query, step="look")[1]
-    spark.drop_table(name, step="drop")
+    assert "Plan" in plans.estimate(query, step="look")[1]
+    plans.drop_table(name, step="drop")
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_sum_that_does_not_fit_is_an_error(sign: int, spark: SparkEngine) -> None:
+def test_a_sum_that_does_not_fit_is_an_error(sign: int, plans: SparkEngine) -> None:
     """The server by itself goes on with a number of the other sign."""
-    name = TableName(*spark.scratch, "large")
+    name = TableName("any", "place", "large")
     largest = pa.array([sign * (10**38 - 1)] * 2, pa.decimal128(38))
-    spark.create_table(name, pa.table({"k": [1, 1], "x": largest}), step="make")
+    plans.create_table(name, pa.table({"k": [1, 1], "x": largest}), step="make")
     total = named(cast(exp.Sum(this=column("x")), "INT128"), "n")
     one = exp.EQ(this=column("k"), expression=exp.Literal.number(1))
     for query in (exp.select(total), exp.select(column("k"), total).group_by(column("k"))):
         with pytest.raises(OverflowEngineError, match="overflow"):
-            spark.fetch(query.from_(table(name)), step="sum")
+            plans.fetch(query.from_(table(name)), step="sum")
     some = exp.select(total).from_(table(name)).where(exp.Not(this=one))
-    assert spark.fetch(some, step="sum nothing").column("n").to_pylist() == [None]
-    spark.drop_table(name, step="drop")
+    assert plans.fetch(some, step="sum nothing").column("n").to_pylist() == [None]
+    plans.drop_table(name, step="drop")
 
 
-def test_a_count_that_does_not_fit_names_its_clause(people: Catalog, spark: SparkEngine) -> None:
+def test_a_count_that_does_not_fit_names_its_clause(people: Catalog, plans: SparkEngine) -> None:
     literals = [f"Friends(x{i}, y{i})" for i in range(40)]
     model = parse_mln(f"{PEOPLE}1 {' ^ '.join(literals)} => Cancer(z)", query=("Cancer", "Smokes"))
     layout = people.bind(model, training=True)
-    for engine, known in ((people.engine, layout), (spark, copied_layout(layout, people.engine, spark))):
-        program = bind_program(engine, known, model)
+    for engine in (people.engine, plans):
+        program = bind_program(engine, layout, model)
         with pytest.raises(CountOverflowError, match="a count of <text>:4: Friends"):
             true_counts(Extent(program))
         program.close()

@@ -16,7 +16,7 @@ import pytest
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.engine.dialects import for_dialect
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import ModelError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
@@ -77,7 +77,7 @@ def bound(declared: str, rule: str, catalog: Catalog) -> tuple[Program, Shape]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, catalog: Catalog, citations: Catalog, spark: SparkEngine) -> None:
+def test_golden(name: str, catalog: Catalog, citations: Catalog, spark: Spark) -> None:
     declared, rule = CASES[name]
     used = catalog if declared is PEOPLE else citations
     program, pattern = bound(declared, rule, used)

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.logic.bias import Mode, Place
 from sqlrl.plan.coverage import (
     Argument,
@@ -207,7 +207,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: SparkEngine) -> None:
+def test_golden(name: str, connection: duckdb.DuckDBPyConnection, spark: Spark) -> None:
     query = planned(name)
     parts = [f"-- {x}\n{for_dialect(query, x).sql(x, pretty=True)};" for x in ("duckdb", "spark")]
     found, path = "\n\n".join(parts) + "\n", FOLDER / f"{name}.sql"

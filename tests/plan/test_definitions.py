@@ -21,7 +21,7 @@ from sqlglot import exp
 
 import sqlrl
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import LoadWarning, ModelError
 from sqlrl.logic.horn import components
 from sqlrl.logic.horn_parser import parse_definitions
@@ -96,7 +96,7 @@ def planned(predicate: str, text: str) -> exp.Query:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, db: sqlrl.Database, spark: SparkEngine) -> None:
+def test_golden(name: str, db: sqlrl.Database, spark: Spark) -> None:
     predicate, text = CASES[name]
     query = planned(predicate, text)
     # Only DuckDB gives a recursive step all rows so far.
@@ -125,7 +125,7 @@ def test_golden(name: str, db: sqlrl.Database, spark: SparkEngine) -> None:
 
 
 def compare_with_spark(
-    query: exp.Query, db: sqlrl.Database, spark: SparkEngine, stored: list[Any], *, recursive: bool
+    query: exp.Query, db: sqlrl.Database, spark: Spark, stored: list[Any], *, recursive: bool
 ) -> None:
     if recursive:
         # Spark has WITH RECURSIVE since 4.1; the server of the tests does not know it yet.

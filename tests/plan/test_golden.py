@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
 from sqlrl.engine.dialects import for_dialect
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
@@ -236,7 +236,7 @@ def file_text(kind: str, rule: str, query: exp.Expression) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, catalog: Catalog, citations: Catalog, spark: SparkEngine) -> None:
+def test_golden(name: str, catalog: Catalog, citations: Catalog, spark: Spark) -> None:
     kind, declared, rule = CASES[name]
     used = catalog if declared is PEOPLE else citations
     model = parse_mln(declared + rule, query=("Cancer", "Smokes") if used is catalog else ("InField",))

@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from sqlrl.engine.dialects import for_dialect
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.ground.hinges import Parts
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic import parse_psl
@@ -77,7 +77,7 @@ def file_text(rule: str, query: exp.Expression) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_golden(name: str, programs: dict[str, SoftProgram], spark: SparkEngine) -> None:
+def test_golden(name: str, programs: dict[str, SoftProgram], spark: Spark) -> None:
     kind, rule = CASES[name]
     soft = programs[name]
     query = planned(kind, soft)

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.dialects import for_dialect
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.plan.duplicates import Units, candidate_count, equal_units, similar_units, unit_count
 from sqlrl.plan.label_copies import Claim, agreeing_atoms, agreements, claims, notable, told_atoms
 from sqlrl.plan.leaks import (
@@ -35,8 +35,7 @@ from sqlrl.plan.leaks import (
     shared_entities,
     values_of,
 )
-from sqlrl.plan.sources import table
-from tests.spark import unknown_functions
+from tests.spark import fetch, unknown_functions
 
 FOLDER = Path(__file__).parent / "golden_leaks"
 
@@ -122,27 +121,17 @@ ROWS: Mapping[str, pa.Table] = {
 """A tournament in which the first of the alphabet wins: who lost is a copy of who won, with arguments exchanged."""
 
 
-def test_rows_are_the_same_on_spark(spark: SparkEngine) -> None:
+def test_rows_are_the_same_on_spark(spark: Spark) -> None:
     engine = connect(":memory:")
     engine.execute_sql("create schema if not exists sqlrl", step="make room")
-    places = {name: TableName(*spark.scratch, f"leaks_{name}") for name in ROWS}
     for name, rows in ROWS.items():
         engine.create_table(TableName("memory", "sqlrl", name), rows, step="make a table")
-        spark.create_table(places[name], rows, step="make a table")
-
-    def moved(node: exp.Expression) -> exp.Expression:
-        """Read a copy in place of a table of the schema."""
-        if isinstance(node, exp.Table) and node.db == "sqlrl":
-            return table(places[node.name], node.alias)
-        return node
-
     cases = {
         name: query for name, query in CASES.items() if all(t.name in ROWS for t in query.find_all(exp.Table) if t.db)
     }
     assert len(cases) > 8
     for case, query in cases.items():
-        ours = engine.fetch(query.copy(), step=case)
-        theirs = spark.fetch(query.copy().transform(moved), step=case)
+        ours, theirs = engine.fetch(query.copy(), step=case), fetch(spark, query.copy(), engine)
         assert sorted(map(_plain, ours.to_pylist())) == sorted(map(_plain, theirs.to_pylist())), case
     wins = engine.fetch(CASES["copy"].copy(), step="copy")
     assert len(wins) == len(PAIRS), "who lost says in every pair what who won says"

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.dialects import for_dialect
-from sqlrl.engine.spark import SparkEngine
+from sqlrl.engine.spark.server import Spark
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.plan.paths import (
     Frontier,
@@ -32,7 +32,7 @@ from sqlrl.plan.paths import (
 )
 from sqlrl.plan.sample_layout import people
 from tests.ground.walks import World
-from tests.spark import copied_layout, unknown_functions
+from tests.spark import beside, unknown_functions
 
 FOLDER = Path(__file__).parent / "golden_paths"
 
@@ -90,7 +90,7 @@ def test_every_file_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(("length", "simple"), [(4, True), (3, False)])
-def test_a_search_is_the_same_on_spark(length: int, simple: bool, spark: SparkEngine) -> None:
+def test_a_search_is_the_same_on_spark(length: int, simple: bool, spark: Spark) -> None:
     ring = frozenset((0, i, (i + step) % 5) for i in range(5) for step in (1, 2))
     kinds = {"Knows": ("person", "person"), "Old": ("person",), "Sold": ("person", "tag", "person")}
     sold = frozenset({(0, 0, 1, 2), (0, 3, 0, 4), (0, 0, 0, 2)})
@@ -100,7 +100,7 @@ def test_a_search_is_the_same_on_spark(length: int, simple: bool, spark: SparkEn
     world = World(kinds, {"person": 5, "tag": 2}, facts, ("person", "person"), labels, observed)
     engine = connect(":memory:", threads=1)
     layout = world.load(engine, False)
-    with RelationalPaths(spark, copied_layout(layout, engine, spark), world.name, world.pairs()) as paths:
+    with beside(spark, engine) as plans, RelationalPaths(plans, layout, world.name, world.pairs()) as paths:
         found = world.read(paths.supports(length, min_targets=2, simple=simple, constant_length=2))
     expected = world.supports(length, simple=simple, constant_length=2)
     assert found == {path: n for path, n in expected.items() if sum(n) >= 2}

@@ -1,0 +1,279 @@
+"""The engine of a Spark server: plans read tables that are mirrored there, and scratch tables that stay there."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.engine.base import QueryEngine, TableName
+from sqlrl.engine.dialects import for_dialect
+from sqlrl.engine.memory import Memory
+from sqlrl.engine.spark.mirror import Content, Mirror
+from sqlrl.engine.spark.server import Server, spark_type, too_large
+
+_views = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """A table of the source that the server has as a view; `current` until the data may have changed."""
+
+    view: str
+    content: Content
+    current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A scratch table: rows that this client holds, and folders of Parquet with more of them."""
+
+    view: str
+    rows: pa.Table
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Tables:
+    """What the engine has, by name."""
+
+    copied: dict[TableName, _Copied] = field(default_factory=dict)
+    made: dict[TableName, _Made] = field(default_factory=dict)
+    shown: dict[TableName, exp.Query] = field(default_factory=dict)
+
+
+class SparkEngine:
+    """Runs plans on a server of Spark Connect.
+
+    A plan names tables as `source` has them. One that this engine has not made is copied when a plan first reads it (`Mirror`), and
+    looked at again after `renew`. Scratch tables with few rows are held here and sent; larger ones are written to the storage by the
+    server, and emptied when they are dropped. A view is a query that takes its place in the plans that read it, since what it reads may
+    be replaced.
+
+    Parameters
+    ----------
+    server : Server
+    source : QueryEngine
+        Where the tables are that plans read.
+    """
+
+    dialect = "spark"
+
+    def __init__(self, server: Server, source: QueryEngine) -> None:
+        self.server, self.source = server, source
+        self.memory: Memory = source.memory
+        self._mirror = Mirror(source, server)
+        self._tables = _Tables()
+        self._state: object = None
+        self._scratch = f"scratch/{uuid.uuid4().hex}"
+        self._folders = itertools.count(1)
+
+    def close(self) -> None:
+        """Drop what this engine has on the server, and end the session."""
+        try:
+            for name in [] if self.server.lost else [*self._tables.made, *self._tables.copied]:
+                self.drop_table(name, step="drop the tables of a session")
+        finally:
+            self.server.close()
+
+    # ---- queries -----------------------------------------------------------------------------------------
+
+    def renew(self, state: object) -> None:
+        """Look at the tables of the source again before they are next read, if `state` is another one than the last time."""
+        if self.server.lost:
+            self._tables = _Tables()
+            self.server.open()
+        if state != self._state:
+            self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
+            self._state = state
+
+    def render(self, query: exp.Expr) -> str:
+        """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
+        assert isinstance(query, exp.Expression)
+        return for_dialect(self._placed(query), self.dialect).sql(self.dialect)
+
+    def leave(self, arrays: int) -> None:
+        """Leave memory of this process to arrays: the source's, as the server has its own."""
+        self.source.leave(arrays)
+
+    def fetch(self, query: exp.Expr, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows."""
+        return self.server.fetch(self.render(query), step=step)
+
+    def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query that has few rows and return the names of its columns and the rows."""
+        found = self.server.fetch(query if isinstance(query, str) else self.render(query), step=step)
+        columns = [column.to_pylist() for column in found.columns]
+        return found.column_names, list(zip(*columns, strict=True))
+
+    def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
+        """Run a query and yield its rows in batches, as they come."""
+        sql = self.render(query)
+        for batch in self.server.stream(self.server.frame(sql, step=step), step=step, sql=sql):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+
+    def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
+        """Return 0, since Spark states no number of rows without statistics, and the plan as text."""
+        _, rows = self.fetch_rows(f"EXPLAIN {self.render(query)}", step=step)
+        return 0, str(rows[0][0])
+
+    # ---- tables ------------------------------------------------------------------------------------------
+
+    def create_table(self, name: TableName, query: exp.Expr | pa.Table, *, step: str) -> int:
+        """Create (or replace) a table from a query, which may read the table, or from Arrow rows; return the number of its rows."""
+        made = self._run(name, query, step) if isinstance(query, exp.Expr) else self._held(name, query, (), step)
+        old = self._tables.made.get(name)
+        self._show(name, made, step)
+        if old is not None:
+            self._empty(old, step)
+        return self._size(made, step)
+
+    def append(self, name: TableName, query: exp.Expr, *, step: str) -> None:
+        """Add the rows of a query, which may read the table, to a table."""
+        old = self._tables.made[name]
+        new = self._run(name, query, step, old.rows.schema)
+        rows = pa.concat_tables([old.rows, new.rows])
+        self._show(name, self._held(name, rows, (*old.folders, *new.folders), step), step)
+
+    def create_view(self, name: TableName, query: exp.Expr, *, step: str) -> None:
+        """Create (or replace) a view of a query, which is not run."""
+        assert isinstance(query, exp.Query)
+        self._tables.shown[name] = query.copy()
+
+    def drop_table(self, name: TableName, *, step: str) -> None:
+        """Drop a table if it exists; one of the source's is forgotten."""
+        made = self._tables.made.pop(name, None)
+        if made is not None:
+            self.server.hide(made.view, step=step)
+            self._empty(made, step)
+        copied = self._tables.copied.pop(name, None)
+        if copied is not None:
+            self.server.hide(copied.view, step=step)
+
+    def drop_view(self, name: TableName, *, step: str) -> None:
+        """Drop a view if it exists."""
+        self._tables.shown.pop(name, None)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do nothing: tables of a session have no transactions."""
+        return nullcontext()
+
+    # ---- names -------------------------------------------------------------------------------------------
+
+    def _placed(self, query: exp.Expression) -> exp.Expression:
+        """Return a copy of a plan in which every table is a view of the session, and every view its query."""
+        # A plan may be a table alone.
+        copied = exp.Select(expressions=[query.copy()]) if isinstance(query, exp.Table) else query.copy()
+        for node in [node for node in copied.find_all(exp.Table) if node.db]:
+            name = TableName(node.catalog, node.db, node.name)
+            alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
+            if name in self._tables.shown:
+                # A view has no steps of others: what it reads are tables.
+                query_of = self._placed(self._tables.shown[name])
+                node.replace(exp.Subquery(this=query_of, alias=alias))
+                continue
+            placed = exp.table_(self._view(name), quoted=True)
+            placed.set("alias", alias)
+            for kept in ("joins", "sample"):
+                if node.args.get(kept):
+                    placed.set(kept, node.args[kept])
+            node.replace(placed)
+        return copied
+
+    def _view(self, name: TableName) -> str:
+        """Return the view of the session that a table is."""
+        made = self._tables.made.get(name)
+        if made is not None:
+            return made.view
+        known = self._tables.copied.get(name)
+        if known is not None and known.current:
+            return known.view
+        content = self._mirror.content(name)
+        if known is None or known.content != content:
+            view = known.view if known is not None else self._new_view()
+            self.server.show(view, self._mirror.frame(name, content), step=f"show {name.name} to Spark")
+            known = _Copied(view, content)
+        self._tables.copied[name] = replace(known, current=True)
+        return known.view
+
+    def _new_view(self) -> str:
+        # The names of tables are a user's, and may have any character.
+        return f"sqlrl_{next(_views)}"
+
+    # ---- scratch tables ----------------------------------------------------------------------------------
+
+    def _run(self, name: TableName, query: exp.Expr, step: str, schema: pa.Schema | None = None) -> _Made:
+        """Run a query whose rows are to be a table, or a part of one with the columns of `schema`."""
+        sql = self.render(query)
+        frame = self.server.frame(sql, step=step)
+        found, rows, most = list[pa.RecordBatch](), 0, self.server.spark.resident
+        # What is too much to be held here is broken off.
+        with closing(self.server.stream(frame, step=step, sql=sql)) as batches:
+            for batch in batches:
+                found.append(batch)
+                rows += batch.num_rows
+                if rows > most:
+                    break
+        if rows <= most:
+            held = pa.Table.from_batches(found) if found else self.server.run(frame.limit(0).toArrow, step, sql)
+            if schema is not None:
+                held = held.rename_columns(schema.names).cast(schema)
+            return _Made(self._view_of(name), held)
+        kinds = schema or found[0].schema
+        cast = [
+            f"CAST(`{old}` AS {spark_type(each.type)}) AS `{each.name}`"
+            for old, each in zip(frame.columns, kinds, strict=True)
+        ]
+        folder = self._folder(rows, name)
+        self.server.write(self.server.run(lambda: frame.selectExpr(*cast), step, sql), folder, step=step)
+        return _Made(self._view_of(name), kinds.empty_table(), (folder,))
+
+    def _held(self, name: TableName, rows: pa.Table, folders: tuple[str, ...], step: str) -> _Made:
+        """Return a table with rows of this client, which are written where they are too many to be sent."""
+        if rows.num_rows > self.server.spark.resident:
+            folder = self._folder(rows.num_rows, name)
+            self.server.write(self.server.rows(rows, step=step), folder, step=step)
+            rows, folders = rows.schema.empty_table(), (*folders, folder)
+        return _Made(self._view_of(name), rows, folders)
+
+    def _view_of(self, name: TableName) -> str:
+        made = self._tables.made.get(name)
+        return self._new_view() if made is None else made.view
+
+    def _folder(self, rows: int, name: TableName) -> str:
+        """Return a new folder for rows of a scratch table."""
+        storage = self.server.spark.storage
+        if storage is None:
+            raise too_large(rows, name.name, self.server.spark.resident)
+        return f"{str(storage).rstrip('/')}/{self._scratch}/{next(self._folders)}"
+
+    def _show(self, name: TableName, made: _Made, step: str) -> None:
+        """Make a table known to the server."""
+        frame = self.server.rows(made.rows, step=step)
+        if made.folders:
+            stored = self.server.read(made.folders, made.rows.schema, step=step)
+            frame = stored if not made.rows.num_rows else frame.union(stored)
+        self.server.show(made.view, frame, step=step)
+        self._tables.made[name] = made
+
+    def _size(self, made: _Made, step: str) -> int:
+        if not made.folders:
+            return int(made.rows.num_rows)
+        stored = self.server.read(made.folders, made.rows.schema, step=step)
+        return int(made.rows.num_rows) + int(self.server.run(stored.count, step, made.view))
+
+    def _empty(self, made: _Made, step: str) -> None:
+        """Leave nothing in the folders of a table that is gone: a client can remove none."""
+        for folder in made.folders:
+            self.server.write(self.server.rows(made.rows.slice(0, 0), step=step), folder, step=step)
+
+
+if TYPE_CHECKING:
+    _: type[QueryEngine] = SparkEngine

@@ -1,0 +1,166 @@
+"""Tables of another engine on a Spark server: copied once, found again by what they hold, and refreshed when they change."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sqlrl.engine.base import QueryEngine, TableName
+from sqlrl.engine.nodes import cast, column, named, star_count
+from sqlrl.engine.spark.server import PIECE, Server, too_large
+from sqlrl.errors import EngineError, InputError, ServerError, brief
+from sqlrl.progress import Stage
+from sqlrl.wording import counted
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+"""The version of what a folder of a mirror holds."""
+
+_MARK = pa.schema([("attempt", pa.string()), ("format", pa.int32()), ("rows", pa.int64())])
+_ROWS_AT_ONCE = 1_000_000
+_ORDER = ("example", "a0", "id")
+"""By which column rows are put in order, so that each file has a range of it: examples, else what shapes join on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a table holds: its columns, the number of its rows, and a hash of all of them that does not depend on their order."""
+
+    schema: pa.Schema
+    rows: int
+    digest: int
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of its folder: 32 hexadecimal digits."""
+        text = f"{self.schema.to_string(show_schema_metadata=False)}|{self.rows}|{self.digest}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class Mirror:
+    """Copies tables of an engine to a server.
+
+    Tables of few rows are sent to the session. Others are Parquet below `storage/<fingerprint>/`: rows below an attempt, a folder of each
+    client that has copied them, in files that each hold a range of examples; and below `done` a mark for each attempt, with its number of
+    rows, that is written when all of them are there. Clients that copy the same table at once do not see each other's attempts, and all
+    take the least of those that are marked.
+    """
+
+    def __init__(self, source: QueryEngine, server: Server) -> None:
+        self._source, self._server = source, server
+        storage = server.spark.storage
+        self._storage = None if storage is None else str(storage).rstrip("/")
+        self._resident = server.spark.resident
+
+    def content(self, name: TableName) -> Content:
+        """Look at a table.
+
+        The hash is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a table is
+        copied again.
+        """
+        everything = exp.select("*").from_(_table(name))
+        schema = self._source.fetch(everything.limit(0), step=f"look at {name.name}").schema
+        values: list[exp.Expr] = [
+            exp.Anonymous(this="encode", expressions=[column(each.name)])
+            if pa.types.is_string(each.type)
+            else column(each.name)
+            for each in schema
+        ]
+        row = exp.cast(exp.Anonymous(this="hash", expressions=values), exp.DataType.Type.INT128)
+        query = exp.select(named(star_count(), "n"), named(cast(exp.Sum(this=row), "INT128"), "h")).from_(_table(name))
+        (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
+        return Content(schema, int(found["n"]), int(found["h"] or 0))
+
+    def frame(self, name: TableName, content: Content) -> Any:
+        """Return the frame of a table's rows on the server, which are copied unless they are there."""
+        if content.rows <= self._resident:
+            rows = self._source.fetch(exp.select("*").from_(_table(name)), step=f"read {name.name}")
+            return self._server.rows(rows, step=f"send {name.name} to Spark")
+        if self._storage is None:
+            raise too_large(content.rows, name.name, self._resident)
+        folder = f"{self._storage}/{content.fingerprint}"
+        attempt = self._attempt(folder, content, name)
+        if attempt is None:
+            self._copy(folder, content, name)
+            attempt = self._attempt(folder, content, name)
+            if attempt is None:
+                raise self._unreadable(folder, name, "the mark that was written is not there")
+        frame = self._server.read([f"{folder}/{attempt}/*"], content.schema, step=f"read the copy of {name.name}")
+        # A server may take a folder that is not there for one without rows.
+        there = self._server.run(frame.count, f"count the rows of the copy of {name.name}", folder)
+        if there != content.rows:
+            raise self._unreadable(folder, name, f"it has {counted(there, 'row')} of {content.rows:,}")
+        return frame
+
+    def _attempt(self, folder: str, content: Content, name: TableName) -> str | None:
+        """Return the attempt whose rows are to be read, None if none is complete."""
+        step = f"look for the copy of {name.name}"
+        try:
+            marks = self._server.run(self._server.read([f"{folder}/done/*"], _MARK, step=step).toArrow, step, folder)
+        except EngineError as error:
+            if "PATH_NOT_FOUND" in error.reason:
+                return None
+            raise
+        for mark in marks.to_pylist():
+            if mark["format"] != FORMAT:
+                raise InputError(
+                    f"{folder} was written by another version of sqlrl (format {mark['format']}, this one has {FORMAT}): give another storage=, "
+                    "or remove the folder."
+                )
+        return min((str(mark["attempt"]) for mark in marks.to_pylist() if mark["rows"] == content.rows), default=None)
+
+    def _copy(self, folder: str, content: Content, name: TableName) -> None:
+        """Write a table, piece by piece, and then its mark."""
+        attempt, written = uuid.uuid4().hex, 0
+        logger.info("copying %s (%d rows) to %s/%s", name.name, content.rows, folder, attempt)
+        with Stage(f"copying {name.name} to Spark", content.rows, even=True) as stage:
+            for number, piece in enumerate(self._pieces(name, content.schema)):
+                path = f"{folder}/{attempt}/{number:06d}"
+                self._write(piece, path, f"copy {name.name} to Spark")
+                written += piece.num_rows
+                stage.advance(piece.num_rows)
+        if written != content.rows:
+            raise EngineError(f"copy {name.name} to Spark", f"{written} rows of {content.rows} were read", folder)
+        mark = pa.table({"attempt": [attempt], "format": [FORMAT], "rows": [written]}, schema=_MARK)
+        self._write(mark, f"{folder}/done/{attempt}", f"mark the copy of {name.name} as complete")
+
+    def _write(self, data: pa.Table, path: str, step: str) -> None:
+        """Write rows as one file; done once more it is the same."""
+        try:
+            self._server.write(self._server.rows(data, step=step).coalesce(1), path, step=step)
+        except ServerError:
+            raise
+        except EngineError as error:
+            raise InputError(
+                f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. Give a storage= that it can write, on its own disk or in "
+                "an object store that it has the keys of."
+            ) from error
+
+    def _pieces(self, name: TableName, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Read a table in the order of its examples, in pieces that one message takes."""
+        query = exp.select("*").from_(_table(name))
+        keys = [each for each in _ORDER if each in schema.names][:1]
+        query = query.order_by(*(column(key) for key in keys)) if keys else query
+        for batch in self._source.stream(query, step=f"read {name.name}", rows=_ROWS_AT_ONCE):
+            whole = pa.Table.from_batches([batch])
+            size = max(1, whole.num_rows * PIECE // max(whole.nbytes, 1))
+            for start in range(0, whole.num_rows, size):
+                yield whole.slice(start, size)
+
+    def _unreadable(self, folder: str, name: TableName, why: str) -> InputError:
+        return InputError(
+            f"the copy of {name.name} in {folder} cannot be used: {why}. The server must read there what it has written: if the storage is a "
+            "folder, on every machine of it; remove the folder to have it copied again."
+        )
+
+
+def _table(name: TableName) -> exp.Table:
+    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)

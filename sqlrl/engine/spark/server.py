@@ -1,0 +1,299 @@
+"""A session of a Spark Connect server: queries and files by its client, with failures as errors of ours."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import pyarrow as pa
+
+from sqlrl.engine.dialects import OVERFLOW
+from sqlrl.engine.interruption import on_interrupt
+from sqlrl.errors import EngineError, InputError, OverflowEngineError, ServerError, SqlrlError, brief
+from sqlrl.progress import Stage
+from sqlrl.wording import counted
+
+logger = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
+
+RESIDENT = 65_536
+"""Rows up to which a table is a part of the session, and no files: to send them is what one small query costs."""
+
+PIECE = 32_000_000
+"""Bytes of rows that are sent at once: servers take messages of 128 MB."""
+
+_ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
+_SECRET = re.compile(r"/;.*", re.DOTALL)
+_LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
+_LOST = ("SESSION_CHANGED", "SESSION_NOT_FOUND", "SESSION_CLOSED", "session has been closed", "UNAVAILABLE", "failed to connect", "Connection refused")  # fmt: skip
+_RETRIES = 6
+"""How often a call is repeated that did not reach the server, over about 10 seconds; the client's own 15 take 10 minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spark:
+    """A Spark Connect server on which the plans of models run, for `connect(path, engine=Spark(...))`.
+
+    Data are loaded into DuckDB as ever, and models, runs and statistics stay there. What plans read of it, tables of integers and the
+    names of constants, is copied once to where the server works; counts, ground clauses and names come back.
+
+    Parameters
+    ----------
+    address : str or pyspark.sql.SparkSession
+        Such as "sc://localhost:15002", or with options of the client's ("sc://host:443/;use_ssl=true;token=..."); or a session of Spark
+        Connect that you have, which stays open.
+    storage : str or path, optional
+        A folder that the *server* can read and write, on its disk or in an object store ("s3://bucket/folder"). Tables of more than
+        `resident` rows are kept there as Parquet, also for later sessions and other clients. Without one, larger tables are refused.
+    resident : int
+        Tables of no more rows are sent to each session of the server, and are in its memory.
+
+    Examples
+    --------
+    >>> Spark("sc://user.example:443/;use_ssl=true;token=secret", storage="s3://bucket/sqlrl")
+    Spark('sc://user.example:443', storage='s3://bucket/sqlrl')
+    >>> Spark("localhost:15002")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: 'localhost:15002' is no address of a Spark Connect server: write sc://host:port, such as sc://localhost:15002.
+    """
+
+    address: Any = field(repr=False)
+    storage: str | Path | None = None
+    resident: int = RESIDENT
+
+    def __post_init__(self) -> None:
+        if isinstance(self.address, str) and not _ADDRESS.fullmatch(self.address):
+            raise InputError(
+                f"{self.shown!r} is no address of a Spark Connect server: write sc://host:port, such as sc://localhost:15002."
+            )
+        if not isinstance(self.address, str) and not hasattr(self.address, "createDataFrame"):
+            raise InputError(
+                f"a Spark Connect server is an address, sc://host:port, or a session of its client, no {type(self.address).__name__}."
+            )
+        given: object = self.storage
+        if given is not None and (not isinstance(given, str | Path) or not str(given)):
+            raise InputError(f"storage={given!r} is no folder: give a path that the server can write, or leave it out.")
+        whole: object = self.resident
+        if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
+            raise InputError(f"resident={whole!r} must be a whole number of rows, 0 or more.")
+
+    @property
+    def shown(self) -> str:
+        """The address without options of the client's, among which may be a token."""
+        return _SECRET.sub("", self.address) if isinstance(self.address, str) else "your session of Spark"
+
+    def __repr__(self) -> str:
+        stored = "" if self.storage is None else f", storage={str(self.storage)!r}"
+        return f"{type(self).__name__}({self.shown!r}{stored})"
+
+
+class Server:
+    """An open session; `lost` once the server has forgotten it.
+
+    Frames are the client's; they are queries that run when their rows are wanted.
+    """
+
+    def __init__(self, spark: Spark) -> None:
+        self.spark = spark
+        self.lost = False
+        self.session: Any = None
+        self._owned = isinstance(spark.address, str)
+        self._failures: tuple[type[Exception], ...] = ()
+        self.open()
+
+    def open(self) -> None:
+        """Begin a session; InputError if the client is not installed, ServerError if no server answers."""
+        try:
+            import grpc
+            from pyspark.errors import PySparkException
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+            from pyspark.sql.connect.session import SparkSession
+        except ImportError as error:
+            raise SqlrlError(f"a server of Spark needs its client: pip install 'sqlrl[spark]' ({error})") from error
+        # What is wrong with what is asked, the wire, rows that cannot be read, and values that the client refuses.
+        self._failures = (PySparkException, grpc.RpcError, pa.ArrowException, OSError, ValueError)
+        if not self._owned:
+            self.session = self.spark.address
+            return
+
+        def opened() -> Any:
+            session = SparkSession.builder.remote(self.spark.address).create()
+            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, max_backoff=4000)])
+            # It answers, and names what it is.
+            logger.debug("%s is Spark %s", self.spark.shown, session.version)
+            return session
+
+        self.session = self.run(opened, "connect to Spark", self.spark.shown)
+        self.lost = False
+
+    def close(self) -> None:
+        """End the session, unless it is the user's."""
+        if not self._owned or self.session is None:
+            return
+        session, self.session = self.session, None
+        try:
+            session.stop()
+        except Exception as error:  # noqa: BLE001
+            # The server forgets a session by itself that nobody uses.
+            logger.debug("the session of %s could not be ended: %s", self.spark.shown, error)
+
+    # ---- queries -----------------------------------------------------------------------------------------
+
+    def frame(self, sql: str, *, step: str) -> Any:
+        """Return the frame of a query, which the server looks at and does not run."""
+        logger.debug("%s: %s", step, sql)
+        return self.run(lambda: self.session.sql(sql), step, sql)
+
+    def fetch(self, sql: str, *, step: str) -> pa.Table:
+        """Run a query and return all of its rows."""
+        logger.debug("%s: %s", step, sql)
+        return self.run(lambda: self.session.sql(sql).toArrow(), step, sql)
+
+    def stream(self, frame: Any, *, step: str, sql: str) -> Iterator[pa.RecordBatch]:
+        """Run the query of a frame and yield its rows in batches as they come.
+
+        The client's own iterator of tables; that of Arrow's protocol (`__arrow_c_stream__`) runs a function of Python on every executor,
+        which needs a Python with pyarrow there.
+        """
+        client, plan = self.session.client, frame._plan  # noqa: SLF001 (it has no public name)
+        found = client.to_table_as_iterator(self.run(lambda: plan.to_proto(client), step, sql), plan.observations)
+        try:
+            while True:
+                item = self.run(lambda: next(found, None), step, sql)
+                if item is None:
+                    return
+                # Before the rows comes their schema.
+                if isinstance(item, pa.Table):
+                    yield from item.to_batches()
+        finally:
+            found.close()
+
+    # ---- tables and files --------------------------------------------------------------------------------
+
+    def rows(self, data: pa.Table, *, step: str) -> Any:
+        """Return the frame of rows that the client holds, which are sent with the query that reads them."""
+        data = data.cast(pa.schema([pa.field(each.name, signed(each.type)) for each in data.schema]))
+        if data.num_rows:
+            return self.run(lambda: self.session.createDataFrame(data), step, "rows of the client")
+        # The client takes no table without rows, whatever its types.
+        row = pa.table([pa.nulls(1, each.type) for each in data.schema], schema=data.schema)
+        return self.run(lambda: self.session.createDataFrame(row).limit(0), step, "rows of the client")
+
+    def show(self, view: str, frame: Any, *, step: str) -> None:
+        """Give a frame a name in this session."""
+        self.run(lambda: frame.createOrReplaceTempView(view), step, f"create {view}")
+
+    def hide(self, view: str, *, step: str) -> None:
+        """Take a name away."""
+        self.run(lambda: self.session.catalog.dropTempView(view), step, f"drop {view}")
+
+    def write(self, frame: Any, path: str, *, step: str) -> None:
+        """Write the rows of a frame as Parquet into a folder, in place of what it holds."""
+        self.run(lambda: frame.write.mode("overwrite").parquet(path), step, f"write {path}")
+
+    def read(self, paths: Sequence[str], schema: pa.Schema, *, step: str) -> Any:
+        """Return the frame of the rows of folders of Parquet."""
+        columns = ", ".join(f"`{each.name}` {spark_type(each.type)}" for each in schema)
+        return self.run(lambda: self.session.read.schema(columns).parquet(*paths), step, f"read {paths[0]}")
+
+    # ---- failures ----------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """Stop what the server does for this session; may be called from another thread."""
+        self.session.interruptAll()
+
+    def run(self, call: Callable[[], _Found], step: str, sql: str) -> _Found:
+        """Call the client; what fails is an EngineError with the step."""
+        if self.lost:
+            raise self._gone(step, "the server has forgotten this session", sql)
+        try:
+            with on_interrupt(self._interrupted), Stage(step, brief=True):
+                return call()
+        except KeyboardInterrupt:
+            self._interrupted()
+            raise
+        except self._failures as error:
+            self._fail(error, step, sql)
+
+    def _interrupted(self) -> None:
+        try:
+            self.interrupt()
+        except Exception as error:  # noqa: BLE001
+            logger.debug("the server could not be told to stop: %s", error)
+
+    def _gone(self, step: str, reason: str, sql: str) -> ServerError:
+        self.lost = True
+        return ServerError(
+            step,
+            reason,
+            sql,
+            f"{self.spark.shown} does not answer (any more): start a server of Spark Connect there, and call again. Nothing in the database "
+            "was changed by this call.",
+        )
+
+    def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
+        """Raise what an error of the server or the client means."""
+        reason = str(error).strip() or type(error).__name__
+        logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
+        if (
+            any(word in f"{reason} {type(error).__name__}" for word in _LOST)
+            or "RetriesExceeded" in type(error).__name__
+        ):
+            raise self._gone(step, brief(reason, lines=1), sql) from error
+        if OVERFLOW in reason or "overflow" in reason.lower():
+            raise OverflowEngineError(step, reason, sql) from error
+        if lacks := _LACKS.search(reason):
+            name = lacks["sail"] or lacks["spark"]
+            remedy = f"the server has no function {name}, which sqlrl needs: run this step in DuckDB, or use a server that has it"
+            raise EngineError(step, reason, sql, remedy) from error
+        raise EngineError(step, reason, sql) from error
+
+
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
+
+
+def signed(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column on a server, which has no unsigned integers.
+
+    Examples
+    --------
+    >>> signed(pa.uint32()), signed(pa.string())
+    (DataType(int64), DataType(string))
+    """
+    return _SIGNED.get(kind, kind)
+
+
+_TYPES = {
+    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "STRING", pa.large_string(): "STRING",
+}  # fmt: skip
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Return what Spark calls a type of Arrow's.
+
+    Examples
+    --------
+    >>> [spark_type(kind) for kind in (pa.int32(), pa.decimal128(38, 0), pa.list_(pa.int64()), pa.uint8())]
+    ['INT', 'DECIMAL(38, 0)', 'ARRAY<BIGINT>', 'SMALLINT']
+    """
+    kind = signed(kind)
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    if pa.types.is_list(kind):
+        return f"ARRAY<{spark_type(kind.value_type)}>"
+    if kind not in _TYPES:
+        raise InputError(f"a column of type {kind} has no type in Spark.")
+    return _TYPES[kind]
+
+
+def too_large(rows: int, name: str, resident: int) -> InputError:
+    """Return the error for a table that a session does not hold without storage."""
+    return InputError(
+        f"the table {name} has {counted(rows, 'row')} or more, and without storage a session of Spark holds tables of up to {resident:,}: "
+        'give a folder that the server can write, Spark(address, storage="..."), or a greater resident=.'
+    )
