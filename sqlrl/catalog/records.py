@@ -24,6 +24,7 @@ from sqlrl.catalog.domains import bound_types
 from sqlrl.catalog.fingerprints import MARK, can_check_unmarked, is_marked, rows_hash, unmarked_hash
 from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
+from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.files import model_from_json
@@ -277,6 +278,11 @@ class Records:
         self._live = LiveRuns(store)
         self._ended: list[int] = []
         self._depth = 0
+
+    @property
+    def engine(self) -> DuckDBEngine:
+        """Of the database that keeps them, with the tables of the data."""
+        return self._store.engine
 
     def end_killed(self) -> list[int]:
         """Record that runs are interrupted whose process was killed; return their numbers."""

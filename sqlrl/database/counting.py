@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.bins import constant_name
-from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
@@ -94,11 +93,12 @@ def counting(
         if check is not None:
             check(program)
         if asked.examples is None and predicted is not None:
-            chosen: TableName | None = stack.enter_context(program.only(predicted.examples))
+            ids = pa.table({"example": predicted.examples.astype(np.int32)})
+            chosen: TableName | None = stack.enter_context(session.shown(program.layout, ids))
         else:
             chosen = stack.enter_context(session.only(asked.examples))
         program.expand(chosen, only=None if only is None else only(program))
-        yield program, chosen, Worlds(session.catalog, program, chosen)
+        yield program, chosen, Worlds(session, program, chosen)
 
 
 def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str, *, formula: bool = False) -> Table:
@@ -142,9 +142,9 @@ class Worlds:
     `program` has the clauses that are to be counted; `examples` None means all.
     """
 
-    def __init__(self, catalog: Catalog, program: Program, examples: TableName | None) -> None:
-        self.catalog, self.program, self.examples = catalog, program, examples
-        self.engine = catalog.engine
+    def __init__(self, session: Session, program: Program, examples: TableName | None) -> None:
+        self.session, self.program, self.examples = session, program, examples
+        self.catalog, self.engine = session.catalog, session.engine
         self.opened = {p.name: p for p in program.public_layout.predicates.values() if p.open}
 
     @contextmanager
@@ -162,11 +162,14 @@ class Worlds:
         with self._true_atoms(world) as name, completed_world(self.program, World(name)) as completed:
             yield completed
 
+    def _shown(self, rows: pa.Table | exp.Expr) -> AbstractContextManager[TableName]:
+        return self.session.shown(self.program.layout, rows)
+
     @contextmanager
     def _true_atoms(self, world: Any) -> Iterator[TableName]:
         """Show the ids of the query atoms that a world says are true, each once."""
         if isinstance(world, Prediction):
-            with self.program.shown(self._predicted(world)) as name:
+            with self._shown(self._predicted(world)) as name:
                 yield name
         elif isinstance(world, Mapping):
             with self._joined(world) as name:
@@ -200,7 +203,7 @@ class Worlds:
         atoms = prediction.network_atoms
         real = ~atoms.helper
         ours = pa.table({"example": atoms.example[real]})
-        with self.program.shown(ours) as name:
+        with self._shown(ours) as name:
             have = self._count(_restricted(exp.select("*").from_(table(name, "a")), self.examples), "count atoms")
         want = sum(self._count(self._atoms(info), f"count the atoms of {info.name}") for info in self.opened.values())
         if have != want:
@@ -224,12 +227,12 @@ class Worlds:
         known = union_all(exp.select(column("atom")).from_(table(_atom_table(i))) for i in self.opened.values())
         on = exp.EQ(this=column("atom", "a"), expression=column(name, "w"))
         rows = exp.select(named(column(name, "w"), "given"), column("atom", "a")).from_(_aliased(source.table, "w"))
-        with self.program.shown(rows.join(subquery(known, "a"), on=on, join_type="left")) as found:
+        with self._shown(rows.join(subquery(known, "a"), on=on, join_type="left")) as found:
             self._refuse_strange(
                 found, ["given"], exp.false(), source.label,
                 'a world lists ids from the column atom of the atom tables, such as sqlrl."atom_<predicate>"',
             )  # fmt: skip
-            with self.program.shown(_distinct_atoms([found])) as shown:
+            with self._shown(_distinct_atoms([found])) as shown:
                 yield shown
 
     @contextmanager
@@ -243,7 +246,7 @@ class Worlds:
                 f"one column, atom, with the ids of the true query atoms, or a source for each: world={{{mapping}}}"
             )
         (info,) = self.opened.values()
-        with self._named(info, source) as found, self.program.shown(_distinct_atoms([found])) as shown:
+        with self._named(info, source) as found, self._shown(_distinct_atoms([found])) as shown:
             yield shown
 
     @contextmanager
@@ -260,14 +263,14 @@ class Worlds:
             for name, given in sorted(sources.items()):
                 with open_source(self.engine, given) as source:
                     found.append(stack.enter_context(self._named(self.opened[name], source)))
-            yield stack.enter_context(self.program.shown(_distinct_atoms(found)))
+            yield stack.enter_context(self._shown(_distinct_atoms(found)))
 
     @contextmanager
     def _named(self, info: PredicateInfo, source: Source) -> Iterator[TableName]:
         """Show the rows of a source of named atoms with the ids of these atoms."""
         names = self._argument_columns(info, source)
         rows = self._with_ids(info, source, names)
-        with self.program.shown(rows) as found:
+        with self._shown(rows) as found:
             shown = [*names, *(["example"] if "example" in _by_case(source) else [])]
             given = exp.Not(this=exp.Is(this=column("fact"), expression=exp.null()))
             self._refuse_strange(

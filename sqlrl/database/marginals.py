@@ -290,7 +290,7 @@ def marginals(
                 # Windows share what is left by their examples; the last ones still get enough for two samples.
                 left = max(time_limit - (time.perf_counter() - begun), SHORTEST)
                 left *= len(window) / (len(asking.ids) - done)
-            with _sink(program, network, samples_into, means_into) as sink:
+            with _sink(session.engine, program, network, samples_into, means_into) as sink:
                 result = probabilities(
                     network, program.weights(), method=method, samples=effort.samples, burn_in=effort.burn_in,
                     chains=effort.chains, seed=_seed(effort.seed, done), threads=effort.threads, time_limit=left, sink=sink,
@@ -317,15 +317,15 @@ def _threads(session: Session) -> int:
 
 
 @contextmanager
-def _sink(program: Program, network: Network, samples: str | None, means: str | None) -> Iterator[SampleTables | None]:
+def _sink(
+    engine: DuckDBEngine, program: Program, network: Network, samples: str | None, means: str | None
+) -> Iterator[SampleTables | None]:
     """Show the tables for samples; if an error or Ctrl-C ends the context they leave no trace."""
     if samples is None and means is None:
         yield None
         return
     from sqlrl.database.samples import SampleTables
 
-    engine = program.engine
-    assert isinstance(engine, DuckDBEngine), "programs are held against a catalog, which DuckDB keeps"
     atoms = network.atoms[~network.helper]
     texts = atom_texts(program, atoms)
     with engine.transaction():

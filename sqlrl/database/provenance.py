@@ -25,7 +25,8 @@ MOST_ATOMS = 1_000_000
 def keep_learned_from(records: Records, program: Program, examples: IntArray, run: int) -> None:
     """Keep which examples a run learns from, by their names; and which query atoms, where a scope chooses them or all data are one example."""
     layout = program.public_layout
-    with program.only(np.unique(examples)) as chosen:
+    rows_of = pa.table({"example": np.unique(examples).astype(np.int32)})
+    with shown_rows(records.engine, layout, rows_of) as chosen:
         for info in _targets(layout):
             query = _atom_rows(layout, info) if _listed(layout, info) else _example_rows(layout)
             query = query.join(table(chosen, "c"), on=column("example", "c").eq(column("example", "x")))

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
@@ -26,7 +27,7 @@ from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarn
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.joins import joined_arguments, unmet, unshared
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.ground.program import BoundFeature, Program
+from sqlrl.ground.program import BoundFeature, Program, shown_rows
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -257,6 +258,15 @@ class Session:
         finally:
             self.plans.drop_table(name, step="drop the chosen examples")
             self.engine.drop_table(name, step="drop the chosen examples")
+
+    @contextmanager
+    def shown(self, layout: Layout, rows: pa.Table | exp.Expr) -> Iterator[TableName]:
+        """Show rows as a table of the database while the context is open, which plans read, too."""
+        with shown_rows(self.engine, layout, rows) as name:
+            try:
+                yield name
+            finally:
+                self.plans.drop_table(name, step="drop scratch tables")
 
     def ids(self, chosen: TableName | None) -> npt.NDArray[np.int64]:
         """Return the ids of examples that `only` shows, in their order."""

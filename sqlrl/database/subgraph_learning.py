@@ -638,7 +638,7 @@ class StreamTraining:
 
     def spill_directory(self) -> Path | None:
         """Return where arrays go that are too large for the memory."""
-        return spill_directory(self._program)
+        return spill_directory(self._records.engine)
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Refuse groups: they are of loaded atoms."""

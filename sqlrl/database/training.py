@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlrl.catalog.bins import piece_name
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.dictionary import numeric_name
-from sqlrl.catalog.layout import PredicateInfo, TableName
+from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.provenance import TABLE, keep_learned_from
 from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
@@ -59,10 +59,10 @@ _SHOWN = 5
 # ---- groups of query atoms ---------------------------------------------------------------------------
 
 
-def atom_groups(program: Program, groups: Any) -> tuple[IntArray, IntArray]:
+def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntArray, IntArray]:
     r"""Return the ids of query atoms and the group of each, from 0: int64 arrays of shape (r,), ascending by atom.
 
-    An atom occurs as often as it has groups. The program has one open predicate; `groups` has a column for each of its
+    An atom occurs as often as it has groups. `layout` is that of the data, with one open predicate; `groups` has a column for each of its
     arguments, in order, and then one for the group. Rows that name no query atom are passed over; NULLs are refused.
 
     Examples
@@ -71,14 +71,13 @@ def atom_groups(program: Program, groups: Any) -> tuple[IntArray, IntArray]:
     >>> db = sqlrl.connect()
     >>> db.load("Better", [("a", "b")], types=["drug", "drug"], target=True)
     >>> db.scope("Better", [("a", "b"), ("b", "a"), ("a", "c")])
-    >>> with db.program(sqlrl.parse_mln("Better(drug, drug)\n0 Better(x, y)")) as program:
-    ...     atoms, group = atom_groups(
-    ...         program, [("a", "b", "ab"), ("b", "a", "ab"), ("a", "c", "ac"), ("c", "a", "ac")]
-    ...     )
+    >>> layout = db.bind(sqlrl.parse_mln("Better(drug, drug)\n0 Better(x, y)"))
+    >>> groups = [("a", "b", "ab"), ("b", "a", "ab"), ("a", "c", "ac"), ("c", "a", "ac")]
+    >>> atoms, group = atom_groups(db.engine, layout, groups)
     >>> atoms.tolist(), group.tolist()
     ([1, 2, 3], [0, 1, 0])
     """
-    opened = [info for info in program.public_layout.predicates.values() if info.atoms is not None]
+    opened = [info for info in layout.predicates.values() if info.atoms is not None]
     if len(opened) != 1:
         names = ", ".join(info.name for info in opened)
         raise InputError(
@@ -86,11 +85,9 @@ def atom_groups(program: Program, groups: Any) -> tuple[IntArray, IntArray]:
             "the examples a column, since whole examples stay together"
         )
     (info,) = opened
-    engine = program.engine
-    assert isinstance(engine, DuckDBEngine), "programs are held against a catalog, which DuckDB keeps"
     with open_source(engine, groups) as source:
         _check_columns(source, info)
-        data = _read(program, source, info)
+        data = _read(engine, layout, source, info)
     nulls = data.column("nulls").to_numpy(zero_copy_only=False).astype(np.bool_)
     if nulls.any():
         raise InputError(
@@ -114,7 +111,7 @@ def _check_columns(source: Source, info: PredicateInfo) -> None:
     )
 
 
-def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
+def _read(engine: DuckDBEngine, layout: Layout, source: Source, info: PredicateInfo) -> pa.Table:
     """Read distinct rows: `atom` (NULL if there is none), `grp`, and whether something else is NULL."""
     names, arity = list(source.columns), len(info.types)
     texts = [named(source.text(name), f"t{i}") for i, name in enumerate(names)]
@@ -125,16 +122,16 @@ def _read(program: Program, source: Source, info: PredicateInfo) -> pa.Table:
     ids = []
     for i, kind in enumerate(info.types):
         # As it is written; else, since a type of numbers knows 1.0 as 1, by its value.
-        written, edges = column(f"t{i}", "g"), program.layout.types[kind].edges
+        written, edges = column(f"t{i}", "g"), layout.types[kind].edges
         number = piece_name(written, kind, edges) if edges else numeric_name(written)
         for alias, text in ((f"d{i}", written), (f"n{i}", number)):
             on = exp.EQ(this=column("name", alias), expression=text)
-            query = query.join(table(program.layout.types[kind].dictionary, alias), on=on, join_type="left")
+            query = query.join(table(layout.types[kind].dictionary, alias), on=on, join_type="left")
         ids.append(exp.func("coalesce", column("id", f"d{i}"), column("id", f"n{i}")))
     assert info.atoms is not None
     same = exp.and_(*(exp.EQ(this=column(f"a{i}", "a"), expression=found) for i, found in enumerate(ids)))
     query = query.join(table(info.atoms, "a"), on=same, join_type="left")
-    return program.engine.fetch(query, step="read groups of atoms")
+    return engine.fetch(query, step="read groups of atoms")
 
 
 # ---- streams of examples -----------------------------------------------------------------------------
@@ -258,11 +255,11 @@ class TrainingStream:
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Return ids of query atoms and a group of each; see `atom_groups`."""
-        return atom_groups(self._program, groups)
+        return atom_groups(self._records.engine, self._program.public_layout, groups)
 
     def spill_directory(self) -> Path | None:
         """Return where arrays go that are too large for the memory: where DuckDB's go."""
-        return spill_directory(self._program)
+        return spill_directory(self._records.engine)
 
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
@@ -404,10 +401,10 @@ class TrainingStream:
 # ---- what all streams do of a program ----------------------------------------------------------------
 
 
-def spill_directory(program: Program) -> Path | None:
-    """Return where the database of a program spills; None if nothing is to go to files."""
+def spill_directory(engine: DuckDBEngine) -> Path | None:
+    """Return where a database spills; None if nothing is to go to files."""
     query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
-    folder: str = program.engine.fetch(query, step="find where to spill").column(0)[0].as_py()
+    folder: str = engine.fetch(query, step="find where to spill").column(0)[0].as_py()
     return Path(folder) if folder else None
 
 

@@ -45,7 +45,7 @@ class _Tables:
 
     copied: dict[TableName, _Copied] = field(default_factory=dict)
     made: dict[TableName, _Made] = field(default_factory=dict)
-    shown: dict[TableName, exp.Query] = field(default_factory=dict)
+    shown: dict[TableName, exp.Expression] = field(default_factory=dict)
 
 
 class SparkEngine:
@@ -144,7 +144,7 @@ class SparkEngine:
 
     def create_view(self, name: TableName, query: exp.Expr, *, step: str) -> None:
         """Create (or replace) a view of a query, which is not run."""
-        assert isinstance(query, exp.Query)
+        assert isinstance(query, exp.Expression)
         self._tables.shown[name] = query.copy()
 
     def drop_table(self, name: TableName, *, step: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -153,7 +153,7 @@ class Server:
         logger.debug("%s: %s", step, sql)
         return self.run(lambda: self.session.sql(sql).toArrow(), step, sql)
 
-    def stream(self, frame: Any, *, step: str, sql: str) -> Iterator[pa.RecordBatch]:
+    def stream(self, frame: Any, *, step: str, sql: str) -> Generator[pa.RecordBatch]:
         """Run the query of a frame and yield its rows in batches as they come.
 
         The client's own iterator of tables; that of Arrow's protocol (`__arrow_c_stream__`) runs a function of Python on every executor,
