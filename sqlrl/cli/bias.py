@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import write_file
@@ -47,7 +48,7 @@ def bias(
     sqlrl bias drugs.duckdb less_toxic > drugs.modes
     """
     path, (target,) = with_database((first, second), db, "PREDICATE")
-    with session(output) as run, run.database(path, read_only=True, trusted=not untrusted) as database:
+    with session(output) as run, run.database(path, Opening(untrusted=untrusted), read_only=True) as database:
         given = {} if constants is None else {"constants": constants}
         found = database.derive_bias(target, body=split_names(body) or None, **given)
         if output.as_json:

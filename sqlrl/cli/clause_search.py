@@ -44,10 +44,8 @@ def search(
         path = named_database(inputs.database, inputs.db)
         opening = run.database(
             path,
+            inputs,
             reads=False,
-            trusted=not inputs.untrusted,
-            atom_limit=inputs.atom_limit,
-            memory_limit=inputs.memory_limit,
         )
         with opening as db:
             estimator.fit(db, None, chosen_examples(examples), **fitting)
@@ -84,10 +82,8 @@ def transfer(
         model = read_model(inputs.model, None, trusted=not inputs.untrusted)
         opening = run.database(
             named_database(inputs.database, inputs.db),
+            inputs,
             reads=False,
-            trusted=not inputs.untrusted,
-            atom_limit=inputs.atom_limit,
-            memory_limit=inputs.memory_limit,
         )
         with opening as db:
             estimator.fit(db, model, chosen_examples(examples), **fitting)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 from sqlrl.cli.streams import read_input
@@ -49,7 +50,7 @@ def define(
     sqlrl define family.duckdb "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
     """
     path, (text,) = with_database((first, second), db, "RULES")
-    with session(output) as run, run.database(path, trusted=not untrusted) as database:
+    with session(output) as run, run.database(path, Opening(untrusted=untrusted)) as database:
         with run.working("defining"):
             database.define(_rules(text), variables=variables.value)
         run.show(database.predicates())

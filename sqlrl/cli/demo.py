@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import Summary
 from sqlrl.cli.results import progressive
 from sqlrl.cli.session import Session, print_json, session
@@ -88,7 +89,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
         run,
         f"{citations} noisy citations, {len(bibliography.token):,} tokens, as Parquet: {', '.join(p.name for p in paths.values())}",
     )
-    with run.database(folder / "cite.duckdb", create=True) as db:
+    with run.database(folder / "cite.duckdb", Opening(), create=True) as db:
         with run.working("loading"):
             db.load("Token", paths["token"], types=("token", "position", "bib"), example="bib")
             db.load("Next", paths["next"], types=("position", "position"))

@@ -48,7 +48,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
                 default=_default(field, parameter.default),
                 annotation=inner[field.name],
             )
-            for field in fields(kind)
+            # Those that are keywords alone come last, as in a signature, also where they are inherited.
+            for field in sorted(fields(kind), key=lambda field: bool(field.kw_only))
         ]
     names = [parameter.name for parameter in parameters]
     if len(set(names)) < len(names):

@@ -38,9 +38,7 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Messages, *, examples:
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
-        opening = run.database(
-            path, trusted=not inputs.untrusted, atom_limit=inputs.atom_limit, memory_limit=inputs.memory_limit
-        )
+        opening = run.database(path, inputs)
         with opening as db:
             estimator.fit(db, target, chosen_examples(examples))
         save(run, estimator.model_, out)

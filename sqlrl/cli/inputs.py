@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import (
     DATA,
-    AtomLimit,
     Closed,
     Db,
     Drop,
     Evidence,
-    MemoryLimit,
     Messages,
     ModelFile,
     Open,
     Query,
-    Untrusted,
     named_database,
     split_names,
 )
@@ -83,12 +81,11 @@ InMissing = Annotated[
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """The options that name a model and data.
+class Inputs(Opening):
+    """The options that name a model and data, and how these are opened.
 
     `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `closed` and `opened` say what
-    predicates without facts are, `missing` whether rules may name constants that the data lack, `untrusted` whether a stranger may have made the files, `atom_limit`
-    how many query atoms there may be.
+    predicates without facts are, `missing` whether rules may name constants that the data lack.
     """
 
     model: ModelFile
@@ -100,9 +97,6 @@ class Inputs:
     closed: Closed = None
     opened: Open = None
     missing: InMissing = Missing.allow
-    untrusted: Untrusted = False
-    atom_limit: AtomLimit = None
-    memory_limit: MemoryLimit = None
 
     @property
     def named(self) -> Path | None:
@@ -154,12 +148,10 @@ class Inputs:
             model = replace(model, strict=self.missing is Missing.error)
             with run.database(
                 path,
+                self,
                 create=beside,
                 read_only=read_only,
                 reads=reads,
-                trusted=not self.untrusted,
-                atom_limit=self.atom_limit,
-                memory_limit=self.memory_limit,
             ) as opened:
                 if files:
                     with run.working("loading evidence"):

@@ -12,7 +12,8 @@ import typer
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, split_files
-from sqlrl.cli.options import FLAG, AtomLimit, DatabaseFirst, Db, MemoryLimit, Messages, Untrusted, with_database
+from sqlrl.cli.opening import Opening
+from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, with_database
 from sqlrl.cli.session import session
 from sqlrl.paths import expanded
 
@@ -100,6 +101,7 @@ RunQueries = Annotated[
 def load(
     output: Messages,
     facts: Facts,
+    opening: Opening,
     first: DatabaseFirst = None,
     second: Second = None,
     third: Third = None,
@@ -115,9 +117,6 @@ def load(
     bias: BiasFile = None,
     refresh: Refresh = False,
     run_queries: RunQueries = False,
-    untrusted: Untrusted = False,
-    atom_limit: AtomLimit = None,
-    memory_limit: MemoryLimit = None,
 ) -> None:
     """Load the facts of a predicate, those of the files of a folder, or evidence files; the database file is created if there is none.
 
@@ -141,15 +140,12 @@ def load(
     examples = named_examples(files)
     check_folder(facts, folder, bias, others=bool(files or model or target or given or refresh or replace))
     path, own = with_database((first, second, third), db, "" if files or refresh or folder else _OWN)
-    if run_queries and not (refresh and untrusted):
+    if run_queries and not (refresh and opening.untrusted):
         raise typer.BadParameter("--run-queries is for --refresh with --untrusted; without that all sources are read")
     check_usage(facts, files, model, bool(examples), target=target, given=given, refresh=refresh, replace=replace)
     with session(output) as run:
-        declared = read_model(model, trusted=not untrusted) if model is not None else None
-        opening = run.database(
-            path, create=not refresh, trusted=not untrusted, atom_limit=atom_limit, memory_limit=memory_limit
-        )
-        with _no_remains(path), opening as database:
+        declared = read_model(model, trusted=not opening.untrusted) if model is not None else None
+        with _no_remains(path), run.database(path, opening, create=not refresh) as database:
             if refresh:
                 with run.working("loading what changed"):
                     changed = database.refresh(run_queries=run_queries)

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import (
     FLAG,
     GROUNDING_LIMIT,
     DataFile,
     Db,
     Limit,
-    MemoryLimit,
     Output,
     ReadOnly,
-    Untrusted,
     split_names,
 )
 from sqlrl.cli.session import print_json, session
@@ -84,6 +83,7 @@ Keep = Annotated[
 def psl(
     program: Program,
     output: Output,
+    opening: Opening,
     database: Database_ = None,
     db: Db = None,
     data: DataFile = None,
@@ -98,8 +98,6 @@ def psl(
     keep: Keep = False,
     limit: Limit = GROUNDING_LIMIT,
     read_only: ReadOnly = False,
-    untrusted: Untrusted = False,
-    memory_limit: MemoryLimit = None,
 ) -> None:
     """Infer the truth values of a program of probabilistic soft logic, and compare them with the truths.
 
@@ -115,18 +113,16 @@ def psl(
     if evaluate and (into is not None or atom):
         raise typer.BadParameter("--evaluate prints scores: leave out --into and --atom")
     with session(output) as run:
-        model = _model(program, data, query, split, trusted=not untrusted)
+        model = _model(program, data, query, split, trusted=not opening.untrusted)
         opened = run.database(
             path,
-            create=False,
+            opening,
             read_only=read_only,
             reads=into is None and not keep,
-            trusted=not untrusted,
-            memory_limit=memory_limit,
         )
         with opened as held:
             if path is None:
-                held.load_soft_data(model, split=split.value, folder=program.parent if untrusted else None)
+                held.load_soft_data(model, split=split.value, folder=program.parent if opening.untrusted else None)
             with run.working("predicting"):
                 prediction = held.predict(
                     model, limit=limit, into=into, replace=replace, keep=keep, observed_bodies=observed_bodies

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.grouping import grouped
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 
@@ -37,7 +38,7 @@ def remove(
     sqlrl remove social.duckdb Friends "select 'Anna', 'Bob'"
     """
     path, (predicate, source) = with_database((first, second, third), db, "PREDICATE SOURCE")
-    with session(output) as run, run.database(path, trusted=not untrusted) as database:
+    with session(output) as run, run.database(path, Opening(untrusted=untrusted)) as database:
         from sqlrl.cli.inputs import read_table
 
         with run.working(f"removing from {predicate}"):

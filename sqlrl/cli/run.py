@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.options import FLAG, AtomLimit, Db, MemoryLimit, Output, ReadOnly, Untrusted
+from sqlrl.cli.opening import Opening
+from sqlrl.cli.options import FLAG, Db, Output, ReadOnly
 from sqlrl.cli.session import EVERY, Session, print_json, session
 from sqlrl.cli.streams import STANDARD_INPUT, read_input
 
@@ -52,11 +53,9 @@ def run(
     db: Db = None,
     variables: Set = None,
     resume: Resume = False,
-    untrusted: Untrusted = False,
     read_only: ReadOnly = False,
-    atom_limit: AtomLimit = None,
-    memory_limit: MemoryLimit = None,
     *,
+    opening: Opening,
     output: Output,
 ) -> None:
     """Run a script of SQL that loads predicates, learns models and asks them; without a DATABASE in memory.
@@ -74,15 +73,7 @@ def run(
             from sqlrl.logic.lexer import read_text
 
             text, name = read_text(Path(script)), script
-        opening = run.database(
-            path,
-            create=not read_only,
-            read_only=read_only,
-            trusted=not untrusted,
-            atom_limit=atom_limit,
-            memory_limit=memory_limit,
-        )
-        with opening as opened:
+        with run.database(path, opening, create=not read_only, read_only=read_only) as opened:
             from sqlrl.script.runner import run_script
 
             shown = None if run.as_json else lambda done: _show(run, done)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlrl.cli.failures import in_options
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import SHOWN, Messages, Output, Summary
 from sqlrl.cli.streams import only_ascii
 from sqlrl.errors import BusyError, InputError, SqlrlWarning
@@ -48,13 +49,11 @@ class Session:
     def database(
         self,
         path: Path | None,
+        opening: Opening,
         *,
         create: bool = False,
         read_only: bool = False,
         reads: bool = False,
-        trusted: bool = True,
-        atom_limit: int | None = None,
-        memory_limit: str | None = None,
     ) -> Iterator[Database]:
         """Open the database, None for one in memory, and close it again.
 
@@ -73,14 +72,14 @@ class Session:
             if not read_only:
                 check_writable(path)
         try:
-            most = ATOM_LIMIT if atom_limit is None else atom_limit
             database = connect(
                 path or ":memory:",
-                memory_limit=memory_limit,
-                atom_limit=most,
+                memory_limit=opening.memory_limit,
+                atom_limit=ATOM_LIMIT if opening.atom_limit is None else opening.atom_limit,
                 read_only=read_only,
-                trusted=trusted,
+                trusted=not opening.untrusted,
                 progress=False,
+                engine=opening.engine,
             )
         except BusyError as error:
             raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error

@@ -63,10 +63,8 @@ def learn_program(
         named = model is not None and bool(model.partitions)
         opened = run.database(
             path,
+            inputs,
             create=named,
-            trusted=not inputs.untrusted,
-            atom_limit=inputs.atom_limit,
-            memory_limit=inputs.memory_limit,
         )
         with opened as db:
             filled = path is not None and bool(db.catalog.store.sources())

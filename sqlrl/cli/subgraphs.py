@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sqlrl.cli.opening import Opening
 from sqlrl.cli.streams import STANDARD_INPUT, read_input
 from sqlrl.errors import InputError
 from sqlrl.paths import expanded
@@ -74,7 +75,7 @@ class Streamed:
             return
         _check(self.graph)
         with job.run.database(
-            self.graph, read_only=True, trusted=not inputs.untrusted, memory_limit=inputs.memory_limit
+            self.graph, Opening(untrusted=inputs.untrusted, memory_limit=inputs.memory_limit), read_only=True
         ) as source:
             yield source
 

@@ -140,7 +140,7 @@ class Mirror:
             raise
         except EngineError as error:
             raise InputError(
-                f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. Give a storage= that it can write, on its own disk or in "
+                f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. To mend it, give a storage= that it can write, on its own disk or in "
                 "an object store that it has the keys of."
             ) from error
 
