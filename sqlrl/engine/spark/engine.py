@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -17,7 +18,9 @@ from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.server import Server, spark_type, too_large
+from sqlrl.errors import ServerError
 
+logger = logging.getLogger(__name__)
 _views = itertools.count(1)
 
 
@@ -77,26 +80,31 @@ class SparkEngine:
     def close(self) -> None:
         """Drop what this engine has on the server, and end the session."""
         try:
-            for name in [] if self.server.lost else [*self._tables.made, *self._tables.copied]:
+            for name in [*self._tables.made, *self._tables.copied]:
                 self.drop_table(name, step="drop the tables of a session")
         finally:
             self.server.close()
 
     # ---- queries -----------------------------------------------------------------------------------------
 
-    def renew(self, state: object) -> None:
-        """Look at the tables of the source again before they are next read, if `state` is another one than the last time."""
-        if self.server.lost:
+    def renew(self, state: object) -> bool:
+        """Look at the tables of the source again before they are next read, if `state` is another one than the last time.
+
+        A session that was lost begins anew, with no scratch table.
+        """
+        lost = self.server.lost
+        if lost:
             self._tables = _Tables()
             self.server.open()
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
             self._state = state
+        return not lost
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
         assert isinstance(query, exp.Expression)
-        return for_dialect(self._placed(query), self.dialect).sql(self.dialect)
+        return for_dialect(self._placed(query), self.dialect, copy=False).sql(self.dialect, copy=False)
 
     def leave(self, arrays: int) -> None:
         """Leave memory of this process to arrays: the source's, as the server has its own."""
@@ -149,13 +157,16 @@ class SparkEngine:
 
     def drop_table(self, name: TableName, *, step: str) -> None:
         """Drop a table if it exists; one of the source's is forgotten."""
-        made = self._tables.made.pop(name, None)
-        if made is not None:
-            self.server.hide(made.view, step=step)
-            self._empty(made, step)
-        copied = self._tables.copied.pop(name, None)
-        if copied is not None:
-            self.server.hide(copied.view, step=step)
+        made, copied = self._tables.made.pop(name, None), self._tables.copied.pop(name, None)
+        try:
+            if made is not None:
+                self.server.hide(made.view, step=step)
+                self._empty(made, step)
+            if copied is not None:
+                self.server.hide(copied.view, step=step)
+        except ServerError as error:
+            # The views went with the session.
+            logger.debug("%s: %s", step, error)
 
     def drop_view(self, name: TableName, *, step: str) -> None:
         """Drop a view if it exists."""
