@@ -112,7 +112,9 @@ class Server:
         self.open()
 
     def open(self) -> None:
-        """Begin a session; InputError if the client is not installed, ServerError if no server answers."""
+        """Begin a session; SqlrlError if the client is not installed, ServerError if no server answers."""
+        for message in _NOISE:
+            warnings.filterwarnings("ignore", message=message)
         try:
             import grpc
             from pyspark.errors import PySparkException
@@ -125,9 +127,6 @@ class Server:
         if not self._owned:
             self.session = self.spark.address
             return
-        for message in _NOISE:
-            warnings.filterwarnings("ignore", message=message)
-
         def opened() -> Any:
             session = SparkSession.builder.remote(self.spark.address).create()
             session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
