@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -291,3 +294,43 @@ def test_scratch_tables_of_any_size(spark: Spark, tmp_path: Path, resident: int)
         assert engine.create_table(name, LARGE, step="replace by rows") == 4
         engine.drop_table(name, step="drop")
     assert not [file for file in tmp_path.glob("scratch/**/*.parquet") if pq.read_metadata(file).num_rows]
+
+
+# ---- Ctrl-C ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["fetch", "stream", "create_table"])
+def test_ctrl_c_stops_a_query_and_the_session_goes_on(spark_address: str, tmp_path: Path, how: str) -> None:
+    name, made = TableName("any", "place", "numbers"), TableName("any", "place", "made")
+    with (
+        closing(duck()) as source,
+        closing(SparkEngine(Server(Spark(spark_address, storage=tmp_path)), source)) as engine,
+    ):
+        engine.create_table(name, pa.table({"x": range(3000)}), step="make")
+        one, two, three = (table(name, alias) for alias in "abc")
+        crossed = (
+            exp.select(exp.Count(this=exp.Star()).as_("n"))
+            .from_(one)
+            .join(two, join_type="cross")
+            .join(three, join_type="cross")
+        )
+        odd = exp.EQ(
+            this=exp.Mod(
+                this=exp.column("x", "a") + exp.column("x", "b") * exp.column("x", "c"),
+                expression=exp.Literal.number(7),
+            ),
+            expression=exp.Literal.number(3),
+        )
+        query = crossed.where(odd)
+        asked = {
+            "fetch": lambda: engine.fetch(query, step="count"),
+            "stream": lambda: list(engine.stream(query, step="count")),
+            "create_table": lambda: engine.create_table(made, query, step="count"),
+        }
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        begun = time.monotonic()
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            asked[how]()
+        assert time.monotonic() - begun < 10
+        assert rows_of(engine) == EVERY
