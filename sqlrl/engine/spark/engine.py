@@ -17,6 +17,7 @@ from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.server import Server, spark_type, too_large
+from sqlrl.engine.spark.stored import Part, stored_frame, stored_parts, stored_views
 
 _views = itertools.count(1)
 
@@ -46,6 +47,9 @@ class _Tables:
     copied: dict[TableName, _Copied] = field(default_factory=dict)
     made: dict[TableName, _Made] = field(default_factory=dict)
     shown: dict[TableName, exp.Expression] = field(default_factory=dict)
+    # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
+    stored: dict[TableName, exp.Expression] | None = None
+    files: dict[tuple[Part, ...], str] = field(default_factory=dict)
 
 
 class SparkEngine:
@@ -79,18 +83,26 @@ class SparkEngine:
         try:
             for name in [] if self.server.lost else [*self._tables.made, *self._tables.copied]:
                 self.drop_table(name, step="drop the tables of a session")
+            for view in [] if self.server.lost else self._tables.files.values():
+                self.server.hide(view, step="drop the tables of a session")
         finally:
             self.server.close()
+
+    def ready(self) -> Server:
+        """Return the server, in a new session if it has forgotten the last one."""
+        if self.server.lost:
+            self._tables = _Tables()
+            self.server.open()
+        return self.server
 
     # ---- queries -----------------------------------------------------------------------------------------
 
     def renew(self, state: object) -> None:
         """Look at the tables of the source again before they are next read, if `state` is another one than the last time."""
-        if self.server.lost:
-            self._tables = _Tables()
-            self.server.open()
+        self.ready()
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
+            self._tables.stored = None
             self._state = state
 
     def render(self, query: exp.Expr) -> str:
@@ -179,6 +191,10 @@ class SparkEngine:
                 query_of = self._placed(self._tables.shown[name])
                 node.replace(exp.Subquery(this=query_of, alias=alias))
                 continue
+            stored = self._stored(name)
+            if stored is not None:
+                node.replace(exp.Subquery(this=self._placed(stored), alias=alias))
+                continue
             placed = exp.table_(self._view(name), quoted=True)
             placed.set("alias", alias)
             for kept in ("joins", "sample"):
@@ -186,6 +202,32 @@ class SparkEngine:
                     placed.set(kept, node.args[kept])
             node.replace(placed)
         return copied
+
+    def _stored(self, name: TableName) -> exp.Expression | None:
+        """Return what stands for a view of the source over files in the storage, which are read where they are; None for other tables."""
+        if name in self._tables.made:
+            return None
+        if self._tables.stored is None:
+            self._tables.stored = stored_views(self.source)
+        if name not in self._tables.stored:
+            return None
+        query = self._tables.stored[name].copy()
+        for node in list(query.find_all(exp.Table)):
+            found = stored_parts(node)
+            if found is not None:
+                node.replace(exp.table_(self._files(*found), quoted=True))
+        return query
+
+    def _files(self, parts: tuple[Part, ...], schema: pa.Schema) -> str:
+        """Return the view of the session of some parts of the storage."""
+        if parts not in self._tables.files:
+            frame, *others = [stored_frame(self.server, part, schema) for part in parts]
+            for each in others:
+                frame = frame.union(each)
+            view = self._new_view()
+            self.server.show(view, frame, step="show what was encoded")
+            self._tables.files[parts] = view
+        return self._tables.files[parts]
 
     def _view(self, name: TableName) -> str:
         """Return the view of the session that a table is."""
