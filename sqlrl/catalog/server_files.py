@@ -232,7 +232,7 @@ def _check_types(store: Store, where: str, wanted: Wanted) -> None:
 
 def _check_storage(store: Store, part: Part, storage: str) -> None:
     """Refuse a storage that DuckDB cannot read."""
-    query = exp.select(named(star_count(), "n")).from_(view_of([_files(part, storage)], ["rows"]).subquery("begun"))
+    query = exp.select(named(star_count(), "n")).from_(view_of([part.files(storage)], ["rows"]).subquery("begun"))
     try:
         found = store.number(query, "look whether the storage can be read")
     except EngineError as error:
@@ -312,7 +312,7 @@ def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, ki
         if not names.new:
             continue
         if kind is None:
-            files = view_of([_files(part, storage) for part in names.added], ["id", "name"]).subquery("n")
+            files = view_of([part.files(storage) for part in names.added], ["id", "name"]).subquery("n")
             rows = exp.select(named(column("id"), "example"), column("name"), named(column("id"), "ordinal")).from_(
                 files
             )
@@ -331,11 +331,11 @@ def _grown(store: Store, storage: str, record: TypeRecord, names: Names) -> Type
     assert store.spark is not None, "it has encoded them"
     grown, step = replace(record, size=record.size + names.new), f"extend the dictionary of {record.type}"
     if not is_stored(record.dictionary) and grown.size <= store.spark.server.spark.dictionary:
-        added = view_of([_files(part, storage) for part in names.added], ["id", "name"])
+        added = view_of([part.files(storage) for part in names.added], ["id", "name"])
         store.insert(record.dictionary, added.order_by(column("id")), ["id", "name"], step)
         return grown
     view = record.dictionary if is_stored(record.dictionary) else store.free_name(f"{STORED}dictionary", record.type)
-    files = [_files(part, storage) for part in (*names.before, *names.added)]
+    files = [part.files(storage) for part in (*names.before, *names.added)]
     store.create_view(view, view_of(files, ["id", "name"]), step)
     if view != record.dictionary:
         store.drop(record.dictionary)
@@ -382,9 +382,5 @@ def _take_facts(
         store.create_empty(table, types, step)
         return table
     view = store.free_name(f"{STORED}{role}", record.predicate)
-    store.create_view(view, view_of([_files(encoded.part, storage)], wanted.outputs), step)
+    store.create_view(view, view_of([encoded.part.files(storage)], wanted.outputs), step)
     return view
-
-
-def _files(part: Part, storage: str) -> str:
-    return f"{part.path(storage)}/*.parquet"

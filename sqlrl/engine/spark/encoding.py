@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
 from sqlrl.engine.spark.server import PIECE, Server
-from sqlrl.engine.spark.stored import MARK, PLACE, Part, mark_rows, part_frame, stored_frame
+from sqlrl.engine.spark.stored import FACTS, MARK, PLACE, Part, mark_rows, part_frame, stored_frame
 from sqlrl.errors import EngineError, InputError, brief
 from sqlrl.progress import Stage
 
@@ -25,7 +25,7 @@ NAMES = 1_000_000
 """About how many names one task puts in order."""
 
 ROWS = 4_000_000
-"""About how many rows a file of facts holds, a range of examples."""
+"""About how many rows a folder of facts holds, a range of examples."""
 
 _SAMPLED = 64
 """How many names of a sample stand for the names of one task: ranges then differ by about an eighth in size."""
@@ -126,7 +126,7 @@ def ranges(sample: Iterable[str], number: int) -> list[str]:
     Examples
     --------
     >>> ranges("dbcaé", 3)
-    ['c', 'é']
+    ['b', 'd']
     >>> ranges("aaa", 2), ranges("", 2)
     (['a'], [])
     """
@@ -155,7 +155,7 @@ def range_of(name: exp.Expression, boundaries: Sequence[str], values: Sequence[i
 class Encoding:
     """One source encoded into a folder of its own below the storage, `encoded/<attempt>`.
 
-    There are `facts`, the rows as ids in files that each hold a range of examples; `names-<i>`, (id, name) of the constants that a type
+    There are `facts`, the rows as ids in folders that each hold a range of examples, or of what else is their first column; `names-<i>`, (id, name) of the constants that a type
     gained; `before-<i>`, those that it had and this client sent; and, once all is there and its counts are right, `done`, a mark with
     the number of rows of each. Leaving the context without it empties the folders, as a client can remove none.
 
@@ -241,7 +241,8 @@ class Encoding:
             what = "examples" if kind is None else f"constants of {kind}"
             with Stage(f"numbering the {what} on Spark"):
                 names[kind], dictionaries[kind] = self._number(place, what, texts, outputs, before)
-        rows, part = self._facts(wanted, tally, texts, dictionaries)
+        sizes = {kind: before.size + names[kind].new for kind, before in known.items()}
+        rows, part = self._facts(wanted, tally, texts, dictionaries, sizes)
         if part is None:
             return Encoded(rows, None, names, (0, []), (0, []))
         facts = self._show(part_frame(self.server, part, self._schema(wanted)), "read the encoded rows")
@@ -390,7 +391,12 @@ class Encoding:
         return self._show(self._frame(query, f"read {wanted.path}"), f"read {wanted.path}")
 
     def _facts(
-        self, wanted: Wanted, tally: Tally, texts: str, dictionaries: Mapping[str | None, str]
+        self,
+        wanted: Wanted,
+        tally: Tally,
+        texts: str,
+        dictionaries: Mapping[str | None, str],
+        sizes: Mapping[str | None, int],
     ) -> tuple[int, Part | None]:
         """Write the rows as ids; return their number, and where they are unless there are none."""
         expected = tally.kept if wanted.complete else tally.rows
@@ -405,16 +411,22 @@ class Encoding:
         if wanted.truth is not None:
             outputs.append(named(column("truth", "t"), "truth"))
         query = query.select(*outputs)
-        frame = self._frame(query.distinct() if wanted.distinct else query, "encode the rows")
-        order, files = wanted.keys[0].output, -(-expected // ROWS)
-        sorted_rows = self.server.run(
-            lambda: frame.repartitionByRange(files, order).sortWithinPartitions(order), "encode the rows", wanted.path
-        )
-        part = Part(self.attempt, "facts")
+        whole = (query.distinct() if wanted.distinct else query).subquery("f")
+        order, step = wanted.keys[0].output, "encode the rows"
+        files = -(-expected // ROWS)
+        # Of a column that a server sorts or cuts into ranges by itself, it may forget the order when it writes.
+        width = max(1, -(-sizes[wanted.keys[0].type] // files))
+        place = exp.IntDiv(this=exp.Coalesce(this=column(order), expressions=[integer(0)]), expression=integer(width))
+        frame = self._frame(exp.select("*", named(cast(place, "INT"), "range")).from_(whole), step)
+        part = Part(self.attempt, FACTS)
         with Stage("encoding the rows on Spark"):
-            self._write(sorted_rows, self._path(part), "encode the rows")
+            ordered = self.server.run(
+                lambda: frame.repartition(files, "range").sortWithinPartitions("range", order), step, wanted.path
+            )
+            self.server.write(ordered, self._path(part), step=step, by="range")
         schema = self._schema(wanted)
-        rows = int(self.server.run(lambda: self.server.read([self._path(part)], schema, step="count the encoded rows").count(), "count the encoded rows", wanted.path))  # fmt: skip
+        stored = part_frame(self.server, part, schema)
+        rows = int(self.server.run(stored.count, "count the encoded rows", wanted.path))
         self._written[part] = (rows, schema)
         if rows > expected or (rows < expected and not wanted.distinct) or not rows:
             raise EngineError("encode the rows", f"{expected} rows became {rows}: the source may have changed meanwhile", wanted.path)  # fmt: skip

@@ -83,8 +83,8 @@ class SparkEngine:
         try:
             for name in [] if self.server.lost else [*self._tables.made, *self._tables.copied]:
                 self.drop_table(name, step="drop the tables of a session")
-            for view in [] if self.server.lost else self._tables.files.values():
-                self.server.hide(view, step="drop the tables of a session")
+            while self._tables.files and not self.server.lost:
+                self.server.hide(self._tables.files.popitem()[1], step="drop the tables of a session")
         finally:
             self.server.close()
 

@@ -199,9 +199,10 @@ class Server:
         """Take a name away."""
         self.run(lambda: self.session.catalog.dropTempView(view), step, f"drop {view}")
 
-    def write(self, frame: Any, path: str, *, step: str) -> None:
-        """Write the rows of a frame as Parquet into a folder, in place of what it holds."""
-        self.run(lambda: frame.write.mode("overwrite").parquet(path), step, f"write {path}")
+    def write(self, frame: Any, path: str, *, step: str, by: str | None = None) -> None:
+        """Write the rows of a frame as Parquet into a folder, in place of what it holds; with `by` into a folder for each value of a column."""
+        writer = frame.write.mode("overwrite")
+        self.run(lambda: (writer if by is None else writer.partitionBy(by)).parquet(path), step, f"write {path}")
 
     def read(self, paths: Sequence[str], schema: pa.Schema, *, step: str) -> Any:
         """Return the frame of the rows of folders of Parquet."""

@@ -25,8 +25,11 @@ STORED = "stored_"
 FORMAT = 1
 """The version of what such a folder holds."""
 
+FACTS = "facts"
+"""The name of the part with the rows as ids."""
+
 MARK = pa.schema([("part", pa.string()), ("format", pa.int32()), ("rows", pa.int64())])
-_FILES = re.compile(r".*/encoded/(?P<attempt>[0-9a-f]{32})/(?P<name>[a-z]+(-[0-9]+)?)/\*\.parquet", re.DOTALL)
+_FILES = re.compile(r".*/encoded/(?P<attempt>[0-9a-f]{32})/(?P<name>[a-z]+(-[0-9]+)?)(/\*)?/\*\.parquet", re.DOTALL)
 _TYPES = {"truth": pa.bool_(), "name": pa.string()}
 
 
@@ -47,6 +50,20 @@ class Part:
         """
         return f"{storage}/{PLACE}/{self.attempt}/{self.name}"
 
+    def folders(self, storage: str) -> str:
+        """Return what names the folders that have its files: facts are in one for each range of examples."""
+        return f"{self.path(storage)}/*" if self.name == FACTS else self.path(storage)
+
+    def files(self, storage: str) -> str:
+        """Return the pattern of its files.
+
+        Examples
+        --------
+        >>> Part("0" * 32, "names-1").files("/data"), Part("0" * 32, "facts").files("/data").removeprefix("/data")
+        ('/data/encoded/00000000000000000000000000000000/names-1/*.parquet', '/encoded/00000000000000000000000000000000/facts/*/*.parquet')
+        """
+        return f"{self.folders(storage)}/*.parquet"
+
 
 def is_stored(table: str) -> bool:
     """Return True for the name of a view of files in the storage.
@@ -64,8 +81,11 @@ def stored_part(files: str) -> Part | None:
 
     Examples
     --------
-    >>> stored_part(Part("a" * 32, "names-2").path("/data") + "/*.parquet").name
-    'names-2'
+    >>> (
+    ...     stored_part(Part("a" * 32, "names-2").files("/data")).name,
+    ...     stored_part(Part("a" * 32, "facts").files("s3://b")).name,
+    ... )
+    ('names-2', 'facts')
     """
     found = _FILES.fullmatch(files)
     return Part(found["attempt"], found["name"]) if found is not None else None
@@ -74,10 +94,9 @@ def stored_part(files: str) -> Part | None:
 def view_of(files: Iterable[str], columns: Iterable[str]) -> exp.Select:
     """Return the query of a view of DuckDB's: some columns of the Parquet files that match patterns.
 
-    Examples
-    --------
-    >>> view_of(["/x/*.parquet"], ["a0"]).sql("duckdb")
-    "SELECT \\"a0\\" FROM READ_PARQUET(['/x/*.parquet'])"
+        Examples
+        --------
+    X\\" FROM READ_PARQUET(['/x/*.parquet'])"
     """
     patterns = exp.Array(expressions=[exp.Literal.string(each) for each in files])
     return exp.select(*map(column, columns)).from_(exp.Table(this=exp.ReadParquet(expressions=[patterns])))
@@ -91,7 +110,7 @@ def mark_rows(rows: int) -> dict[str, int]:
 def part_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
     """Return the frame of a part that this session has written."""
     storage = str(server.spark.storage).rstrip("/")
-    return server.read([part.path(storage)], schema, step="read what was encoded")
+    return server.read([part.folders(storage)], schema, step="read what was encoded")
 
 
 def stored_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
