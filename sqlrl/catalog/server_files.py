@@ -33,7 +33,9 @@ _KINDS = {
     "string": "VARCHAR", "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT", "boolean": "BOOLEAN",
     "date": "DATE",
 }  # fmt: skip
-"""Types of Spark's whose values have the same text in Spark and in DuckDB."""
+"""Types of Spark's whose values have the same text in Spark and in DuckDB, and so have decimals without places: unsigned 64-bit integers are these."""
+
+_WHOLE = re.compile(r"decimal\([0-9]+,0\)")
 
 _TAKEN = {"columns", "types", "example", "target", "given", "truth", "duplicates", "nulls", "empty", "files", "kinds"}
 """The options of a load that a server follows, and what loads note of themselves."""
@@ -199,13 +201,15 @@ def _wanted(
         raise LoadError(
             f"{where}: there is no Parquet that the server can read, or none any more: give the path as the server finds it."
         )
-    opened = Source(exp.null(), {n: _KINDS.get(k, k.upper()) for n, k in columns.items()}, source.path, SERVER, "")
+    opened = Source(
+        exp.null(), {name: _KINDS.get(kind, kind.upper()) for name, kind in columns.items()}, source.path, SERVER, ""
+    )
     mapped = map_columns(predicate, opened, options, types)
     names = [*([mapped.example_column] if mapped.example_column is not None else []), *mapped.arguments]
     faults = [
         f"column {name!r} has the type {columns[name]}, whose text is another one in Spark than in DuckDB: write it to the Parquet as text or as integers."
         for name in names
-        if columns[name] not in _KINDS
+        if not _reads_alike(columns[name])
     ]
     if mapped.truth is not None and columns[mapped.truth] != "boolean":
         faults.append(f"the truth column {mapped.truth!r} has the type {columns[mapped.truth]}, expected boolean.")
@@ -216,6 +220,11 @@ def _wanted(
     keys = [Key(o, c, k, columns[c] == "date") for o, c, k in zip(outputs, names, kinds, strict=True)]
     wanted = Wanted(source.path, tuple(keys), mapped.truth, options.nulls == "drop", options.duplicates == "drop")
     return opened, mapped, wanted
+
+
+def _reads_alike(kind: str) -> bool:
+    """Return True for a type of Spark's whose values have the text that they have in DuckDB."""
+    return kind in _KINDS or _WHOLE.fullmatch(kind) is not None
 
 
 def _check_types(store: Store, where: str, wanted: Wanted) -> None:

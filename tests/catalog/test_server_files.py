@@ -84,7 +84,7 @@ def same(one: Database, other: Database, *predicates: str) -> bool:
 # ---- as DuckDB loads it ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("most", [1000, 4, 0])
+@pytest.mark.parametrize("most", [1000, 4])
 @pytest.mark.usefixtures("ranges")
 def test_counts_and_predictions_are_those_of_duckdb(
     opened: Callable[..., Database], tmp_path: Path, most: int, caplog: pytest.LogCaptureFixture
@@ -104,7 +104,7 @@ def test_counts_and_predictions_are_those_of_duckdb(
     assert same(db, local, "Token", "Next")
     assert found[0] == found[1]
     large = {k for k, t in db.catalog.types().items() if t.dictionary.startswith("stored_")}
-    assert large == {1000: set(), 4: {"word", "position"}, 0: {"bib", "word", "position"}}[most]
+    assert large == {1000: set(), 4: {"word", "position"}}[most]
     # The server reads what it has encoded where it is: nothing of that is copied, and no view with constants of rules beside it.
     copied = {record.args[0] for record in caplog.records if record.msg.startswith("copying")}
     assert copied >= {"atom_InField"}
@@ -117,7 +117,7 @@ NAMES = st.one_of(st.sampled_from(["", "a", "A", "ab", "'", '"', "\\", "\n", "é
 PAIRS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8, unique=True)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(first=PAIRS, second=PAIRS, third=PAIRS, most=st.sampled_from([0, 3, 100]))
 @example(first=[("b", "\\'")], second=[("a", "b"), ("c", "a")], third=[("d", "\x00"), ("b", "b")], most=2)
 def test_ids_go_on_after_those_that_are_there(
@@ -154,6 +154,7 @@ def test_values_have_the_names_that_duckdb_gives_them(opened: Callable[..., Data
         "u16": pa.array([0, 10, 9, 2**16 - 1], pa.uint16()),
         "u32": pa.array([0, 10, 9, 2**32 - 1], pa.uint32()),
         "u64": pa.array([0, 10, 9, 2**64 - 1], pa.uint64()),
+        "whole": pa.array([-(10**37), 0, 10, 10**37], pa.decimal128(38, 0)),
         "day": pa.array(days),
         "yes": pa.array([True, False, True, False]),
         "text": pa.array(["01", "1.0", "true", "\x00"], pa.large_string()),

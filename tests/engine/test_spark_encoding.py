@@ -153,7 +153,7 @@ def test_folders_hold_ranges_of_the_first_key(server: Server, tmp_path: Path, mo
     path = write(tmp_path / "x.parquet", x=[*(f"w{i * 7919 % 50:03d}" for i in range(100)), None])
     found, _ = encoded(server, path)
     assert found.part is not None
-    folders = sorted(Path(found.part.path(str(server.spark.storage))).iterdir())
+    folders = sorted(Path(found.part.path(str(server.spark.storage))).glob("range=*"))
     assert [folder.name for folder in folders] == [f"range={i}" for i in range(4)]
     held = [duckdb.sql(f"SELECT DISTINCT a0 FROM '{folder}/*.parquet' ORDER BY 1").fetchall() for folder in folders]
     assert [[i for (i,) in part if i is not None] for part in held] == [
@@ -224,7 +224,8 @@ def test_what_is_not_marked_is_emptied_and_not_read(server: Server, tmp_path: Pa
     path = write(tmp_path / "x.parquet", x=["a", "b"])
     found, work = encoded(server, path, finish=False)
     assert found.part is not None
-    assert not list(Path(str(server.spark.storage)).rglob("*.parquet"))
+    # Some servers write a file without rows.
+    assert not sum(pq.read_metadata(file).num_rows for file in Path(str(server.spark.storage)).rglob("*.parquet"))
     with pytest.raises(InputError, match="is not there, or not complete: open the database with the storage"):
         stored_frame(server, found.part, pa.schema([("a0", pa.int32())]))
     assert not [view.name for view in server.session.catalog.listTables() if view.name in work._shown]
@@ -254,7 +255,7 @@ def test_parts_that_lost_files_or_are_of_another_version_are_refused(server: Ser
 
 def test_a_storage_that_cannot_be_written_is_named(spark: Spark, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    said = r"cannot write .*file/encoded/.*Give a storage= that it can write"
+    said = r"(?s)cannot write .*file/encoded/.*Give a storage= that it can write"
     with (
         Encoding(Server(Spark(spark.address, storage=tmp_path / "file")), most=0) as work,
         pytest.raises(InputError, match=said),
