@@ -22,7 +22,7 @@ from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Names, Tally, Wanted, source_columns
 from sqlrl.engine.spark.server import Server
-from sqlrl.engine.spark.stored import STORED, Part, is_stored, stored_part, stored_views, view_of
+from sqlrl.engine.spark.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
 from sqlrl.errors import EngineError, InputError, LoadError, brief
 from sqlrl.wording import counted
 
@@ -309,7 +309,8 @@ def _pieces(store: Store, table: str, ident: str, size: int) -> Iterator[pa.Tabl
 
 def _parts(store: Store, record: TypeRecord) -> tuple[Part, ...]:
     """Return the folders of which a dictionary in the storage consists."""
-    query = stored_views(store.engine)[store.name(record.dictionary)]
+    name = store.name(record.dictionary)
+    query = stored_query(name, stored_views(store.engine)[name])
     parts = [stored_part(str(each.this)) for each in query.find_all(exp.Literal)]
     return tuple(part for part in parts if part is not None)
 

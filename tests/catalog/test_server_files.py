@@ -282,6 +282,19 @@ def test_a_load_that_fails_changes_nothing(opened: Callable[..., Database], tmp_
     assert len(list((tmp_path / "storage" / "encoded").rglob("range=*/*.parquet"))) == 1
 
 
+def test_rows_from_here_replace_those_of_files(opened: Callable[..., Database], tmp_path: Path) -> None:
+    db = opened(dictionary=1)
+    db.load("P", ServerFiles(write(tmp_path / "x.parquet", [("b",), ("c",)])), types=["t"])
+    db.load("P", [("c",), ("b",)], types=["t"])
+    db.load("S", [("b",)], types=["t"], target=True)
+    db.load("P", [("b",)], types=["t"])
+    model = sqlrl.parse_mln("P(t)\nS(t)\n1 P(x) => S(x)")
+    db.bind(model)
+    # Nothing has the other constant, and no file keeps its id.
+    assert (db.catalog.types()["t"].dictionary, names(db, "t")) == ("dictionary_t", [(0, "b")])
+    assert db.predict(model).table()["t"] == ["b"]
+
+
 # ---- dictionaries that stay there --------------------------------------------------------------------
 
 
@@ -432,6 +445,26 @@ def test_a_database_without_its_server_or_storage(opened: Callable[..., Database
         assert left.predicates()["facts"][:1] == [4]
         with pytest.raises(EngineError, match="No files found"):
             left.predict(model)
+
+
+def test_views_of_a_users_own_are_left_alone(opened: Callable[..., Database], tmp_path: Path) -> None:
+    db = opened(dictionary=0)
+    db.sql("CREATE TABLE stored_things AS SELECT 1 AS x")
+    db.sql("CREATE VIEW mine AS PIVOT stored_things ON x IN (1) USING count(*)")
+    db.load("P", ServerFiles(write(tmp_path / "x.parquet", [("a",)])), types=["t"])
+    db.load("Q", ServerFiles(write(tmp_path / "y.parquet", [("b",)])), types=["t"])
+    model = sqlrl.parse_mln('P(t)\nQ(t)\nS(t)\n1 P(x) v Q(x) => S(x)\n1 S("stored_x")', query=["S"])
+    assert sorted(db.predict(model).table()["t"]) == ["a", "b", "stored_x"]
+
+
+def test_a_file_that_is_only_read_shows_true_facts(opened: Callable[..., Database], tmp_path: Path) -> None:
+    file, path = tmp_path / "db.duckdb", write(tmp_path / "x.parquet", [("a", True), ("b", False)])
+    db = opened(file)
+    db.load("P", ServerFiles(path), types=["t"], truth="b")
+    db.close()
+    model = sqlrl.parse_mln("P(t)\nS(t)\n2 P(x) => S(x)\n-1 S(x)", query=["S"])
+    with closing(sqlrl.connect(file, read_only=True)) as alone:
+        assert alone.predict(model).atoms()["t"].to_pylist() == ["a"]
 
 
 def test_comments_and_fingerprints(opened: Callable[..., Database], tmp_path: Path) -> None:

@@ -348,10 +348,12 @@ class Encoding:
 
     def _numbered(self, found: str, boundaries: Sequence[str], first: int, new: int, what: str) -> Any:
         """Return the frame of names with their ids."""
-        place = range_of(column("name"), boundaries, range(len(boundaries) + 1))
-        counts = exp.select(column("r"), named(star_count(), "n"))
-        counts = counts.from_(exp.select(named(place, "r")).from_(_view(found)).subquery("p")).group_by(column("r"))
-        sizes = {int(row["r"]): int(row["n"]) for row in self._rows(counts, f"count the {what} by ranges")}
+        sizes = {0: new}
+        if boundaries:
+            place = range_of(column("name"), boundaries, range(len(boundaries) + 1))
+            counts = exp.select(column("r"), named(star_count(), "n"))
+            counts = counts.from_(exp.select(named(place, "r")).from_(_view(found)).subquery("p")).group_by(column("r"))
+            sizes = {int(row["r"]): int(row["n"]) for row in self._rows(counts, f"count the {what} by ranges")}
         if sum(sizes.values()) != new:
             raise EngineError(f"number the {what}", f"ranges have {sum(sizes.values())} of {new} names", str(sizes))
         logger.info("%d %s are numbered in %d ranges, the largest with %d", new, what, len(boundaries) + 1, max(sizes.values()))  # fmt: skip

@@ -17,7 +17,7 @@ from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.server import Server, spark_type, too_large
-from sqlrl.engine.spark.stored import Part, stored_frame, stored_parts, stored_views
+from sqlrl.engine.spark.stored import Part, stored_frame, stored_parts, stored_query, stored_views
 
 _views = itertools.count(1)
 
@@ -48,7 +48,7 @@ class _Tables:
     made: dict[TableName, _Made] = field(default_factory=dict)
     shown: dict[TableName, exp.Expression] = field(default_factory=dict)
     # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
-    stored: dict[TableName, exp.Expression] | None = None
+    stored: dict[TableName, str] | None = None
     files: dict[tuple[Part, ...], str] = field(default_factory=dict)
 
 
@@ -211,7 +211,7 @@ class SparkEngine:
             self._tables.stored = stored_views(self.source)
         if name not in self._tables.stored:
             return None
-        query = self._tables.stored[name].copy()
+        query = stored_query(name, self._tables.stored[name])
         for node in list(query.find_all(exp.Table)):
             found = stored_parts(node)
             if found is not None:

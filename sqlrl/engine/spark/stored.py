@@ -148,19 +148,30 @@ def stored_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
     return frame
 
 
-def stored_views(source: QueryEngine) -> dict[TableName, exp.Expression]:
-    """Return the queries of the views of a database that read files of a storage, or views of those, by the name of the view."""
+def stored_views(source: QueryEngine) -> dict[TableName, str]:
+    """Return the definitions of the views of a database that mention files of a storage, or views of those, by the name of the view."""
     listed = exp.select("database_name", "schema_name", "view_name", "sql")
     listed = listed.from_(exp.Table(this=exp.Anonymous(this="duckdb_views")))
     mentions = exp.Anonymous(this="contains", expressions=[column("sql"), exp.Literal.string(STORED)])
-    found: dict[TableName, exp.Expression] = {}
-    for catalog, schema, name, text in source.fetch_rows(listed.where(mentions), step="look for views of files")[1]:
-        query = parse_one(str(text), dialect="duckdb").expression
-        for table in query.find_all(exp.Table):
-            if isinstance(table.this, exp.Identifier) and table.db and not table.catalog:
-                table.set("catalog", exp.to_identifier(str(catalog), quoted=True))
-        found[TableName(str(catalog), str(schema), str(name))] = query
-    return found
+    found = source.fetch_rows(listed.where(mentions), step="look for views of files")[1]
+    return {TableName(str(catalog), str(schema), str(name)): str(text) for catalog, schema, name, text in found}
+
+
+def stored_query(name: TableName, definition: str) -> exp.Expression:
+    """Return the query of a view, with the database in the names of its tables.
+
+    Examples
+    --------
+    >>> stored_query(TableName("memory", "sqlrl", "v"), "CREATE VIEW sqlrl.v AS SELECT id FROM sqlrl.stored_t;").sql(
+    ...     "duckdb"
+    ... )
+    'SELECT id FROM "memory".sqlrl.stored_t'
+    """
+    query: exp.Expression = parse_one(definition, dialect="duckdb").args["expression"]
+    for table in query.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and table.db and not table.catalog:
+            table.set("catalog", exp.to_identifier(name.catalog, quoted=True))
+    return query
 
 
 def stored_parts(table: exp.Table) -> tuple[tuple[Part, ...], pa.Schema] | None:
