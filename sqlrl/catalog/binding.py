@@ -40,7 +40,7 @@ from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, value
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
-from sqlrl.engine.spark.stored import STORED, is_stored
+from sqlrl.engine.stored import STORED, is_stored
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import SOFT

@@ -22,7 +22,7 @@ from sqlrl.catalog.fingerprints import (
 )
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.parts import load_again
-from sqlrl.catalog.server_files import SERVER, files_changed
+from sqlrl.catalog.server_files import SERVER, files_changed, has_server
 from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -165,7 +165,7 @@ def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
     for record in _every_source(store):
         if record.kind in ("object", "relation", "definition"):
             continue
-        if record.kind == SERVER and store.spark is None:
+        if record.kind == SERVER and not has_server(store):
             warn(
                 f"{record.predicate} was loaded from {record.source}, which only a server of Spark reads, and this database was opened without one: "
                 "what was loaded from it is used.",

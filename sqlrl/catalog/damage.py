@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.engine.spark.stored import is_stored
+from sqlrl.engine.stored import is_stored
 
 if TYPE_CHECKING:
     from sqlrl.catalog.store import Image, Store

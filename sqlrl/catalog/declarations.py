@@ -14,7 +14,7 @@ from sqlrl.catalog.dictionary import add_constants, nearest_names
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.engine.spark.stored import is_stored
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model

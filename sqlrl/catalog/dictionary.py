@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.engine.spark.stored import is_stored
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.subformulas import atoms_of

@@ -26,7 +26,7 @@ from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.engine.spark.stored import is_stored
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model

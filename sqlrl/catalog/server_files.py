@@ -21,8 +21,9 @@ from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Names, Tally, Wanted, source_columns
+from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Server
-from sqlrl.engine.spark.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
+from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
 from sqlrl.errors import EngineError, InputError, LoadError, brief
 from sqlrl.wording import counted
 
@@ -120,7 +121,7 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
             encoded = work.encode(wanted, tally, before)
             _check(where, wanted, tally, encoded)
             work.finish()
-        _take_names(store, storage, wanted, encoded, kinds)
+        _take_names(store, storage, wanted, encoded, kinds, server.spark.dictionary)
         loaded = SourceRecord(
             predicate,
             options.role,
@@ -148,17 +149,23 @@ def files_changed(store: Store, record: SourceRecord) -> bool:
         return work.tally(wanted).fingerprint != record.fingerprint
 
 
+def has_server(store: Store) -> bool:
+    """Return True if plans run on a server that can read files."""
+    return isinstance(store.plans, SparkEngine)
+
+
 # ---- what is refused before any work -----------------------------------------------------------------
 
 
 def _server(store: Store, where: str) -> tuple[Server, str]:
     """Return the server and its storage as DuckDB calls it."""
-    if store.spark is None:
+    plans = store.plans
+    if not isinstance(plans, SparkEngine):
         raise InputError(
             f"{where}: only a server of Spark reads ServerFiles: open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), "
             "or give the path itself to have DuckDB read the files."
         )
-    server = store.spark.ready()
+    server = plans.ready()
     if server.spark.storage is None:
         raise InputError(
             f"{where}: encoded rows need a place: open the database with sqlrl.Spark(address, storage=...)."
@@ -315,7 +322,7 @@ def _parts(store: Store, record: TypeRecord) -> tuple[Part, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, kinds: Sequence[str]) -> None:
+def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, kinds: Sequence[str], most: int) -> None:
     """Add the new constants of each type to its dictionary, or make it a view where they are too many, and new examples to theirs."""
     types = store.types()
     for kind, names in encoded.names.items():
@@ -329,18 +336,17 @@ def _take_names(store: Store, storage: str, wanted: Wanted, encoded: Encoded, ki
             store.insert("example", rows.order_by(column("id")), ["example", "name", "ordinal"], "extend the examples")
             continue
         record = types[kind]
-        grown = _grown(store, storage, record, names)
+        grown = _grown(store, storage, record, names, most)
         store.save_type(grown)
         if not is_stored(grown.dictionary):
             mine = [kinds[i] for i, key in enumerate(k for k in wanted.keys if k.type is not None) if key.type == kind]
             warn_of_spellings(store, grown, record.size, mine)
 
 
-def _grown(store: Store, storage: str, record: TypeRecord, names: Names) -> TypeRecord:
-    """Return a type with its new constants."""
-    assert store.spark is not None, "it has encoded them"
+def _grown(store: Store, storage: str, record: TypeRecord, names: Names, most: int) -> TypeRecord:
+    """Return a type with its new constants, in the database if there are no more than `most`."""
     grown, step = replace(record, size=record.size + names.new), f"extend the dictionary of {record.type}"
-    if not is_stored(record.dictionary) and grown.size <= store.spark.server.spark.dictionary:
+    if not is_stored(record.dictionary) and grown.size <= most:
         added = view_of([part.files(storage) for part in names.added], ["id", "name"])
         store.insert(record.dictionary, added.order_by(column("id")), ["id", "name"], step)
         return grown

@@ -11,7 +11,7 @@ from sqlrl.catalog.atoms import Opening, known_rows
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.store import REMOVAL, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, named
-from sqlrl.engine.spark.stored import STORED, is_stored
+from sqlrl.engine.stored import STORED, is_stored
 
 _ROLES = {
     "fact": "Facts of {}, as they were loaded.",

@@ -199,7 +199,7 @@ class Database(Helpful):
     def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
         self._spark = spark
         plans = None if spark is None else SparkEngine(Server(spark), catalog.engine)
-        catalog.store.spark = plans
+        catalog.store.plans = plans
         self.session = Session.open(catalog, console, plans)
 
     @property

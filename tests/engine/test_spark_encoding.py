@@ -19,8 +19,9 @@ from sqlglot import exp
 from sqlrl.engine.nodes import column, named
 from sqlrl.engine.spark import encoding
 from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Wanted, range_of, ranges, source_columns
+from sqlrl.engine.spark.parts import MARK, stored_frame
 from sqlrl.engine.spark.server import Server, Spark
-from sqlrl.engine.spark.stored import MARK, Part, stored_frame
+from sqlrl.engine.stored import Part
 from sqlrl.errors import EngineError, InputError
 
 DICTIONARY = pa.schema([("id", pa.int32()), ("name", pa.string())])

@@ -13,8 +13,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
+from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame, stored_frame
 from sqlrl.engine.spark.server import PIECE, Server
-from sqlrl.engine.spark.stored import FACTS, MARK, PLACE, Part, mark_rows, part_frame, stored_frame
+from sqlrl.engine.stored import FACTS, PLACE, Part
 from sqlrl.errors import EngineError, InputError, brief
 from sqlrl.progress import Stage
 

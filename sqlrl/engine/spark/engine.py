@@ -16,8 +16,9 @@ from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.spark.mirror import Content, Mirror
+from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
-from sqlrl.engine.spark.stored import Part, stored_frame, stored_parts, stored_query, stored_views
+from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 
 _views = itertools.count(1)
 

@@ -1,20 +1,16 @@
-"""Tables of ids that are in the storage of a server alone: DuckDB has views of their files, and plans on the server read the files."""
+"""Tables of ids that are in the storage of a server alone: the database has views of their files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.nodes import column
-from sqlrl.engine.spark.server import Server
-from sqlrl.errors import EngineError, InputError
-from sqlrl.wording import counted
 
 PLACE = "encoded"
 """The folder below the storage that has a folder for each source that was encoded."""
@@ -22,13 +18,9 @@ PLACE = "encoded"
 STORED = "stored_"
 """How the names of views of such tables begin, in DuckDB."""
 
-FORMAT = 1
-"""The version of what such a folder holds."""
-
 FACTS = "facts"
 """The name of the part with the rows as ids."""
 
-MARK = pa.schema([("part", pa.string()), ("format", pa.int32()), ("rows", pa.int64())])
 _FILES = re.compile(r".*/encoded/(?P<attempt>[0-9a-f]{32})/(?P<name>[a-z]+(-[0-9]+)?)(/\*)?/\*\.parquet", re.DOTALL)
 _TYPES = {"truth": pa.bool_(), "name": pa.string()}
 
@@ -100,52 +92,6 @@ def view_of(files: Iterable[str], columns: Iterable[str]) -> exp.Select:
     """
     patterns = exp.Array(expressions=[exp.Literal.string(each) for each in files])
     return exp.select(*map(column, columns)).from_(exp.Table(this=exp.ReadParquet(expressions=[patterns])))
-
-
-def mark_rows(rows: int) -> dict[str, int]:
-    """Return what a mark says of a part."""
-    return {"format": FORMAT, "rows": rows}
-
-
-def part_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
-    """Return the frame of a part that this session has written."""
-    storage = str(server.spark.storage).rstrip("/")
-    return server.read([part.folders(storage)], schema, step="read what was encoded")
-
-
-def stored_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
-    """Return the frame of a part that is complete, as its mark says; InputError if it is not, or is elsewhere."""
-    storage, step = str(server.spark.storage or "").rstrip("/"), "read what was encoded on Spark"
-    folder = part.path(storage)
-    if server.spark.storage is None:
-        raise InputError(
-            "some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, storage=...)."
-        )
-    mark = server.read([Part(part.attempt, "done").path(storage)], MARK, step=step)
-    try:
-        marks = server.run(mark.toArrow, step, folder).to_pylist()
-    except EngineError as error:
-        if "PATH_NOT_FOUND" not in error.reason:
-            raise
-        marks = []
-    known = {str(row["part"]): row for row in marks}
-    if any(row["format"] != FORMAT for row in marks):
-        raise InputError(
-            f"{folder} was written by another version of sqlrl (format {marks[0]['format']}, this one has {FORMAT}): load its source again."
-        )
-    if part.name not in known:
-        raise InputError(
-            f"{folder} is not there, or not complete: open the database with the storage into which its data were encoded, or load their source again."
-        )
-    frame, rows = part_frame(server, part, schema), int(known[part.name]["rows"])
-    # A server may take a folder that is not there for one without rows.
-    there = int(server.run(frame.count, step, folder))
-    if there != rows:
-        raise InputError(
-            f"{folder} has {counted(there, 'row')} of {rows:,}: files of it are missing, or not to be seen from every machine of the server. "
-            "Restore them, or load the source again."
-        )
-    return frame
 
 
 def stored_views(source: QueryEngine) -> dict[TableName, str]:
