@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,18 @@ import sqlrl
 from sqlrl import ServerFiles, Spark
 from sqlrl.database.database import Database
 from sqlrl.engine.spark import encoding
-from sqlrl.errors import CatalogError, EngineError, InputError, LoadError, LoadWarning, SourceWarning, UntrustedError
+from sqlrl.engine.spark import server as spark_server
+from sqlrl.errors import (
+    CatalogError,
+    EngineError,
+    InputError,
+    LoadError,
+    LoadWarning,
+    ServerError,
+    SourceWarning,
+    UntrustedError,
+)
+from tests import spark as on_spark
 
 RULES = """
 Token(bib, word, position)
@@ -465,6 +477,23 @@ def test_a_file_that_is_only_read_shows_true_facts(opened: Callable[..., Databas
     model = sqlrl.parse_mln("P(t)\nS(t)\n2 P(x) => S(x)\n-1 S(x)", query=["S"])
     with closing(sqlrl.connect(file, read_only=True)) as alone:
         assert alone.predict(model).atoms()["t"].to_pylist() == ["a"]
+
+
+@pytest.mark.filterwarnings("ignore:.*RETRIES_EXCEEDED")
+def test_a_server_that_is_gone_leaves_the_database_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_server, "_RETRIES", 1)
+    # In a worker of xdist the client looks for the file of the main module.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
+    path = write(tmp_path / "x.parquet", [("b",)])
+    with on_spark.server() as address:
+        db = sqlrl.connect(tmp_path / "db.duckdb", engine=Spark(address, storage=tmp_path / "storage"))
+        db.load("P", ServerFiles(path), types=["t"])
+    write(tmp_path / "x.parquet", [("a",), ("c",)])
+    for load in (lambda: db.load("P", ServerFiles(path), types=["t"]), db.refresh):
+        with pytest.raises(ServerError, match="does not answer"):
+            load()
+    assert (names(db, "t"), facts(db, "P")) == ([(0, "b")], [(0,)])
+    db.close()
 
 
 def test_comments_and_fingerprints(opened: Callable[..., Database], tmp_path: Path) -> None:
