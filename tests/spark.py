@@ -22,7 +22,7 @@ from sqlrl.engine.spark.server import Server, Spark
 SERVER = """
 import sys
 from pysail.spark import SparkConnectServer
-server = SparkConnectServer("127.0.0.1", 0)
+server = SparkConnectServer("127.0.0.1", int(sys.argv[1]))
 server.start(background=True)
 print("{}:{}".format(*server.listening_address), flush=True)
 sys.stdin.read()
@@ -31,8 +31,8 @@ server.stop()
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """Start a server that needs no Java on a free port of this machine; give its address.
+def server(port: int = 0) -> Iterator[str]:
+    """Start a server that needs no Java on a port of this machine, by default a free one; give its address.
 
     It is a process of its own, which ends with this one: inside of it, it would take every Ctrl-C for a wish to stop.
     """
@@ -40,7 +40,7 @@ def server() -> Iterator[str]:
     quiet = {**os.environ, "RUST_LOG": "error"}
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        [sys.executable, "-c", SERVER], stdin=pipe, stdout=pipe, text=True, env=quiet, start_new_session=True
+        [sys.executable, "-c", SERVER, str(port)], stdin=pipe, stdout=pipe, text=True, env=quiet, start_new_session=True
     ) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

@@ -177,7 +177,8 @@ class Session:
     def plans_of(self, layout: Layout) -> QueryEngine:
         """Return what runs the plans of a layout, which sees its tables as they are now."""
         store = self.catalog.store
-        self.plans.renew((store.state("data"), store.described(layout.predicates)))
+        if not self.plans.renew((store.state("data"), store.described(layout.predicates))):
+            self.kept.forget()
         return self.plans
 
     def unsaid(self, what: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:

@@ -33,8 +33,11 @@ class QueryEngine(Protocol):
     dialect: str
     memory: Memory
 
-    def renew(self, state: object) -> None:
-        """Take tables that others make as they are now, if `state`, which describes them, is another one than the last time."""
+    def renew(self, state: object) -> bool:
+        """Take tables that others make as they are now, if `state`, which describes them, is another one than the last time.
+
+        False if scratch tables that were made before are there no more.
+        """
         ...
 
     def leave(self, arrays: int) -> None:

@@ -16,8 +16,10 @@ OVERFLOW = "overflow of a sum of integers"
 _INT128 = exp.DataType.Type.INT128
 
 
-def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
+def for_dialect(query: exp.Expression, dialect: str, *, copy: bool = True) -> exp.Expression:
     """Return a query in the types of a dialect (sqlglot's name): the query itself if the dialect has all of them, else a copy.
+
+    Without `copy` the query is changed.
 
     As planned, counts are INT128, DuckDB's HUGEINT. A sum is widened before it is taken: DuckDB adds up BIGINT in 128 bits by
     itself, Spark does not.
@@ -42,28 +44,29 @@ def for_dialect(query: exp.Expression, dialect: str) -> exp.Expression:
         return query
     exact = exp.DataType.build(_INTEGERS[dialect], dialect=dialect)
 
-    def widened(node: exp.Expression) -> exp.Expression:
-        """Cast what a sum adds in place of the sum, which would overflow before; where the wide one does, fail."""
-        if isinstance(node, exp.Cast) and node.to.is_type(_INT128) and isinstance(node.this, exp.Sum):
-            added = exp.cast(node.this.this, node.to)
-            total = exp.Anonymous(this="TRY_SUM", expressions=[added])
-            fails = exp.Anonymous(this="RAISE_ERROR", expressions=[exp.Literal.string(OVERFLOW)])
-            some = exp.GT(this=exp.Count(this=node.this.this.copy()), expression=exp.Literal.number(0))
-            # A sum of nothing is NULL, too.
-            return exp.Coalesce(this=total, expressions=[exp.Case().when(some, exp.cast(fails, node.to))])
-        return node
+    changed = query.copy() if copy else query
+    # The innermost first: what a sum adds may hold another one.
+    for node in reversed(list(changed.find_all(exp.Cast))):
+        if node.to.is_type(_INT128) and isinstance(node.this, exp.Sum):
+            sum_ = _failing_sum(node.this.this, node.to)
+            changed = sum_ if node is changed else changed
+            node.replace(sum_)
+    for kind in list(changed.find_all(exp.DataType)):
+        if kind.is_type(_INT128):
+            kind.replace(exact.copy())
+    for step in changed.find_all(exp.CTE):
+        # That a named step is computed once is DuckDB's to say.
+        step.set("materialized", None)
+    return _with_own_names(changed)
 
-    def replaced(node: exp.Expression) -> exp.Expression:
-        """Return the dialect's type for 128-bit integers."""
-        return exact.copy() if isinstance(node, exp.DataType) and node.is_type(_INT128) else node
 
-    def unhinted(node: exp.Expression) -> exp.Expression:
-        """Take away that a named step is computed once, which is DuckDB's to say."""
-        if isinstance(node, exp.CTE) and node.args.get("materialized"):
-            node.set("materialized", None)
-        return node
-
-    return _with_own_names(query.transform(widened).transform(replaced).transform(unhinted))
+def _failing_sum(added: exp.Expression, kind: exp.DataType) -> exp.Expression:
+    """Return a sum of wide integers that fails where it does not fit: each is cast before, as their own sum would overflow."""
+    total = exp.Anonymous(this="TRY_SUM", expressions=[exp.cast(added, kind)])
+    fails = exp.Anonymous(this="RAISE_ERROR", expressions=[exp.Literal.string(OVERFLOW)])
+    some = exp.GT(this=exp.Count(this=added.copy()), expression=exp.Literal.number(0))
+    # A sum of nothing is NULL, too.
+    return exp.Coalesce(this=total, expressions=[exp.Case().when(some, exp.cast(fails, kind))])
 
 
 @dataclass(frozen=True)

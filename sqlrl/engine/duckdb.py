@@ -190,8 +190,9 @@ class DuckDBEngine:
             self._cursors.discard(cursor)
             cursor.close()
 
-    def renew(self, state: object) -> None:
+    def renew(self, state: object) -> bool:
         """Do nothing: all tables are here."""
+        return True
 
     def leave(self, arrays: int) -> None:
         """Let the database take no more memory than a limit that was given leaves beside arrays of so many bytes.

@@ -395,7 +395,9 @@ def _violated_text(extent: Extent, use: ShapeUse, clause: int | None) -> str | N
     program, shape, query = extent.program, use.shape, evidence_violations(use.bound, extent.examples)
     if use.parameters is not None:
         query = query.where(exp.EQ(this=column("clause", "p"), expression=exp.convert(clause)))
-    rows: pa.Table = program.engine.fetch(query.limit(1), step=f"look for what the evidence violates in {shape}")
+    # The first in order: which one comes first otherwise is the engine's affair.
+    query = query.order_by(*(column(each.alias) for each in query.selects)).limit(1)
+    rows: pa.Table = program.engine.fetch(query, step=f"look for what the evidence violates in {shape}")
     if not rows.num_rows:
         return None
     row = rows.to_pylist()[0]

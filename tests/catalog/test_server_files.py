@@ -479,9 +479,8 @@ def test_a_file_that_is_only_read_shows_true_facts(opened: Callable[..., Databas
         assert alone.predict(model).atoms()["t"].to_pylist() == ["a"]
 
 
-@pytest.mark.filterwarnings("ignore:.*RETRIES_EXCEEDED")
 def test_a_server_that_is_gone_leaves_the_database_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_server, "_RETRIES", 1)
+    monkeypatch.setattr(spark_server, "RETRIES", 1)
     # In a worker of xdist the client looks for the file of the main module.
     monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
     path = write(tmp_path / "x.parquet", [("b",)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -19,7 +20,9 @@ from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
 from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
+from sqlrl.errors import ServerError
 
+logger = logging.getLogger(__name__)
 _views = itertools.count(1)
 
 
@@ -76,13 +79,14 @@ class SparkEngine:
         self._mirror = Mirror(source, server)
         self._tables = _Tables()
         self._state: object = None
+        self._anew = False
         self._scratch = f"scratch/{uuid.uuid4().hex}"
         self._folders = itertools.count(1)
 
     def close(self) -> None:
         """Drop what this engine has on the server, and end the session."""
         try:
-            for name in [] if self.server.lost else [*self._tables.made, *self._tables.copied]:
+            for name in [*self._tables.made, *self._tables.copied]:
                 self.drop_table(name, step="drop the tables of a session")
             while self._tables.files and not self.server.lost:
                 self.server.hide(self._tables.files.popitem()[1], step="drop the tables of a session")
@@ -94,22 +98,28 @@ class SparkEngine:
         if self.server.lost:
             self._tables = _Tables()
             self.server.open()
+            self._anew = True
         return self.server
 
     # ---- queries -----------------------------------------------------------------------------------------
 
-    def renew(self, state: object) -> None:
-        """Look at the tables of the source again before they are next read, if `state` is another one than the last time."""
+    def renew(self, state: object) -> bool:
+        """Look at the tables of the source again before they are next read, if `state` is another one than the last time.
+
+        A session that was lost begins anew, with no scratch table.
+        """
         self.ready()
+        anew, self._anew = self._anew, False
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
             self._tables.stored = None
             self._state = state
+        return not anew
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
         assert isinstance(query, exp.Expression)
-        return for_dialect(self._placed(query), self.dialect).sql(self.dialect)
+        return for_dialect(self._placed(query), self.dialect, copy=False).sql(self.dialect, copy=False)
 
     def leave(self, arrays: int) -> None:
         """Leave memory of this process to arrays: the source's, as the server has its own."""
@@ -162,13 +172,16 @@ class SparkEngine:
 
     def drop_table(self, name: TableName, *, step: str) -> None:
         """Drop a table if it exists; one of the source's is forgotten."""
-        made = self._tables.made.pop(name, None)
-        if made is not None:
-            self.server.hide(made.view, step=step)
-            self._empty(made, step)
-        copied = self._tables.copied.pop(name, None)
-        if copied is not None:
-            self.server.hide(copied.view, step=step)
+        made, copied = self._tables.made.pop(name, None), self._tables.copied.pop(name, None)
+        try:
+            if made is not None:
+                self.server.hide(made.view, step=step)
+                self._empty(made, step)
+            if copied is not None:
+                self.server.hide(copied.view, step=step)
+        except ServerError as error:
+            # The views went with the session.
+            logger.debug("%s: %s", step, error)
 
     def drop_view(self, name: TableName, *, step: str) -> None:
         """Drop a view if it exists."""

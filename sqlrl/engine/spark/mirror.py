@@ -108,7 +108,9 @@ class Mirror:
         except EngineError as error:
             if "PATH_NOT_FOUND" in error.reason:
                 return None
-            raise
+            if isinstance(error, ServerError):
+                raise
+            raise self._unusable(folder, error) from error
         for mark in marks.to_pylist():
             if mark["format"] != FORMAT:
                 raise InputError(
@@ -139,10 +141,7 @@ class Mirror:
         except ServerError:
             raise
         except EngineError as error:
-            raise InputError(
-                f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. To mend it, give a storage= that it can write, on its own disk or in "
-                "an object store that it has the keys of."
-            ) from error
+            raise self._unusable(path, error) from error
 
     def _pieces(self, name: TableName, schema: pa.Schema) -> Iterator[pa.Table]:
         """Read a table in the order of its examples, in pieces that one message takes."""
@@ -154,6 +153,12 @@ class Mirror:
             size = max(1, whole.num_rows * PIECE // max(whole.nbytes, 1))
             for start in range(0, whole.num_rows, size):
                 yield whole.slice(start, size)
+
+    def _unusable(self, path: str, error: EngineError) -> InputError:
+        return InputError(
+            f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. To mend it, give a storage= that it can write, on its own "
+            "disk or in an object store that it has the keys of."
+        )
 
     def _unreadable(self, folder: str, name: TableName, why: str) -> InputError:
         return InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,8 +33,12 @@ PIECE = 32_000_000
 _ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
 _SECRET = re.compile(r"/;.*", re.DOTALL)
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
+_DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
 _LOST = ("SESSION_CHANGED", "SESSION_NOT_FOUND", "SESSION_CLOSED", "session has been closed", "UNAVAILABLE", "failed to connect", "Connection refused")  # fmt: skip
-_RETRIES = 6
+_NOISE = (r"\[RETRIES_EXCEEDED\]", "PySpark does not yet fully support pandas")
+"""What the client warns of beside errors that say it, and of what is not used of it."""
+
+RETRIES = 6
 """How often a call is repeated that did not reach the server, over about 10 seconds; the client's own 15 take 10 minutes."""
 
 
@@ -127,22 +132,26 @@ class Server:
         if not self._owned:
             self.session = self.spark.address
             return
+        for message in _NOISE:
+            warnings.filterwarnings("ignore", message=message)
 
         def opened() -> Any:
             session = SparkSession.builder.remote(self.spark.address).create()
-            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, max_backoff=4000)])
+            session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
             # It answers, and names what it is.
             logger.debug("%s is Spark %s", self.spark.shown, session.version)
             return session
 
-        self.session = self.run(opened, "connect to Spark", self.spark.shown)
         self.lost = False
+        self.session = self.run(opened, "connect to Spark", self.spark.shown)
 
     def close(self) -> None:
         """End the session, unless it is the user's."""
         if not self._owned or self.session is None:
             return
         session, self.session = self.session, None
+        if self.lost:
+            return
         try:
             session.stop()
         except Exception as error:  # noqa: BLE001
@@ -252,7 +261,8 @@ class Server:
             any(word in f"{reason} {type(error).__name__}" for word in _LOST)
             or "RetriesExceeded" in type(error).__name__
         ):
-            raise self._gone(step, brief(reason, lines=1), sql) from error
+            told = _DETAILS.search(reason)
+            raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
         if OVERFLOW in reason or "overflow" in reason.lower():
             raise OverflowEngineError(step, reason, sql) from error
         if lacks := _LACKS.search(reason):

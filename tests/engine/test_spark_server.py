@@ -1,0 +1,293 @@
+"""What goes wrong between a database and its server of Spark: no server, one that dies, storage, versions, two clients at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sqlglot import exp
+
+import sqlrl
+from sqlrl.database.database import Database
+from sqlrl.engine.base import TableName
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.mirror import Mirror
+from sqlrl.engine.spark.server import Server, Spark
+from sqlrl.errors import EngineError, InputError, ServerError
+from sqlrl.plan.sources import table
+from tests.spark import server
+
+MODEL = sqlrl.parse_mln(
+    "Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.2 Smokes(x)",
+    query=["Smokes"],
+)
+PEOPLE = [("Anna", "Bob"), ("Bob", "Chris"), ("Dora", "Chris")]
+LARGE = pa.table({"example": [1, 0, 2, 0], "a0": [5, 6, 7, 8], "name": ["x", "", "o'y", "☃"]})
+NAME = TableName("memory", "sqlrl", "large")
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no server longer than a test should take."""
+    monkeypatch.setattr("sqlrl.engine.spark.server.RETRIES", 4)
+
+
+@contextmanager
+def opened(spark: Spark, path: str | Path = ":memory:") -> Iterator[Database]:
+    with sqlrl.connect(path, engine=spark, progress=False) as db:
+        yield db
+
+
+def world(db: Database) -> dict[str, Any]:
+    return db.predict(MODEL).table().to_arrow().to_pydict()
+
+
+def shown(spark: Spark, storage: Path, resident: int = 1) -> Spark:
+    return Spark(spark.address, storage=storage, resident=resident)
+
+
+def duck(rows: pa.Table = LARGE) -> Any:
+    from sqlrl.engine.connection import connect
+
+    engine = connect(":memory:", threads=1)
+    engine.create_table(NAME, rows, step="make a table")
+    return engine
+
+
+def rows_of(engine: SparkEngine) -> list[Any]:
+    found = engine.fetch(exp.select("*").from_(table(NAME)), step="read")
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+EVERY = sorted(tuple(row.values()) for row in LARGE.to_pylist())
+
+
+# ---- the server --------------------------------------------------------------------------------------
+
+
+def test_no_server_is_said_at_once_and_leaves_no_lock(tmp_path: Path) -> None:
+    file = tmp_path / "a.duckdb"
+    with pytest.raises(ServerError, match=r"connect to Spark: .*\nsc://127.0.0.1:1 does not answer"):
+        sqlrl.connect(file, engine=Spark("sc://127.0.0.1:1/;token=geheim"))
+    with sqlrl.connect(file) as db:
+        db.load("Friends", PEOPLE)
+
+
+def test_no_message_has_the_token() -> None:
+    with pytest.raises(ServerError) as caught:
+        sqlrl.connect(engine=Spark("sc://127.0.0.1:1/;token=geheim"))
+    assert "geheim" not in str(caught.value)
+    assert "geheim" not in repr(Spark("sc://127.0.0.1:1/;token=geheim"))
+
+
+def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
+    file = tmp_path / "people.duckdb"
+    with server() as address:
+        port = int(address.rpartition(":")[2])
+        db = sqlrl.connect(file, engine=Spark(address), progress=False)
+        db.load("Friends", PEOPLE)
+        before = world(db)
+    with pytest.raises(ServerError, match="does not answer") as caught:
+        world(db)
+    assert caught.value.step
+    # What was loaded is there, and can be asked.
+    assert db.sql("select count(*) from sqlrl.named_friends").fetchall() == [(3,)]
+    with server(port):
+        assert world(db) == before
+        db.close()
+    with sqlrl.connect(file) as alone:
+        assert alone.predict(MODEL).table().to_arrow().to_pydict() == before
+
+
+def test_a_server_that_dies_is_no_reason_not_to_close(tmp_path: Path) -> None:
+    file = tmp_path / "people.duckdb"
+    with server() as address:
+        db = sqlrl.connect(file, engine=Spark(address), progress=False)
+        db.load("Friends", PEOPLE)
+        world(db)
+    db.close()
+    with sqlrl.connect(file) as again:
+        assert again.sql("select count(*) from sqlrl.named_friends").fetchall() == [(3,)]
+
+
+def test_a_function_that_the_server_lacks_is_named(spark: Spark) -> None:
+    with closing(duck()) as source, closing(SparkEngine(Server(spark), source)) as engine:
+        lacking = exp.select(exp.Anonymous(this="no_such_function", expressions=[exp.Literal.number(1)]))
+        with pytest.raises(EngineError, match=r"(?i)count: .*\nthe server has no function no_such_function"):
+            engine.fetch(lacking, step="count")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"address": "localhost:15002"}, "'localhost:15002' is no address of a Spark Connect server"),
+        ({"address": 3}, "or a session of its client, no int"),
+        ({"address": "sc://a:1", "storage": 7}, "storage=7 is no folder"),
+        ({"address": "sc://a:1", "storage": ""}, "storage='' is no folder"),
+        ({"address": "sc://a:1", "resident": -1}, "resident=-1 must be a whole number of rows"),
+    ],
+)
+def test_what_is_no_server(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Spark(**given)
+
+
+def test_connect_takes_a_server_alone() -> None:
+    with pytest.raises(InputError, match=r"a server of Spark is needed.*engine=sqlrl.Spark\('sc://a:1'\)"):
+        sqlrl.connect(engine="sc://a:1")  # type: ignore[arg-type]
+
+
+# ---- copies ------------------------------------------------------------------------------------------
+
+
+def attempts(storage: Path) -> set[Path]:
+    return {path for path in storage.glob("*/*") if path.parent.name != "scratch" and path.name != "done"}
+
+
+def test_a_table_is_copied_once_and_found_by_later_sessions(spark: Spark, tmp_path: Path) -> None:
+    with closing(duck()) as source:
+        for _ in range(2):
+            with closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+                assert rows_of(engine) == EVERY
+        assert len(attempts(tmp_path)) == 1
+    (folder,) = attempts(tmp_path)
+    written = pa.concat_tables(pq.read_table(file) for file in sorted(folder.rglob("*.parquet")))
+    assert written.column("example").to_pylist() == [0, 0, 1, 2], "in the order of examples"
+
+
+def test_a_table_that_changes_is_looked_at_again_when_it_is_said(spark: Spark, tmp_path: Path) -> None:
+    with closing(duck()) as source, closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+        engine.renew("first")
+        assert rows_of(engine) == EVERY
+        source.create_table(NAME, LARGE.slice(1), step="change it")
+        engine.renew("first")
+        assert rows_of(engine) == EVERY
+        engine.renew("second")
+        assert rows_of(engine) == sorted(tuple(row.values()) for row in LARGE.slice(1).to_pylist())
+    assert len(attempts(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("resident", [0, 10])
+def test_equal_numbers_of_other_types_are_other_tables(spark: Spark, tmp_path: Path, resident: int) -> None:
+    for rows in (pa.table({"x": pa.array([1], pa.int32())}), pa.table({"x": pa.array([1], pa.int64())})):
+        with (
+            closing(duck(rows)) as source,
+            closing(SparkEngine(Server(shown(spark, tmp_path, resident)), source)) as engine,
+        ):
+            assert engine.fetch(exp.select("*").from_(table(NAME)), step="read").schema.types == rows.schema.types
+
+
+def test_a_copy_without_its_mark_is_made_again(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote = Mirror._write
+
+    def stopped(mirror: Mirror, data: pa.Table, path: str, step: str) -> None:
+        if "/done/" in path:
+            raise KeyboardInterrupt
+        wrote(mirror, data, path, step)
+
+    with closing(duck()) as source, closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+        with monkeypatch.context() as patch:
+            patch.setattr(Mirror, "_write", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                rows_of(engine)
+        assert len(attempts(tmp_path)) == 1
+        assert rows_of(engine) == EVERY
+    assert len(attempts(tmp_path)) == 2
+
+
+def test_two_clients_that_copy_at_once(spark_address: str, tmp_path: Path) -> None:
+    at_once, found, failed = threading.Barrier(2), [], list[BaseException]()
+
+    def client() -> None:
+        try:
+            with (
+                closing(duck()) as source,
+                closing(SparkEngine(Server(Spark(spark_address, tmp_path, resident=1)), source)) as engine,
+            ):
+                at_once.wait()
+                found.append(rows_of(engine))
+                found.append(rows_of(engine))
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    clients = [threading.Thread(target=client) for _ in range(2)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    assert not failed
+    assert found == [EVERY] * 4
+
+
+def test_a_copy_of_another_version_is_refused(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(duck()) as source:
+        with closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+            rows_of(engine)
+        monkeypatch.setattr("sqlrl.engine.spark.mirror.FORMAT", 2)
+        with (
+            closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine,
+            pytest.raises(InputError, match=r"another version of sqlrl \(format 1, this one has 2\)"),
+        ):
+            rows_of(engine)
+
+
+def test_a_copy_that_has_lost_files_is_refused(spark: Spark, tmp_path: Path) -> None:
+    with closing(duck()) as source:
+        with closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+            rows_of(engine)
+        for file in next(iter(attempts(tmp_path))).rglob("*.parquet"):
+            file.unlink()
+        with (
+            closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine,
+            pytest.raises(InputError, match=r"it has 0 rows of 4.*remove the folder"),
+        ):
+            rows_of(engine)
+
+
+def test_storage_that_cannot_be_written(spark: Spark, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with (
+        closing(duck()) as source,
+        closing(SparkEngine(Server(shown(spark, tmp_path / "file")), source)) as engine,
+        pytest.raises(InputError, match=r"the server of Spark cannot write .*storage="),
+    ):
+        rows_of(engine)
+
+
+def test_a_large_table_without_storage_is_refused_with_a_remedy(spark: Spark) -> None:
+    with (
+        closing(duck()) as source,
+        closing(SparkEngine(Server(Spark(spark.address, resident=1)), source)) as engine,
+        pytest.raises(InputError, match=r"the table large has 4 rows.*storage="),
+    ):
+        rows_of(engine)
+
+
+# ---- scratch tables ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("resident", [0, 3, 100])
+def test_scratch_tables_of_any_size(spark: Spark, tmp_path: Path, resident: int) -> None:
+    name = TableName("any", "place", "made")
+    everything = exp.select("*").from_(table(name))
+    few = exp.select("*").from_(table(NAME)).where(exp.GT(this=exp.column("a0"), expression=exp.Literal.number(6)))
+    with (
+        closing(duck()) as source,
+        closing(SparkEngine(Server(shown(spark, tmp_path, resident)), source)) as engine,
+    ):
+        assert engine.create_table(name, exp.select("*").from_(table(NAME)), step="make") == 4
+        engine.append(name, few, step="grow")
+        engine.append(name, few.where(exp.false()), step="grow by nothing")
+        found = engine.fetch(everything, step="read")
+        assert found.num_rows == 6
+        assert sorted(found.column("a0").to_pylist()) == [5, 6, 7, 7, 8, 8]
+        assert engine.create_table(name, few, step="replace") == 2
+        assert engine.create_table(name, LARGE, step="replace by rows") == 4
+        engine.drop_table(name, step="drop")
+    assert not [file for file in tmp_path.glob("scratch/**/*.parquet") if pq.read_metadata(file).num_rows]
