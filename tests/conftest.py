@@ -65,7 +65,10 @@ def data_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def spark_address() -> Iterator[str]:
-    """The address of a Spark Connect server."""
+    """The address of a Spark Connect server: the one that SQLRL_SPARK_SERVER names, such as an Apache Spark, or one that needs no Java."""
+    if given := os.environ.get("SQLRL_SPARK_SERVER"):
+        yield given
+        return
     with on_spark.server() as address:
         yield address
 

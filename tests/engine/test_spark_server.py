@@ -255,7 +255,7 @@ def test_storage_that_cannot_be_written(spark: Spark, tmp_path: Path) -> None:
     with (
         closing(duck()) as source,
         closing(SparkEngine(Server(shown(spark, tmp_path / "file")), source)) as engine,
-        pytest.raises(InputError, match=r"the server of Spark cannot write .*storage="),
+        pytest.raises(InputError, match=r"(?s)the server of Spark cannot write .*storage="),
     ):
         rows_of(engine)
 

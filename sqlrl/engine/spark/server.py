@@ -35,6 +35,7 @@ _SECRET = re.compile(r"/;.*", re.DOTALL)
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
 _LOST = ("SESSION_CHANGED", "SESSION_NOT_FOUND", "SESSION_CLOSED", "session has been closed", "UNAVAILABLE", "failed to connect", "Connection refused")  # fmt: skip
+_TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
 _NOISE = (r"\[RETRIES_EXCEEDED\]", "PySpark does not yet fully support pandas")
 """What the client warns of beside errors that say it, and of what is not used of it."""
 
@@ -255,8 +256,10 @@ class Server:
 
     def _fail(self, error: Exception, step: str, sql: str) -> NoReturn:
         """Raise what an error of the server or the client means."""
-        reason = str(error).strip() or type(error).__name__
-        logger.info("%s failed: %s\nwhile running: %s", step, reason, sql)
+        whole = str(error).strip() or type(error).__name__
+        logger.info("%s failed: %s\nwhile running: %s", step, whole, sql)
+        # What follows are places in the server's own code.
+        reason = _TRACE.split(whole)[0].strip()
         if (
             any(word in f"{reason} {type(error).__name__}" for word in _LOST)
             or "RetriesExceeded" in type(error).__name__
