@@ -13,6 +13,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
+    from sqlrl.catalog.server_files import ServerFiles
     from sqlrl.database.audit import Audit
     from sqlrl.database.choice import choose_learner
     from sqlrl.database.constrained_training import ConstrainedTraining
@@ -114,6 +115,7 @@ _HOMES = {
     "RankingScores": "sqlrl.evaluate",
     "Resolwe": "sqlrl.structure.resolwe.estimator",
     "Scores": "sqlrl.evaluate",
+    "ServerFiles": "sqlrl.catalog.server_files",
     "SoftModel": "sqlrl.logic",
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
@@ -195,6 +197,7 @@ __all__ = [
     "RankingScores",
     "Resolwe",
     "Scores",
+    "ServerFiles",
     "SoftMapLikelihood",
     "SoftModel",
     "SoftPiecewiseLikelihood",

@@ -24,6 +24,7 @@ _OURS = (
     "Grammar",
     "Modes",
     "PredicateMapping",
+    "ServerFiles",
 )
 
 INSTEAD: Mapping[str, Mapping[str, str]] = {
@@ -65,6 +66,7 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "Marginals": "give marginals.probabilities()",
         "Model": "a model is no data; db.predict(model) and fit(db, model) hold it against data",
         "Database": "give a table of it, db.sql(query)",
+        "ServerFiles": "db.load reads it, by the server of Spark; here give the path, which DuckDB reads",
     },
     "the text of a query": {
         "": "write SQL, such as db.sql('from sqlrl.predicate')",

@@ -40,6 +40,7 @@ from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, value
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.stored import STORED, is_stored
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import SOFT
@@ -292,11 +293,20 @@ def _close(store: Store, opened: set[str], empty: Collection[str], values: Value
                 store.save_predicate(replace(record, facts=None))
             continue
         if source.signed and name not in values.kept:
-            facts = old or store.free_name("fact", name)
             keys = key_columns(len(record.arguments), source.example)
             keys = [*keys, "value"] if source.valued else keys or ["truth"]
             true = exp.select(*map(column, keys)).from_(store.table(source.storage)).where(column("truth"))
-            rows = store.create(facts, true, f"keep the true facts of {name}")
+            stored = is_stored(source.storage)
+            if old is not None and is_stored(old) != stored:
+                store.drop(old)
+                old = None
+            facts = old or store.free_name(f"{STORED}fact" if stored else "fact", name)
+            if stored:
+                # Files of a server are not copied.
+                store.create_view(facts, true, f"show the true facts of {name}")
+                rows = store.count(store.table(facts), f"count the true facts of {name}")
+            else:
+                rows = store.create(facts, true, f"keep the true facts of {name}")
         else:
             store.drop(old)
             facts, rows = source.storage, source.rows

@@ -17,11 +17,12 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
+from sqlrl.catalog.server_files import ServerFiles, load_files
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.soft_models import declarations, typed
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import CatalogError, ConflictError
+from sqlrl.errors import CatalogError, ConflictError, LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
@@ -73,7 +74,14 @@ class Catalog:
         options = checked_options(predicate, LoadOptions(**given))
         with enough_memory(f"loading {predicate}"), self.store.writing():
             known = self.store.types()
-            (parts.append if append else loading.load)(self.store, predicate, source, options)
+            if isinstance(source, ServerFiles):
+                if append:
+                    raise LoadError(
+                        f"{predicate}: append= cannot be followed on a server: write Parquet with all facts, and load it in place of those before."
+                    )
+                load_files(self.store, predicate, source, options)
+            else:
+                (parts.append if append else loading.load)(self.store, predicate, source, options)
             self._follow({predicate})
         if known and options.types is not None:
             warn_of_types(predicate, options.types, known)

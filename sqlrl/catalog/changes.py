@@ -22,6 +22,7 @@ from sqlrl.catalog.fingerprints import (
 )
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.parts import load_again
+from sqlrl.catalog.server_files import SERVER, files_changed, has_server
 from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import SourceRecord, Store
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -164,7 +165,15 @@ def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
     for record in _every_source(store):
         if record.kind in ("object", "relation", "definition"):
             continue
-        if record.kind == "file" and not store.engine.trusted:
+        if record.kind == SERVER and not has_server(store):
+            warn(
+                f"{record.predicate} was loaded from {record.source}, which only a server of Spark reads, and this database was opened without one: "
+                "what was loaded from it is used.",
+                SourceWarning,
+            )
+        elif record.kind == SERVER:
+            yield record, None if files_changed(store, record) else record.fingerprint
+        elif record.kind == "file" and not store.engine.trusted:
             warn(
                 f"{record.predicate} was loaded from the file {record.source}, which a database opened with trusted=False does not read: what "
                 "was loaded from it is used.",
@@ -214,7 +223,7 @@ def _check_tables(store: Store) -> None:
     """Refuse to read sources that are no tables: to read a query or a view is to run it."""
     kept = {}
     for record in _every_source(store):
-        if record.kind in ("object", "relation", "definition", "file"):
+        if record.kind in ("object", "relation", "definition", "file", SERVER):
             continue
         found = find_table(store.engine, record.source)
         if record.kind == "query" or (found is not None and found[1] != "table"):

@@ -12,8 +12,9 @@ from sqlrl.catalog.bins import declare_bins
 from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
 from sqlrl.catalog.loading import resolve
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, Store, with_types
-from sqlrl.engine.nodes import column, union_all
+from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
@@ -139,10 +140,11 @@ def _kept_without_facts(store: Store) -> dict[str, list[str]]:
     return found
 
 
-def compact(store: Store) -> bool:
+def compact(store: Store, *, leave: bool = False) -> bool:
     """Remove constants and examples that no fact has any more and no data list, so that ids stay dense.
 
-    Constants of scopes go, too: binding adds those that a model uses. Returns False if there were none to remove.
+    Constants of scopes go, too: binding adds those that a model uses. Returns False if there were none to remove. Files of a server keep
+    their ids: constants whose removal would change those are a CatalogError, or stay with `leave`.
     """
     predicates, declared, removed = store.predicates(), _kept_without_facts(store), False
     sources = [s for s in store.sources().values() if not s.staged]
@@ -153,18 +155,51 @@ def compact(store: Store) -> bool:
         if kept == record.size:
             store.drop(_MAP)
             continue
+        if _is_fixed(store, record.dictionary, uses):
+            store.drop(_MAP)
+            if leave:
+                continue
+            raise _fixed(f"{counted(record.size - kept, 'constant')} of {name}", uses, sources)
         removed = True
         names = exp.select(column("new", "m").as_("id", quoted=True), column("name", "d")).from_(store.table(_MAP, "m"))
         names = names.join(store.table(record.dictionary, "d"), on=column("id", "d").eq(column("old", "m")))
-        store.create(record.dictionary, names.order_by(column("new", "m")), f"compact {name}")
-        for storage in sorted({s for s, _ in uses}):
+        dictionary = record.dictionary
+        if is_stored(dictionary):
+            dictionary = store.free_name("dictionary", name)
+        store.create(dictionary, names.order_by(column("new", "m")), f"compact {name}")
+        if dictionary != record.dictionary:
+            store.drop(record.dictionary)
+        for storage in sorted({s for s, _ in uses if not is_stored(s)}):
             _renumber(store, storage, {c for s, c in uses if s == storage})
-        store.save_type(replace(record, size=kept))
+        store.save_type(replace(record, dictionary=dictionary, size=kept))
         store.drop(_MAP)
     if removed:
         store.set_state(NUMBERING, str(numbering(store) + 1))
     in_column = [(s.storage, "example") for s in sources if s.example]
-    return (bool(in_column) and _compact_examples(store, in_column)) or removed
+    return (bool(in_column) and _compact_examples(store, in_column, sources, leave=leave)) or removed
+
+
+def _is_fixed(store: Store, dictionary: str, uses: Sequence[tuple[str, str]]) -> bool:
+    """Return True if the new numbers that `_kept` found would change ids in files of a server."""
+    stored = [(storage, name) for storage, name in uses if is_stored(storage)]
+    if not stored or is_stored(dictionary):
+        return bool(stored)
+    moved = exp.select(named(exp.Min(this=column("old")), "first")).from_(store.table(_MAP))
+    (row,) = store.rows(moved.where(column("old").neq(column("new"))), "find the first id that changes")
+    if row["first"] is None:
+        return False
+    most = [exp.select(named(exp.Max(this=column(name)), "most")).from_(store.table(s)) for s, name in stored]
+    return any(found["most"] >= row["first"] for found in store.rows(union_all(most), "find the last ids of files"))
+
+
+def _fixed(what: str, uses: Sequence[tuple[str, str]], sources: Sequence[SourceRecord]) -> CatalogError:
+    """Return the error for constants or examples that would have to be removed, though files of a server have ids after them."""
+    stored = {storage for storage, _ in uses if is_stored(storage)}
+    names = ", ".join(sorted({s.predicate for s in sources if s.storage in stored}))
+    return CatalogError(
+        f"no fact has {what} any more, and the ids after them are in files that Spark has encoded, of {names}: load {names} again, "
+        "or, if that does not help, all predicates into another database."
+    )
 
 
 _MAP = "renumbering"
@@ -209,10 +244,17 @@ def _renumber(store: Store, storage: str, columns: set[str]) -> None:
     store.create(storage, query.select(*outputs), f"renumber {storage}")
 
 
-def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> bool:
+def _compact_examples(
+    store: Store, uses: list[tuple[str, str]], sources: Sequence[SourceRecord], *, leave: bool
+) -> bool:
     """Remove the examples of a column that no fact has any more; False if there are none."""
     total = store.count(store.table("example"), "count the examples")
-    fewer = _kept(store, store.table("example"), "example", uses, ()) < total
+    used = _kept(store, store.table("example"), "example", uses, ())
+    fewer = used < total
+    if fewer and _is_fixed(store, "example", uses):
+        if not leave:
+            raise _fixed(counted(total - used, "example"), uses, sources)
+        fewer = False
     if fewer:
         names = exp.select(
             column("new", "m").as_("example", quoted=True),
@@ -225,7 +267,7 @@ def _compact_examples(store: Store, uses: list[tuple[str, str]]) -> bool:
         kept = exp.select(column("example"), column("name"), column("ordinal")).from_(store.table("kept_examples"))
         store.insert("example", kept, ["example", "name", "ordinal"], "compact the examples")
         store.drop("kept_examples")
-        for storage in sorted({s for s, _ in uses}):
+        for storage in sorted({s for s, _ in uses if not is_stored(s)}):
             _renumber(store, storage, {"example"})
     store.drop(_MAP)
     return fewer

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
 from sqlrl.engine.nodes import column, named, union_all
-from sqlrl.errors import CatalogError
+from sqlrl.engine.stored import is_stored
+from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.subformulas import atoms_of
 
@@ -153,6 +154,10 @@ def extend(
     least place of each name, not the order of names.
     """
     new = _missing(store, record, names, first_seen)
+    if is_stored(record.dictionary):
+        for row in store.rows(new.copy().limit(1), f"look for new constants of {record.type}"):
+            raise _closed(record, str(row["name"]))
+        return record
     order = "place" if first_seen is not None else "name"
     number = exp.Window(
         this=exp.RowNumber(),
@@ -168,6 +173,14 @@ def extend(
     result = replace(record, size=record.size + added)
     store.save_type(result)
     return result
+
+
+def _closed(record: TypeRecord, name: str) -> LoadError:
+    """Return the error for a constant that cannot join a dictionary which is in the storage of a server alone."""
+    return LoadError(
+        f"{name!r} is a new constant of {record.type}, whose {record.size:,} constants are in the storage of Spark, too many for the database: "
+        f"load what has new ones with sqlrl.ServerFiles, or have all of {record.type} in the database, by a greater Spark(dictionary=...) when it is loaded."
+    )
 
 
 def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first_seen: exp.Query | None) -> exp.Select:
@@ -193,6 +206,8 @@ def add_constants(store: Store, record: TypeRecord, constants: Iterable[str]) ->
     wanted = list(dict.fromkeys(constants))
     unknown = set(missing_constants(store, record, wanted))
     new = [name for name in wanted if name in unknown]
+    if new and is_stored(record.dictionary):
+        raise _closed(record, new[0])
     if new:
         ids = pa.array(range(record.size, record.size + len(new)), pa.int32())
         data = pa.table({"id": ids, "name": pa.array(new, pa.string())})

@@ -215,13 +215,22 @@ def _missing(
             )
     number = nulls or (0 if texts else number)
     if number:
-        one = number == 1
-        texts.insert(
-            0,
-            f"{counted(number, 'row')} {'has' if one else 'have'} {null} for {_word(key)}{row_numbers(store, raw, empty)}: fill or remove "
-            f'{"it" if one else "them"}, or pass nulls="drop".',
-        )
+        texts.insert(0, missing_text(number, key, null, row_numbers(store, raw, empty)))
     return texts
+
+
+def missing_text(number: int, key: str, null: str = "NULL", rows: str = "") -> str:
+    """Say that so many rows have no constant for a key, or no truth; `rows` has the numbers of some.
+
+    Examples
+    --------
+    >>> missing_text(2, "a0", rows=" (rows 1, 3)")
+    '2 rows have NULL for argument 1 (rows 1, 3): fill or remove them, or pass nulls="drop".'
+    """
+    has, them = ("has", "it") if number == 1 else ("have", "them")
+    if key == "truth":
+        return f"{counted(number, 'row')} {has} a truth that is neither true nor false{rows}: correct {them}."
+    return f'{counted(number, "row")} {has} {null} for {_word(key)}{rows}: fill or remove {them}, or pass nulls="drop".'
 
 
 def _count_rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> int:

@@ -133,17 +133,17 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
     """
     known = store.predicates().get(predicate)
     others = [s for (name, role), s in store.sources().items() if name == predicate and role != options.role]
-    types = _types(predicate, known, options, others)
+    types = argument_types(predicate, known, options, others)
     with store.writing(), open_source(store.engine, source, options.dialect) as opened:
         mapped = map_columns(predicate, opened, options, types)
         kinds = tuple(opened.kind_of(name) for name in mapped.arguments) if not opened.nothing else ()
         options = replace(options, files=opened.files, kinds=kinds)
-        record = _predicate(predicate, known, mapped, types, alone=not others)
+        record = described(predicate, known, mapped, types, alone=not others)
         loaded = _read(store, record, opened, mapped, options)
         register(store, record, loaded, mapped)
 
 
-def _types(
+def argument_types(
     predicate: str, known: PredicateRecord | None, options: LoadOptions, others: Sequence[SourceRecord]
 ) -> tuple[str | None, ...] | None:
     """Return the types of the arguments as far as they are known, None if not even their number is.
@@ -167,7 +167,7 @@ def _types(
     return known.types
 
 
-def _predicate(
+def described(
     name: str,
     known: PredicateRecord | None,
     mapped: Mapped,
@@ -356,12 +356,7 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
     old = store.sources().get((record.predicate, loaded.role))
     check_kinds(store, record.predicate, loaded)
     if old is not None:
-        store.drop_view(record.readable)
-        facts = None if record.facts == old.storage else record.facts
-        record = replace(record, facts=facts)
-        store.drop(old.storage)
-        store.forget_parts(record.predicate, loaded.role)
-        store.set_state("stale", "1")
+        record = drop_load(store, record, old)
     store.save_source(loaded)
     record = replace(
         with_sources(store, record),
@@ -371,14 +366,29 @@ def register(store: Store, record: PredicateRecord, loaded: SourceRecord, mapped
         readable=record.readable or store.free_name("named", record.predicate),
     )
     store.save_predicate(record)
-    if old is not None and old.example and not any(s.example for s in store.sources().values()):
-        # What named the examples is gone.
-        store.forget_state("examples")
-        store.clear("example")
+    if old is not None and old.example:
+        forget_examples(store)
     _note_examples(store, record, mapped.example_argument, loaded.example)
     show_loaded(store, record.predicate)
     list_examples(store)
     store.touch()
+
+
+def drop_load(store: Store, record: PredicateRecord, old: SourceRecord) -> PredicateRecord:
+    """Drop the tables of a load that another one replaces, and return the record of its predicate without them."""
+    store.drop_view(record.readable)
+    facts = None if record.facts == old.storage else record.facts
+    store.drop(old.storage)
+    store.forget_parts(record.predicate, old.role)
+    store.set_state("stale", "1")
+    return replace(record, facts=facts)
+
+
+def forget_examples(store: Store) -> None:
+    """Forget the examples that a column named if no source has such a column any more."""
+    if not any(s.example for s in store.sources().values()):
+        store.forget_state("examples")
+        store.clear("example")
 
 
 def with_sources(store: Store, record: PredicateRecord) -> PredicateRecord:
@@ -391,18 +401,12 @@ def with_sources(store: Store, record: PredicateRecord) -> PredicateRecord:
 
 def _note_examples(store: Store, record: PredicateRecord, argument: int | None, in_column: bool) -> None:
     """Remember where the examples come from; two places that differ are an error."""
-    if in_column:
-        kind, type_name = "column", None
-    elif argument is not None and record.arguments[argument].type is not None:
-        kind, type_name = "type", record.arguments[argument].type
-    else:
+    found = kind_of_examples(store, record, argument, in_column=in_column)
+    if found is None:
         # Of a staged source only its types will tell whether the example is an argument.
         return
+    kind, type_name = found
     old = store.state("examples")
-    if old is not None and old != kind:
-        raise LoadError(
-            f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates."
-        )
     if old is None and in_column and store.state("atoms") is not None:
         # What was bound before left examples that are none of the column.
         store.set_state("stale", "1")
@@ -410,13 +414,30 @@ def _note_examples(store: Store, record: PredicateRecord, argument: int | None, 
         store.clear("example")
     store.set_state("examples", kind)
     if type_name is not None:
-        known = store.state("example_type")
-        if known is not None and known != type_name:
-            raise LoadError(
-                f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
-                f"type, or call examples_from({type_name!r}) before."
-            )
         store.set_state("example_type", type_name)
+
+
+def kind_of_examples(
+    store: Store, record: PredicateRecord, argument: int | None, *, in_column: bool
+) -> tuple[str, str | None] | None:
+    """Return where a load says that examples come from, None if it does not; what other loads said otherwise is an error."""
+    if in_column:
+        kind, type_name = "column", None
+    elif argument is not None and record.arguments[argument].type is not None:
+        kind, type_name = "type", record.arguments[argument].type
+    else:
+        return None
+    old, known = store.state("examples"), store.state("example_type")
+    if old is not None and old != kind:
+        raise LoadError(
+            f"{record.predicate}: examples come from a {old} so far, not from a {kind}: use one kind of examples for all predicates."
+        )
+    if type_name is not None and known is not None and known != type_name:
+        raise LoadError(
+            f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
+            f"type, or call examples_from({type_name!r}) before."
+        )
+    return kind, type_name
 
 
 def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> PredicateRecord:

@@ -17,6 +17,7 @@ from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.growth import before_append, note_append
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
+from sqlrl.catalog.server_files import SERVER, ServerFiles, load_files
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import (
     REMOVAL,
@@ -93,7 +94,12 @@ def _in_role(store: Store, predicate: str, options: LoadOptions) -> LoadOptions:
 
 
 def _check_base(record: PredicateRecord, base: SourceRecord, what: str, when: str) -> None:
-    """Refuse to change facts that follow from rules, or whose types are unknown."""
+    """Refuse to change facts that follow from rules, whose types are unknown, or that are in files of a server."""
+    if base.kind == SERVER:
+        raise LoadError(
+            f"cannot {what} {record.predicate}, whose facts are in files that Spark has encoded: write Parquet with all of its facts, and load it "
+            "again, in place of those."
+        )
     if base.kind == "definition":
         raise LoadError(f"cannot {what} {record.predicate}, which rules define: change the facts that they are about.")
     if base.staged:
@@ -337,6 +343,9 @@ def load_again(store: Store, base: SourceRecord) -> None:
 
     What cannot be read again, objects of Python, keeps its rows.
     """
+    if base.kind == SERVER:
+        load_files(store, base.predicate, ServerFiles(base.source), LoadOptions.from_json(base.options))
+        return
     parts = store.parts(base.predicate, base.role)
     if not parts:
         load(store, base.predicate, origin(base), LoadOptions.from_json(base.options))

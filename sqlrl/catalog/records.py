@@ -26,6 +26,7 @@ from sqlrl.catalog.integrity import damaged, is_object, kept_json
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, ModelError
 from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model
@@ -228,17 +229,29 @@ def _hashed(store: Store, rows_hash: Callable[[exp.Expr], exp.Select]) -> str:
     """Return a hash of the contents of a database that rests on a hash of rows, in 12 hexadecimal digits."""
     predicates, types, sources = store.predicates(), store.types(), store.sources()
     tables = {("example", ""): "example"}
-    tables |= {("constants", name): record.dictionary for name, record in bound_types(store).items()}
+    bound = bound_types(store)
+    tables |= {("constants", name): record.dictionary for name, record in bound.items()}
     tables |= {("facts", name): record.facts for name, record in predicates.items() if record.facts}
     tables |= {("atoms", name): record.atoms for name, record in predicates.items() if record.atoms}
     # Facts of one role are where they were loaded to.
     tables |= {(role, name): x.storage for (name, role), x in sources.items() if x.storage != predicates[name].facts}
+    # What a server has encoded follows from its sources, which have fingerprints, and is too much to be read for this.
+    stored = {
+        key: table
+        for key, table in tables.items()
+        if is_stored(table) or (key[0] == "constants" and is_stored(types[key[1]].dictionary))
+    }
+    tables = {key: table for key, table in tables.items() if key not in stored}
     queries = [
         rows_hash(store.table(table)).select(named(exp.convert(kind), "kind"), named(exp.convert(name), "name"))
         for (kind, name), table in tables.items()
     ]
     rows = store.rows(union_all(queries), "fingerprint the data")
     lines = sorted(f"{row['kind']} {row['name']} {row['n']} {row['h']}" for row in rows)
+    prints = {x.storage: x.fingerprint for x in sources.values()}
+    lines += [
+        f"{kind} {name} {prints.get(table) or bound[name].size}" for (kind, name), table in sorted(stored.items())
+    ]
     for record in predicates.values():
         kept = {name: value for name, value in asdict(record).items() if name not in (*_LOADING, "facts", "atoms")}
         lines.append(repr(sorted(kept.items())))

@@ -14,8 +14,10 @@ from sqlglot import exp
 from sqlrl.catalog.damage import table_fault
 from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.catalog.layout import TableName
+from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError
 from sqlrl.logic.bins import Edges, edges_fault
 
@@ -282,7 +284,8 @@ class Store:
     Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
     (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
-    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it.
+    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it. `plans` is what
+    runs plans where that is not `engine`: a server also encodes the files that it alone reads (`server_files`).
     """
 
     def __init__(
@@ -290,6 +293,7 @@ class Store:
     ) -> None:
         self.engine = engine
         self.catalog, self.schema = engine.home
+        self.plans: QueryEngine | None = None
         self._on_created = on_created
         self._created: set[str] = set()
         self._verbs = 0
@@ -406,8 +410,10 @@ class Store:
             self._names.add(table)
 
     def drop(self, table: str | None) -> None:
-        """Drop one of our tables; None drops nothing."""
-        if table is not None:
+        """Drop one of our tables, or a view of files that stands for one; None drops nothing."""
+        if table is not None and is_stored(table):
+            self.drop_view(table)
+        elif table is not None:
             self.engine.drop_table(self.name(table), step=f"drop {table}")
             self._gone(table)
 

@@ -11,6 +11,7 @@ from sqlrl.catalog.atoms import Opening, known_rows
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.store import REMOVAL, PredicateRecord, SourceRecord, Store
 from sqlrl.engine.nodes import column, named
+from sqlrl.engine.stored import STORED, is_stored
 
 _ROLES = {
     "fact": "Facts of {}, as they were loaded.",
@@ -198,9 +199,9 @@ def _comment(target: exp.Expr, kind: str, text: str) -> exp.Comment:
 
 def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _Described]]:
     """Yield the tables and views of every predicate and, if some are among the tables, of every type, with what they hold."""
-    types = store.types() if any(name.startswith(("dictionary_", "domain_")) for name in tables) else {}
+    types = store.types() if any(name.startswith(("dictionary_", "domain_", STORED)) for name in tables) else {}
     for name, kind in types.items():
-        yield kind.dictionary, _Described(f"Dictionary of the type {name}.", {})
+        yield kind.dictionary, _Described(f"Dictionary of the type {name}.", {}, view=is_stored(kind.dictionary))
         if kind.domain is not None:
             columns = {"example": "Id of the example.", "id": "Id of a constant that occurs in its facts."}
             yield kind.domain, _Described(f"Constants of the type {name} in each example.", columns)
@@ -210,7 +211,7 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
         if record.facts is not None:
             closed = "Facts of {}, with their values." if name in valued else "True facts of {}."
             known = f"What is known of {name}: evidence and labels." if record.open else closed.format(name)
-            yield record.facts, _Described(known, arguments)
+            yield record.facts, _Described(known, arguments, view=is_stored(record.facts))
         if record.atoms is not None:
             yield record.atoms, _Described(f"Query atoms of {name}.", arguments)
         if record.scope is not None:
@@ -223,7 +224,8 @@ def _described(store: Store, tables: Collection[str]) -> Iterator[tuple[str, _De
         text = _ROLES[role].format(name) + (
             " They wait as text until a model says their types." if source.staged else ""
         )
-        yield source.storage, _Described(text, _arguments(predicates[name], text=source.staged))
+        comments = _arguments(predicates[name], text=source.staged)
+        yield source.storage, _Described(text, comments, view=is_stored(source.storage))
         for part in store.parts(name, role):
             done = "removed from" if part.kind == REMOVAL else "appended to"
             yield (

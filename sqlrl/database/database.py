@@ -199,6 +199,7 @@ class Database(Helpful):
     def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
         self._spark = spark
         plans = None if spark is None else SparkEngine(Server(spark), catalog.engine)
+        catalog.store.plans = plans
         self.session = Session.open(catalog, console, plans)
 
     @property
@@ -267,7 +268,7 @@ class Database(Helpful):
             Rows are tuples, lists, arrays, or mappings, whose keys name the columns. None and NaN are missing values. A value has
             one name whatever stored it: a whole number in a column of floats or decimals is the constant that an integer is, a
             timestamp at midnight the one that its date is, an instant is in UTC. An empty tuple is the fact of a predicate without
-            arguments.
+            arguments. `sqlrl.ServerFiles(path)` is Parquet that the server of Spark reads and encodes (`connect(engine=...)`).
         columns : sequence or mapping, optional
             Columns of the arguments in order, by name or position from 0; or from argument (position, or type where
             only one argument has it) to column. By default columns are arguments by their position.

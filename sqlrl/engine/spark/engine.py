@@ -17,7 +17,9 @@ from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.spark.mirror import Content, Mirror
+from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
+from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,9 @@ class _Tables:
     copied: dict[TableName, _Copied] = field(default_factory=dict)
     made: dict[TableName, _Made] = field(default_factory=dict)
     shown: dict[TableName, exp.Expression] = field(default_factory=dict)
+    # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
+    stored: dict[TableName, str] | None = None
+    files: dict[tuple[Part, ...], str] = field(default_factory=dict)
 
 
 class SparkEngine:
@@ -74,6 +79,7 @@ class SparkEngine:
         self._mirror = Mirror(source, server)
         self._tables = _Tables()
         self._state: object = None
+        self._anew = False
         self._scratch = f"scratch/{uuid.uuid4().hex}"
         self._folders = itertools.count(1)
 
@@ -82,8 +88,18 @@ class SparkEngine:
         try:
             for name in [*self._tables.made, *self._tables.copied]:
                 self.drop_table(name, step="drop the tables of a session")
+            while self._tables.files and not self.server.lost:
+                self.server.hide(self._tables.files.popitem()[1], step="drop the tables of a session")
         finally:
             self.server.close()
+
+    def ready(self) -> Server:
+        """Return the server, in a new session if it has forgotten the last one."""
+        if self.server.lost:
+            self._tables = _Tables()
+            self.server.open()
+            self._anew = True
+        return self.server
 
     # ---- queries -----------------------------------------------------------------------------------------
 
@@ -92,14 +108,13 @@ class SparkEngine:
 
         A session that was lost begins anew, with no scratch table.
         """
-        lost = self.server.lost
-        if lost:
-            self._tables = _Tables()
-            self.server.open()
+        self.ready()
+        anew, self._anew = self._anew, False
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
+            self._tables.stored = None
             self._state = state
-        return not lost
+        return not anew
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
@@ -190,6 +205,10 @@ class SparkEngine:
                 query_of = self._placed(self._tables.shown[name])
                 node.replace(exp.Subquery(this=query_of, alias=alias))
                 continue
+            stored = self._stored(name)
+            if stored is not None:
+                node.replace(exp.Subquery(this=self._placed(stored), alias=alias))
+                continue
             placed = exp.table_(self._view(name), quoted=True)
             placed.set("alias", alias)
             for kept in ("joins", "sample"):
@@ -197,6 +216,32 @@ class SparkEngine:
                     placed.set(kept, node.args[kept])
             node.replace(placed)
         return copied
+
+    def _stored(self, name: TableName) -> exp.Expression | None:
+        """Return what stands for a view of the source over files in the storage, which are read where they are; None for other tables."""
+        if name in self._tables.made:
+            return None
+        if self._tables.stored is None:
+            self._tables.stored = stored_views(self.source)
+        if name not in self._tables.stored:
+            return None
+        query = stored_query(name, self._tables.stored[name])
+        for node in list(query.find_all(exp.Table)):
+            found = stored_parts(node)
+            if found is not None:
+                node.replace(exp.table_(self._files(*found), quoted=True))
+        return query
+
+    def _files(self, parts: tuple[Part, ...], schema: pa.Schema) -> str:
+        """Return the view of the session of some parts of the storage."""
+        if parts not in self._tables.files:
+            frame, *others = [stored_frame(self.server, part, schema) for part in parts]
+            for each in others:
+                frame = frame.union(each)
+            view = self._new_view()
+            self.server.show(view, frame, step="show what was encoded")
+            self._tables.files[parts] = view
+        return self._tables.files[parts]
 
     def _view(self, name: TableName) -> str:
         """Return the view of the session that a table is."""

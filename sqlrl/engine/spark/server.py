@@ -24,6 +24,9 @@ _Found = TypeVar("_Found")
 RESIDENT = 65_536
 """Rows up to which a table is a part of the session, and no files: to send them is what one small query costs."""
 
+DICTIONARY = 1_000_000
+"""Constants of a type up to which data that are encoded on a server give names to the database."""
+
 PIECE = 32_000_000
 """Bytes of rows that are sent at once: servers take messages of 128 MB."""
 
@@ -57,6 +60,9 @@ class Spark:
         `resident` rows are kept there as Parquet, also for later sessions and other clients. Without one, larger tables are refused.
     resident : int
         Tables of no more rows are sent to each session of the server, and are in its memory.
+    dictionary : int
+        Of data that are encoded on the server (`ServerFiles`), types of no more constants have their names in the database, too. Those of
+        larger types stay in the storage, where they are looked up for what is shown.
 
     Examples
     --------
@@ -70,6 +76,7 @@ class Spark:
     address: Any = field(repr=False)
     storage: str | Path | None = None
     resident: int = RESIDENT
+    dictionary: int = DICTIONARY
 
     def __post_init__(self) -> None:
         if isinstance(self.address, str) and not _ADDRESS.fullmatch(self.address):
@@ -83,9 +90,10 @@ class Spark:
         given: object = self.storage
         if given is not None and (not isinstance(given, str | Path) or not str(given)):
             raise InputError(f"storage={given!r} is no folder: give a path that the server can write, or leave it out.")
-        whole: object = self.resident
-        if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
-            raise InputError(f"resident={whole!r} must be a whole number of rows, 0 or more.")
+        for name, what in (("resident", "rows"), ("dictionary", "constants")):
+            whole: object = getattr(self, name)
+            if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
+                raise InputError(f"{name}={whole!r} must be a whole number of {what}, 0 or more.")
 
     @property
     def shown(self) -> str:
@@ -200,9 +208,10 @@ class Server:
         """Take a name away."""
         self.run(lambda: self.session.catalog.dropTempView(view), step, f"drop {view}")
 
-    def write(self, frame: Any, path: str, *, step: str) -> None:
-        """Write the rows of a frame as Parquet into a folder, in place of what it holds."""
-        self.run(lambda: frame.write.mode("overwrite").parquet(path), step, f"write {path}")
+    def write(self, frame: Any, path: str, *, step: str, by: str | None = None) -> None:
+        """Write the rows of a frame as Parquet into a folder, in place of what it holds; with `by` into a folder for each value of a column."""
+        writer = frame.write.mode("overwrite")
+        self.run(lambda: (writer if by is None else writer.partitionBy(by)).parquet(path), step, f"write {path}")
 
     def read(self, paths: Sequence[str], schema: pa.Schema, *, step: str) -> Any:
         """Return the frame of the rows of folders of Parquet."""

@@ -1,0 +1,63 @@
+"""What a server has encoded, read there: a folder whose mark says that it is complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from sqlrl.engine.spark.server import Server
+from sqlrl.engine.stored import Part
+from sqlrl.errors import EngineError, InputError
+from sqlrl.wording import counted
+
+FORMAT = 1
+"""The version of what such a folder holds."""
+
+MARK = pa.schema([("part", pa.string()), ("format", pa.int32()), ("rows", pa.int64())])
+
+
+def mark_rows(rows: int) -> dict[str, int]:
+    """Return what a mark says of a part."""
+    return {"format": FORMAT, "rows": rows}
+
+
+def part_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
+    """Return the frame of a part that this session has written."""
+    storage = str(server.spark.storage).rstrip("/")
+    return server.read([part.folders(storage)], schema, step="read what was encoded")
+
+
+def stored_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
+    """Return the frame of a part that is complete, as its mark says; InputError if it is not, or is elsewhere."""
+    storage, step = str(server.spark.storage or "").rstrip("/"), "read what was encoded on Spark"
+    folder = part.path(storage)
+    if server.spark.storage is None:
+        raise InputError(
+            "some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, storage=...)."
+        )
+    mark = server.read([Part(part.attempt, "done").path(storage)], MARK, step=step)
+    try:
+        marks = server.run(mark.toArrow, step, folder).to_pylist()
+    except EngineError as error:
+        if "PATH_NOT_FOUND" not in error.reason:
+            raise
+        marks = []
+    known = {str(row["part"]): row for row in marks}
+    if any(row["format"] != FORMAT for row in marks):
+        raise InputError(
+            f"{folder} was written by another version of sqlrl (format {marks[0]['format']}, this one has {FORMAT}): load its source again."
+        )
+    if part.name not in known:
+        raise InputError(
+            f"{folder} is not there, or not complete: open the database with the storage into which its data were encoded, or load their source again."
+        )
+    frame, rows = part_frame(server, part, schema), int(known[part.name]["rows"])
+    # A server may take a folder that is not there for one without rows.
+    there = int(server.run(frame.count, step, folder))
+    if there != rows:
+        raise InputError(
+            f"{folder} has {counted(there, 'row')} of {rows:,}: files of it are missing, or not to be seen from every machine of the server. "
+            "Restore them, or load the source again."
+        )
+    return frame
