@@ -86,9 +86,10 @@ def stored_part(files: str) -> Part | None:
 def view_of(files: Iterable[str], columns: Iterable[str]) -> exp.Select:
     """Return the query of a view of DuckDB's: some columns of the Parquet files that match patterns.
 
-        Examples
-        --------
-    X\\" FROM READ_PARQUET(['/x/*.parquet'])"
+    Examples
+    --------
+    >>> print(view_of(["/x/*.parquet"], ["id"]).sql("duckdb"))
+    SELECT "id" FROM READ_PARQUET(['/x/*.parquet'])
     """
     patterns = exp.Array(expressions=[exp.Literal.string(each) for each in files])
     return exp.select(*map(column, columns)).from_(exp.Table(this=exp.ReadParquet(expressions=[patterns])))

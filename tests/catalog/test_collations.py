@@ -82,8 +82,8 @@ def test_groups_match_exactly(own: duckdb.DuckDBPyConnection) -> None:
     db = sqlrl.connect(own)
     db.load("Word", "words", types=["doc", "word"])
     db.load("Liked", "select word from words limit 1", types=["word"], target=True)
-    with db.program(MODEL, training=True) as program:
-        atoms, group = atom_groups(program, "select word, doc from words")
+    layout = db.bind(MODEL, training=True)
+    atoms, group = atom_groups(db.engine, layout, "select word, doc from words")
     assert len(set(atoms.tolist())) == len(set(group.tolist())) == 2
 
 

@@ -135,6 +135,7 @@ class Server:
         if not self._owned:
             self.session = self.spark.address
             return
+
         def opened() -> Any:
             session = SparkSession.builder.remote(self.spark.address).create()
             session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
