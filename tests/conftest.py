@@ -24,6 +24,8 @@ settings.register_profile(
 )
 # For a longer search by hand: HYPOTHESIS_PROFILE=search
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+# For servers on which a query takes a tenth of a second.
+settings.register_profile("few", parent=settings.get_profile("sqlrl"), max_examples=4)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sqlrl"))
 
 
@@ -61,6 +63,13 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data are not at {folder}; set SQLRL_DATA to their folder")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on a Spark server, whichever it is: `pytest -m spark`."""
+    for item in items:
+        if {"spark", "spark_address"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("spark")
 
 
 @pytest.fixture(scope="session")

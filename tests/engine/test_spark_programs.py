@@ -28,7 +28,7 @@ from tests.ground.cases import Case, counted, load, programs, rules, sentences, 
 from tests.spark import beside
 
 # 200 programs; HYPOTHESIS_PROFILE=search looks at thousands.
-MANY = settings(max_examples=40 if settings().max_examples <= 60 else settings().max_examples)
+MANY = settings(max_examples=40 if 10 < settings().max_examples <= 60 else settings().max_examples)
 KINDS = (rules, counted, witnessed, sentences, wide)
 
 

@@ -195,25 +195,19 @@ class SparkEngine:
 
     def _placed(self, query: exp.Expression) -> exp.Expression:
         """Return a copy of a plan in which every table is a view of the session, and every view its query."""
-        # A plan may be a table alone.
-        copied = exp.Select(expressions=[query.copy()]) if isinstance(query, exp.Table) else query.copy()
+        copied = query.copy()
         for node in [node for node in copied.find_all(exp.Table) if node.db]:
             name = TableName(node.catalog, node.db, node.name)
             alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
             if name in self._tables.shown:
-                # A view has no steps of others: what it reads are tables.
-                query_of = self._placed(self._tables.shown[name])
-                node.replace(exp.Subquery(this=query_of, alias=alias))
-                continue
-            stored = self._stored(name)
-            if stored is not None:
-                node.replace(exp.Subquery(this=self._placed(stored), alias=alias))
+                shown: exp.Expression | None = self._tables.shown[name]
+            else:
+                shown = self._stored(name)
+            if shown is not None:
+                node.replace(exp.Subquery(this=self._placed(shown), alias=alias))
                 continue
             placed = exp.table_(self._view(name), quoted=True)
             placed.set("alias", alias)
-            for kept in ("joins", "sample"):
-                if node.args.get(kept):
-                    placed.set(kept, node.args[kept])
             node.replace(placed)
         return copied
 
