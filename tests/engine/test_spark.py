@@ -167,6 +167,23 @@ def test_a_sum_that_does_not_fit_is_an_error(sign: int, plans: SparkEngine) -> N
     plans.drop_table(name, step="drop")
 
 
+@pytest.mark.parametrize("factor", [100, -100])
+def test_a_product_that_does_not_fit_is_an_error(factor: int, plans: SparkEngine) -> None:
+    name = TableName("any", "place", "factors")
+    values = pa.table(
+        {"x": pa.array([10**37, 1], pa.decimal128(38)), "y": pa.array([factor, factor], pa.decimal128(38))}
+    )
+    plans.create_table(name, values, step="make")
+    product = exp.Mul(this=column("x"), expression=column("y"))
+    for query in (
+        exp.select(named(product, "n")),
+        exp.select(named(cast(exp.Sum(this=product.copy()), "INT128"), "n")),
+    ):
+        with pytest.raises(OverflowEngineError):
+            plans.fetch(query.from_(table(name)), step="multiply")
+    plans.drop_table(name, step="drop")
+
+
 def test_a_count_that_does_not_fit_names_its_clause(people: Catalog, plans: SparkEngine) -> None:
     literals = [f"Friends(x{i}, y{i})" for i in range(40)]
     model = parse_mln(f"{PEOPLE}1 {' ^ '.join(literals)} => Cancer(z)", query=("Cancer", "Smokes"))

@@ -36,6 +36,10 @@ _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
 _LOST = ("SESSION_CHANGED", "SESSION_NOT_FOUND", "SESSION_CLOSED", "session has been closed", "UNAVAILABLE", "failed to connect", "Connection refused")  # fmt: skip
 _TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
+_CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 1000))
+"""A server that has come back is found within a second, also by a channel of a process that had one to it before."""
+
+_ANSI = "spark.sql.ansi.enabled"
 _NOISE = (r"\[RETRIES_EXCEEDED\]", "PySpark does not yet fully support pandas")
 """What the client warns of beside errors that say it, and of what is not used of it."""
 
@@ -126,6 +130,7 @@ class Server:
         try:
             import grpc
             from pyspark.errors import PySparkException
+            from pyspark.sql.connect.client import DefaultChannelBuilder
             from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession
         except ImportError as error:
@@ -134,13 +139,20 @@ class Server:
         self._failures = (PySparkException, grpc.RpcError, pa.ArrowException, OSError, ValueError)
         if not self._owned:
             self.session = self.spark.address
+            if str(self.run(lambda: self.session.conf.get(_ANSI), "look at your session of Spark", _ANSI)) != "true":
+                raise InputError(
+                    f"your session of Spark has {_ANSI} off, under which numbers that do not fit are NULL: set it to true, or give an address."
+                )
             return
 
         def opened() -> Any:
-            session = SparkSession.builder.remote(self.spark.address).create()
+            channel = DefaultChannelBuilder(self.spark.address, channelOptions=list(_CHANNEL))
+            session = SparkSession.builder.channelBuilder(channel).create()
             session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
             # It answers, and names what it is.
             logger.debug("%s is Spark %s", self.spark.shown, session.version)
+            # Whatever the server's default is: a product that does not fit is an error, not NULL.
+            session.conf.set(_ANSI, "true")
             return session
 
         self.lost = False
@@ -266,7 +278,7 @@ class Server:
         ):
             told = _DETAILS.search(reason)
             raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
-        if OVERFLOW in reason or "overflow" in reason.lower():
+        if OVERFLOW in reason or "overflow" in reason.lower() or "NUMERIC_VALUE_OUT_OF_RANGE" in reason:
             raise OverflowEngineError(step, reason, sql) from error
         if lacks := _LACKS.search(reason):
             name = lacks["sail"] or lacks["spark"]
