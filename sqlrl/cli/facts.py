@@ -16,6 +16,7 @@ from sqlrl.cli.options import FLAG, split_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sqlrl.catalog.server_files import ServerFiles
     from sqlrl.database.database import Database
     from sqlrl.logic.model import Model
 
@@ -128,6 +129,16 @@ Append = Annotated[
 ]
 
 
+OnServer = Annotated[
+    bool,
+    typer.Option(
+        "--on-server",
+        metavar=FLAG,
+        help="SOURCE is Parquet that the server of --spark reads, and encodes into --spark-storage.",
+    ),
+]
+
+
 class Written(TypedDict, total=False):
     """How a CSV file is written; see `Database.load`."""
 
@@ -157,6 +168,7 @@ class Facts:
     bins: InBins = None
     bins_from: BinsFrom = None
     append: Append = False
+    on_server: OnServer = False
 
     def written(self) -> Written:
         """Return how CSV files are written."""
@@ -214,8 +226,12 @@ class Facts:
     ) -> None:
         """Load the facts of a predicate."""
         written = self.written()
-        found: pa.Table | str = source
-        if source == "-":
+        found: pa.Table | str | ServerFiles = source
+        if self.on_server:
+            from sqlrl.catalog.server_files import ServerFiles as Files
+
+            found = Files(source)
+        elif source == "-":
             # It is a table once it is read.
             found, written = read_table(db, **written), Written()
         with db.catalog.store.writing():

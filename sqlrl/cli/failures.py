@@ -57,6 +57,9 @@ _PHRASES = {
     },
     "choose the predicate to learn, as target=": "choose the predicate to learn, as --query ",
     "use PSCG (moments='mcsat') or MaxMargin": "use --learner pscg or max-margin",
+    "open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), or give the path itself to have DuckDB read the files": "give "
+    "--spark ADDRESS and --spark-storage FOLDER, or leave out --on-server",
+    "open the database with sqlrl.Spark(address, storage=...)": "give --spark-storage FOLDER",
     'Spark(address, storage="..."), or a greater resident=': "--spark-storage FOLDER",
     "give a storage=": "give a --spark-storage",
     "give another storage=": "give another --spark-storage",

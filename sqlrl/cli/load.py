@@ -210,7 +210,7 @@ def check_folder(facts: Facts, folder: Path | None, bias: Path | None, *, others
         facts.scope,
         facts.bins_from,
     )
-    if others or facts.append or any(x is not None for x in own):
+    if others or facts.append or facts.on_server or any(x is not None for x in own):
         raise typer.BadParameter(
             "--folder loads closed predicates: it takes --bias, --numeric, --bins, --duplicates, --nulls, --empty, --fold-case, "
             "--rename, --no-header, --delimiter and --quote; load a predicate that needs more by itself"
@@ -243,7 +243,7 @@ def check_usage(
         raise typer.BadParameter(
             f"{'--evidence' if files else '--refresh'} takes no options of a single predicate "
             "(--types, --numeric, --columns, --example, --truth, --probability, --value, --scope, --fold-case, --rename, --nulls, "
-            "--no-header, --delimiter, --quote, --bins, --bins-from, --append)"
+            "--no-header, --delimiter, --quote, --bins, --bins-from, --append, --on-server)"
         )
     if replace and not files:
         raise typer.BadParameter(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Project, Run
@@ -47,3 +49,21 @@ def test_what_is_no_address(run: Run, project: Project) -> None:
     found = run("infer", *evidence(project), *OPTIONS, "--spark", "localhost:15002")
     assert found.code == 1
     assert "'localhost:15002' is no address of a Spark Connect server: write sc://host:port" in found.err
+
+
+def test_parquet_that_the_server_reads(run: Run, project: Project, spark_address: str, tmp_path: Path) -> None:
+    file, storage, made = tmp_path / "friends.parquet", tmp_path / "storage", tmp_path / "made.duckdb"
+    pq.write_table(pa.table({"a": ["Bob", "Anna"], "b": ["Chris", "Bob"]}), file)
+    options = ["load", made, "Friends", file, "--types", "person,person", "--on-server"]
+    for given, missing in (
+        ([], "give --spark ADDRESS and --spark-storage FOLDER, or leave out --on-server"),
+        (["--spark", spark_address], "give --spark-storage FOLDER"),
+    ):
+        refused = run(*options, *given)
+        assert refused.code == 1
+        assert missing in refused.err
+    loaded = run(*options, "--spark", spark_address, "--spark-storage", storage)
+    assert loaded.code == 0, loaded.err
+    names = run("sql", made, "from sqlrl.named_Friends order by all", "--json")
+    assert names.code == 0, names.err
+    assert names.rows() == [{"person": "Anna", "person_2": "Bob"}, {"person": "Bob", "person_2": "Chris"}]
