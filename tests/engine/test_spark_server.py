@@ -299,12 +299,17 @@ def test_scratch_tables_of_any_size(spark: Spark, tmp_path: Path, resident: int)
 # ---- Ctrl-C ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("how", ["fetch", "stream", "create_table"])
-def test_ctrl_c_stops_a_query_and_the_session_goes_on(spark_address: str, tmp_path: Path, how: str) -> None:
+def test_ctrl_c_stops_a_query_and_the_session_goes_on(
+    spark_address: str, spark: Spark, tmp_path: Path, how: str, own: bool
+) -> None:
     name, made = TableName("any", "place", "numbers"), TableName("any", "place", "made")
     with (
         closing(duck()) as source,
-        closing(SparkEngine(Server(Spark(spark_address, storage=tmp_path)), source)) as engine,
+        closing(
+            SparkEngine(Server(Spark(spark.address if own else spark_address, storage=tmp_path)), source)
+        ) as engine,
     ):
         engine.create_table(name, pa.table({"x": range(3000)}), step="make")
         one, two, three = (table(name, alias) for alias in "abc")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import uuid
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -34,7 +36,8 @@ _ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
 _SECRET = re.compile(r"/;.*", re.DOTALL)
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
-_LOST = ("SESSION_CHANGED", "SESSION_NOT_FOUND", "SESSION_CLOSED", "session has been closed", "UNAVAILABLE", "failed to connect", "Connection refused")  # fmt: skip
+_LOST = ("INVALID_HANDLE.SESSION_", "incorrect server side session identifier")
+"""What a server says of a session that it has not, or the client of one that is another one."""
 _TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
 _CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 1000))
 """A server that has come back is found within a second, also by a channel of a process that had one to it before."""
@@ -120,6 +123,8 @@ class Server:
         self.lost = False
         self.session: Any = None
         self._owned = isinstance(spark.address, str)
+        # By what calls are told from others of a session that is the user's.
+        self._tag = f"sqlrl-{uuid.uuid4().hex}"
         self._failures: tuple[type[Exception], ...] = ()
         self.open()
 
@@ -235,20 +240,34 @@ class Server:
 
     def interrupt(self) -> None:
         """Stop what the server does for this session; may be called from another thread."""
-        self.session.interruptAll()
+        if self._owned:
+            self.session.interruptAll()
+        else:
+            self.session.interruptTag(self._tag)
 
     def run(self, call: Callable[[], _Found], step: str, sql: str) -> _Found:
         """Call the client; what fails is an EngineError with the step."""
         if self.lost:
             raise self._gone(step, "the server has forgotten this session", sql)
         try:
-            with on_interrupt(self._interrupted), Stage(step, brief=True):
+            with on_interrupt(self._interrupted), Stage(step, brief=True), self._tagged():
                 return call()
         except KeyboardInterrupt:
             self._interrupted()
             raise
         except self._failures as error:
             self._fail(error, step, sql)
+
+    @contextmanager
+    def _tagged(self) -> Iterator[None]:
+        if self._owned:
+            yield
+            return
+        self.session.addTag(self._tag)
+        try:
+            yield
+        finally:
+            self.session.removeTag(self._tag)
 
     def _interrupted(self) -> None:
         try:
@@ -272,10 +291,7 @@ class Server:
         logger.info("%s failed: %s\nwhile running: %s", step, whole, sql)
         # What follows are places in the server's own code.
         reason = _TRACE.split(whole)[0].strip()
-        if (
-            any(word in f"{reason} {type(error).__name__}" for word in _LOST)
-            or "RetriesExceeded" in type(error).__name__
-        ):
+        if _status(error) == "UNAVAILABLE" or any(word in reason for word in _LOST):
             told = _DETAILS.search(reason)
             raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
         if OVERFLOW in reason or "overflow" in reason.lower() or "NUMERIC_VALUE_OUT_OF_RANGE" in reason:
@@ -285,6 +301,18 @@ class Server:
             remedy = f"the server has no function {name}, which sqlrl needs: run this step in DuckDB, or use a server that has it"
             raise EngineError(step, reason, sql, remedy) from error
         raise EngineError(step, reason, sql) from error
+
+
+def _status(error: Exception) -> str:
+    """Return the name of the status with which a call of the wire ended, "" of another error.
+
+    A reason may say as much of something else, such as an object store that the server cannot reach.
+    """
+    for name in ("getGrpcStatusCode", "code"):
+        found = getattr(error, name, None)
+        if callable(found):
+            return str(getattr(found(), "name", ""))
+    return ""
 
 
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
