@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import InfeasibleError, ModelError, UnsupportedError
 from sqlrl.ground.binding import bind_program
@@ -28,7 +29,8 @@ from tests.ground.cases import Case, counted, load, programs, rules, sentences, 
 from tests.spark import beside
 
 # 200 programs; HYPOTHESIS_PROFILE=search looks at thousands.
-MANY = settings(max_examples=40 if 10 < settings().max_examples <= 60 else settings().max_examples)
+COUNT = 40 if 10 < settings().max_examples <= 60 else settings().max_examples
+MANY = settings(max_examples=COUNT)
 KINDS = (rules, counted, witnessed, sentences, wide)
 
 
@@ -83,4 +85,21 @@ def test_random_programs(kind: Any, spark: Spark, data: st.DataObject, seed: int
             with pytest.raises(InfeasibleError, match=f"^{re.escape(str(error))}$"):
                 found(plans, layout, case, seed)
             return
+        assert found(plans, layout, case, seed) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=max(1, COUNT // 20))
+@given(st.data(), st.integers(0, 9))
+def test_random_programs_with_salted_joins(kind: Any, spark: Spark, data: st.DataObject, seed: int) -> None:
+    """Every key of every table that is joined counts as heavy."""
+    case = data.draw(programs(kind=kind))
+    engine, layout = load(case)
+    with pytest.MonkeyPatch.context() as patch, closing(engine), beside(spark, engine) as plans:
+        patch.setattr(skew, "SALTED_ROWS", 0)
+        patch.setattr(skew, "TASKS", 10**9)
+        try:
+            expected = found(engine, layout, case, seed)
+        except (ModelError, UnsupportedError, InfeasibleError):
+            reject()
         assert found(plans, layout, case, seed) == expected

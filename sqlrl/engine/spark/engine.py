@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,11 @@ from sqlglot import exp
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
+from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
+from sqlrl.engine.spark.skew import Heavy, heavy_query, key_columns, salted, spreading
 from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
 
@@ -51,6 +53,7 @@ class _Tables:
     copied: dict[TableName, _Copied] = field(default_factory=dict)
     made: dict[TableName, _Made] = field(default_factory=dict)
     shown: dict[TableName, exp.Expression] = field(default_factory=dict)
+    heavy: dict[TableName, Mapping[str, Heavy]] = field(default_factory=dict)
     # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
     stored: dict[TableName, str] | None = None
     files: dict[tuple[Part, ...], str] = field(default_factory=dict)
@@ -112,7 +115,7 @@ class SparkEngine:
         anew, self._anew = self._anew, False
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
-            self._tables.stored = None
+            self._tables.stored, self._tables.heavy = None, {}
             self._state = state
         return not anew
 
@@ -195,7 +198,7 @@ class SparkEngine:
 
     def _placed(self, query: exp.Expression) -> exp.Expression:
         """Return a copy of a plan in which every table is a view of the session, and every view its query."""
-        copied = query.copy()
+        copied = salted(query.copy(), self._heavy)
         for node in [node for node in copied.find_all(exp.Table) if node.db]:
             name = TableName(node.catalog, node.db, node.name)
             alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
@@ -210,6 +213,29 @@ class SparkEngine:
             placed.set("alias", alias)
             node.replace(placed)
         return copied
+
+    def _heavy(self, name: TableName) -> Mapping[str, Heavy]:
+        """Return the heavy keys of a table of the source by column; none of small tables, of views and of scratch tables."""
+        if name in self._tables.made or name in self._tables.shown:
+            return {}
+        known = self._tables.copied.get(name)
+        if name in self._tables.heavy and (known is None or known.current):
+            return self._tables.heavy[name]
+        step, found = f"look for heavy keys of {name.name}", dict[str, Heavy]()
+        if self._stored(name) is None:
+            self._view(name)
+            content = self._tables.copied[name].content
+            rows, columns = content.rows, content.schema.names
+        else:
+            frame = self.server.frame(self.render(exp.select("*").from_(_table(name))), step=step)
+            rows, columns = int(self.server.run(frame.count, step, name.name)), frame.columns
+        for key in key_columns(columns) if rows >= skew.SALTED_ROWS else []:
+            keys = self.server.fetch(self.render(heavy_query(_table(name), key, rows)), step=step).to_pylist()
+            if keys:
+                counts = {int(row["key"]): int(row["n"]) for row in keys}
+                found[key] = Heavy(counts, spreading(columns, key), max(1, rows // skew.TASKS))
+        self._tables.heavy[name] = found
+        return found
 
     def _stored(self, name: TableName) -> exp.Expression | None:
         """Return what stands for a view of the source over files in the storage, which are read where they are; None for other tables."""
@@ -323,6 +349,10 @@ class SparkEngine:
         """Leave nothing in the folders of a table that is gone: a client can remove none."""
         for folder in made.folders:
             self.server.write(self.server.rows(made.rows.slice(0, 0), step=step), folder, step=step)
+
+
+def _table(name: TableName) -> exp.Table:
+    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
 
 
 if TYPE_CHECKING:

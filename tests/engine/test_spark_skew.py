@@ -1,0 +1,204 @@
+"""Salted joins: the same rows, and no task with much more than its share, by a simulation of tasks that counts the rows that are sent to each."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+
+from sqlrl.engine.base import TableName
+from sqlrl.engine.connection import connect
+from sqlrl.engine.spark import skew
+from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.server import Server, Spark
+from sqlrl.engine.spark.skew import Heavy, heavy_query, salted, spreading
+
+TASKS = skew.TASKS
+COLUMNS = ("a0", "a1")
+QUERIES = {
+    "pairs": "SELECT e.a0 AS x, f.a1 AS y FROM db.main.edge AS e JOIN db.main.edge AS f ON e.a1 = f.a0",
+    "triangles": """SELECT count(*) AS n FROM db.main.edge AS e JOIN db.main.edge AS f ON e.a1 = f.a0
+        JOIN db.main.edge AS g ON g.a0 = f.a1 AND g.a1 = e.a0""",
+    "paths": """WITH i AS (SELECT a1 AS k, count(*) AS n FROM db.main.edge GROUP BY a1), o AS (SELECT a0 AS k, count(*) AS n FROM db.main.edge GROUP BY a0)
+        SELECT sum(i.n * o.n) AS n FROM db.main.edge AS e JOIN i ON i.k = e.a0 JOIN o ON o.k = e.a1""",
+    "outer": """SELECT e.a0 AS x, f.a1 AS y FROM db.main.node AS v LEFT JOIN db.main.edge AS e ON e.a0 = v.a0
+        JOIN db.main.edge AS f ON f.a0 = e.a1""",
+    "other conditions": "SELECT e.a0 AS x, f.a1 AS y FROM db.main.edge AS e JOIN db.main.edge AS f ON e.a1 = f.a0 AND (e.a0 < f.a1 OR e.a0 = f.a0)",
+    "one that is not in a join": "SELECT a0 AS x FROM db.main.edge WHERE EXISTS (SELECT 1 FROM db.main.node AS v WHERE v.a0 = a1)",
+}  # fmt: skip
+
+
+def parsed(query: str) -> exp.Expression:
+    found = parse_one(query, dialect="duckdb")
+    assert isinstance(found, exp.Expression)
+    return found
+
+
+def connected(edges: list[tuple[int, int]]) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    con.execute("ATTACH ':memory:' AS db")
+    table = pa.table(
+        {"a0": pa.array([a for a, _ in edges], pa.int32()), "a1": pa.array([b for _, b in edges], pa.int32())}
+    )
+    con.register("given", table)
+    con.execute("CREATE TABLE db.main.edge AS SELECT DISTINCT * FROM given")
+    con.execute("CREATE TABLE db.main.node AS SELECT DISTINCT a0 FROM db.main.edge")
+    return con
+
+
+def heavy_of(con: duckdb.DuckDBPyConnection, share: int) -> Mapping[str, Heavy]:
+    """The keys with more rows than a share, counted apart from the plan."""
+    found = {}
+    for key in COLUMNS:
+        rows = con.execute(f"SELECT {key}, count(*) FROM db.main.edge GROUP BY {key}").fetchall()
+        keys = {int(k): int(n) for k, n in rows if n > share}
+        if keys:
+            found[key] = Heavy(keys, spreading(COLUMNS, key), share)
+    return found
+
+
+def rewritten(query: str, heavy: Mapping[str, Heavy]) -> exp.Expression:
+    return salted(parsed(query), lambda name: heavy if name.name == "edge" else {})
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20), st.integers(1, 4), st.sampled_from(sorted(QUERIES)))  # fmt: skip
+def test_salted_queries_have_the_same_rows(edges: list[tuple[int, int]], share: int, name: str) -> None:
+    with closing(connected(edges)) as con:
+        expected = Counter(con.execute(QUERIES[name]).fetchall())
+        query = rewritten(QUERIES[name], heavy_of(con, share))
+        assert Counter(con.execute(query.sql("duckdb")).fetchall()) == expected
+
+
+def test_joins_with_heavy_keys_are_salted_and_others_are_not() -> None:
+    hub = [(0, i) for i in range(1, 20)] + [(i, 0) for i in range(1, 20)] + [(i, i + 1) for i in range(20, 60)]
+    with closing(connected(hub)) as con:
+        heavy = heavy_of(con, share=5)
+        assert heavy["a0"].keys == heavy["a1"].keys == {0: 19}
+        assert heavy["a0"].salts == 4
+        salts = {name: rewritten(query, heavy).sql("duckdb").count("CASE WHEN") for name, query in QUERIES.items()}
+    # The third edge of a triangle is joined on both of its ends, which no two edges have in common.
+    assert salts == {
+        "pairs": 2, "triangles": 2, "paths": 2, "outer": 2, "other conditions": 2, "one that is not in a join": 0,
+    }  # fmt: skip
+    none = Heavy({}, ("a1",), 5)
+    for query in QUERIES.values():
+        assert rewritten(query, {"a0": none}).sql() == parsed(query).sql()
+
+
+# ---- tasks -------------------------------------------------------------------------------------------
+
+
+def sent(con: duckdb.DuckDBPyConnection, query: exp.Expression) -> list[tuple[Counter[int], Counter[tuple[int, ...]]]]:
+    """The rows that each join sends to each task, and of each key, both sides together: rows go by the values that the join compares."""
+    found = []
+    steps = query.args.get("with_")
+    for select in query.find_all(exp.Select):
+        for join in select.args.get("joins") or []:
+            if join.side:
+                continue
+            tasks, keys = Counter[int](), Counter[tuple[int, ...]]()
+            # The key of the join comes first, and its salts after it.
+            equal = sorted(join.args["on"].find_all(exp.EQ), key=lambda each: each.this.name.startswith("salt"))
+            for source in (select.args["from_"].this, *(each.this for each in select.args["joins"])):
+                alias = source.alias_or_name
+                own = [next(end for end in (each.this, each.expression) if end.table == alias) for each in equal if alias in (each.this.table, each.expression.table)]  # fmt: skip
+                if len(own) < len(equal):
+                    continue
+                rows = exp.select(*(end.copy() for end in own), "count(*)").from_(source.copy())
+                rows = rows.group_by(*(end.copy() for end in own))
+                if steps is not None:
+                    rows.set("with_", steps.copy())
+                for *key, number in con.execute(rows.sql("duckdb")).fetchall():
+                    tasks[zlib.crc32(repr(key).encode()) % TASKS] += number
+                    keys[tuple(key)] += number
+            found.append((tasks, keys))
+    return found
+
+
+@pytest.fixture(scope="module")
+def graph() -> duckdb.DuckDBPyConnection:
+    """200,000 edges, of which a tenth begins at one node and a tenth ends there."""
+    generator = np.random.default_rng(0)
+    ends = generator.integers(1, 200_000, (200_000, 2))
+    ends[generator.random(len(ends)) < 0.1, 0] = 0
+    ends[generator.random(len(ends)) < 0.1, 1] = 0
+    return connected([(int(a), int(b)) for a, b in ends])
+
+
+def test_no_task_has_much_more_than_its_share(graph: duckdb.DuckDBPyConnection) -> None:
+    (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
+    heavy = heavy_of(graph, share=rows // TASKS)
+    query = parsed(QUERIES["pairs"])
+    ((before, keys),) = sent(graph, query)
+    ((after, salted_keys),) = sent(graph, salted(query.copy(), lambda name: heavy))
+    mean = 2 * rows / TASKS
+    assert max(keys.values()) / mean > 8, "one key has a tenth of the rows of each side"
+    assert max(before.values()) / mean > 8
+    # The heavy key is divided among the pairs of salts of both sides, and each has a part of either.
+    parts = {key: number for key, number in salted_keys.items() if key[0] == 0}
+    assert len(parts) == heavy["a0"].salts * heavy["a1"].salts > 50
+    assert max(parts.values()) < 1.1 * mean
+    # Several parts may meet in one task by chance.
+    assert max(after.values()) < 0.5 * max(before.values())
+
+
+def test_what_is_aggregated_before_it_is_joined_has_no_heavy_key(graph: duckdb.DuckDBPyConnection) -> None:
+    """Each of 100 tasks that read the table sends one row of a key, however many it has."""
+    rows = graph.execute("SELECT a1, rowid % 100, count(*) FROM db.main.edge GROUP BY ALL").fetchall()
+    partial = Counter(key for key, _, _ in rows)
+    whole = Counter[int]()
+    for key, _, number in rows:
+        whole[key] += number
+    assert whole[0] > 15_000
+    assert partial[0] == 100
+    assert max(partial.values()) <= 100
+
+
+def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckDBPyConnection) -> None:
+    """The edge in the middle is joined as it is, and the counts around it have a row for each key: copies of that are cheap."""
+    (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
+    heavy = heavy_of(graph, share=rows // TASKS)
+    query = parsed(QUERIES["paths"])
+    before = [max(tasks.values()) for tasks, _ in sent(graph, query)]
+    after = [max(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), lambda name: heavy))]
+    total = [sum(tasks.values()) for tasks, _ in sent(graph, query)]
+    salted_total = [sum(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), lambda name: heavy))]
+    mean = rows / TASKS
+    assert all(each > 9 * mean for each in before)
+    assert all(each < 3 * mean for each in after)
+    assert all(new <= old + 2 * skew.MOST_SALTS for old, new in zip(total, salted_total, strict=True))
+
+
+# ---- on a server -------------------------------------------------------------------------------------
+
+
+def test_the_engine_salts_what_is_heavy(spark: Spark, graph: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
+    monkeypatch.setattr(skew, "SALTED_ROWS", 1000)
+    name = TableName("memory", "sqlrl", "edge")
+    storage = tmp_path_factory.mktemp("storage")
+    with (
+        closing(connect(":memory:", threads=1)) as source,
+        closing(SparkEngine(Server(Spark(spark.address, storage=storage)), source)) as engine,
+    ):
+        source.create_table(name, graph.sql("SELECT * FROM db.main.edge").to_arrow_table(), step="make a table")
+        query = parsed(QUERIES["paths"].replace("db.main", "memory.sqlrl"))
+        text = engine.render(query)
+        assert "salt1" in text
+        (expected,) = graph.execute(QUERIES["paths"]).fetchall()[0]
+        assert engine.fetch(query, step="count").column("n").to_pylist() == [expected]
+
+
+def test_the_heaviest_come_first() -> None:
+    with closing(connected([(0, i) for i in range(9)] + [(1, i) for i in range(7)] + [(2, 0)])) as con:
+        query = heavy_query(exp.table_("edge", db="main", catalog="db"), "a0", 600)
+        assert con.execute(query.sql("duckdb")).fetchall() == [(0, 9), (1, 7)]
