@@ -75,6 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_address() -> Iterator[str]:
     """The address of a Spark Connect server: the one that SQLRL_SPARK_SERVER names, such as an Apache Spark, or one that needs no Java."""
+    on_spark.import_client()
     if given := os.environ.get("SQLRL_SPARK_SERVER"):
         yield given
         return
@@ -83,7 +84,6 @@ def spark_address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_address: str) -> Iterator[Spark]:
-    """A session of Spark Connect, beside DuckDB what plans are tried on."""
-    with on_spark.connected(spark_address) as opened:
-        yield opened
+def spark(spark_address: str) -> Spark:
+    """Spark Connect, beside DuckDB what plans are tried on. Each engine has a session of its own: servers forget those that nobody uses for a while."""
+    return Spark(spark_address)

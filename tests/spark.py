@@ -49,14 +49,22 @@ def server(port: int = 0) -> Iterator[str]:
         yield f"sc://{address}"
 
 
-@contextmanager
-def connected(address: str) -> Iterator[Spark]:
-    """Open a session of a server that many engines use."""
-    # In a worker of xdist, whose main module is no file, the client thinks that its own doctests run, and looks for a whole Spark.
+def import_client() -> type[Any]:
+    """Import the client of Spark.
+
+    In a worker of xdist, whose main module is no file, it thinks when it is first used that its own doctests run, and looks for a whole Spark.
+    """
     with mock.patch.object(sys.modules["__main__"], "__file__", __file__, create=True):
         from pyspark.sql.connect.session import SparkSession
 
-        session = SparkSession.builder.remote(address).create()
+        found: type[Any] = SparkSession
+        return found
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Spark]:
+    """Open a session of a server that many engines use."""
+    session = import_client().builder.remote(address).create()
     yield Spark(session)
     session.stop()
 

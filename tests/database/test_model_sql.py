@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.database.model_sql import ExportedSQL
-from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import InfeasibleError, InputError, ModelError, SqlrlError, UnsupportedError
 from sqlrl.logic.model import Expansions, Rule
 from sqlrl.logic.printer import format_formula
@@ -44,6 +43,7 @@ from tests.ground.cases import (
     witnessed,
 )  # fmt: skip
 from tests.postgres import Postgres
+from tests.spark import connected
 
 Rows = Mapping[str, tuple[Sequence[str], Sequence[Sequence[object]]]]
 """Tables by name: columns and rows."""
@@ -342,12 +342,13 @@ def test_names_that_would_break_sql_stay_names(dialect: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_view_runs_on_spark(spark: Spark) -> None:
+def test_the_view_runs_on_spark(spark_address: str) -> None:
     exported, tables, right = hostile("spark")
     ((name, (columns, rows)),) = tables.items()
-    frame = spark.address.createDataFrame(pa.table({c: [r[i] for r in rows] for i, c in enumerate(columns)}))
-    frame.createOrReplaceTempView(name)
-    found = spark.address.sql(exported.query).toArrow().to_pylist()
+    with connected(spark_address) as spark:
+        frame = spark.address.createDataFrame(pa.table({c: [r[i] for r in rows] for i, c in enumerate(columns)}))
+        frame.createOrReplaceTempView(name)
+        found = spark.address.sql(exported.query).toArrow().to_pylist()
     agree({tuple(r.values())[:-2]: (r["log_odds"], r["probability"]) for r in found}, right)
 
 

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from sqlrl.engine.spark.mirror import Mirror
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.errors import EngineError, InputError, ServerError
 from sqlrl.plan.sources import table
-from tests.spark import server
+from tests.spark import connected, server
 
 MODEL = sqlrl.parse_mln(
     "Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.2 Smokes(x)",
@@ -301,15 +301,12 @@ def test_scratch_tables_of_any_size(spark: Spark, tmp_path: Path, resident: int)
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("how", ["fetch", "stream", "create_table"])
-def test_ctrl_c_stops_a_query_and_the_session_goes_on(
-    spark_address: str, spark: Spark, tmp_path: Path, how: str, own: bool
-) -> None:
+def test_ctrl_c_stops_a_query_and_the_session_goes_on(spark_address: str, tmp_path: Path, how: str, own: bool) -> None:
     name, made = TableName("any", "place", "numbers"), TableName("any", "place", "made")
     with (
+        connected(spark_address) if own else nullcontext(Spark(spark_address)) as spark,
         closing(duck()) as source,
-        closing(
-            SparkEngine(Server(Spark(spark.address if own else spark_address, storage=tmp_path)), source)
-        ) as engine,
+        closing(SparkEngine(Server(Spark(spark.address, storage=tmp_path)), source)) as engine,
     ):
         engine.create_table(name, pa.table({"x": range(3000)}), step="make")
         one, two, three = (table(name, alias) for alias in "abc")

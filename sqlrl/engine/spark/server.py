@@ -36,7 +36,7 @@ _ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
 _SECRET = re.compile(r"/;.*", re.DOTALL)
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
-_LOST = ("INVALID_HANDLE.SESSION_", "incorrect server side session identifier")
+_LOST = ("INVALID_HANDLE.SESSION_", "incorrect server side session identifier", " is not running")
 """What a server says of a session that it has not, or the client of one that is another one."""
 _TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
 _CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 1000))
