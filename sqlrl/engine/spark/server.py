@@ -154,8 +154,14 @@ class Server:
             channel = DefaultChannelBuilder(self.spark.address, channelOptions=list(_CHANNEL))
             session = SparkSession.builder.channelBuilder(channel).create()
             session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
-            # It answers, and names what it is.
-            logger.debug("%s is Spark %s", self.spark.shown, session.version)
+            try:
+                # It answers, and names what it is.
+                logger.debug("%s is Spark %s", self.spark.shown, session.version)
+            except BaseException:
+                # The client would take this session for the active one of others.
+                SparkSession._default_session = None  # noqa: SLF001 (stop() would wait for the server once more)
+                SparkSession._active_session.session = None  # noqa: SLF001
+                raise
             # Whatever the server's default is: a product that does not fit is an error, not NULL.
             session.conf.set(_ANSI, "true")
             return session
