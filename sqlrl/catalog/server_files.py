@@ -166,7 +166,8 @@ def _server(store: Store, where: str) -> tuple[Server, str]:
             "or give the path itself to have DuckDB read the files."
         )
     server = plans.ready()
-    if server.spark.storage is None:
+    storage = server.spark.folder
+    if storage is None:
         raise InputError(
             f"{where}: encoded rows need a place: open the database with sqlrl.Spark(address, storage=...)."
         )
@@ -174,7 +175,6 @@ def _server(store: Store, where: str) -> tuple[Server, str]:
         raise InputError(
             f"{where}: a database opened with trusted=False reads no files, and encoded rows are files: open it with trusted=True, if you trust it."
         )
-    storage = str(server.spark.storage).rstrip("/")
     if "://" not in storage and not storage.startswith("/"):
         raise InputError(
             f"storage={storage!r} is a relative path, which the server and DuckDB may take for two places: give the full path."

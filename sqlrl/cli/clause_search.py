@@ -42,12 +42,7 @@ def search(
             )
     with session(output) as run:
         path = named_database(inputs.database, inputs.db)
-        opening = run.database(
-            path,
-            inputs,
-            reads=False,
-        )
-        with opening as db:
+        with run.database(path, inputs, reads=False) as db:
             estimator.fit(db, None, chosen_examples(examples), **fitting)
             _report(run, estimator, out)
 
@@ -80,12 +75,7 @@ def transfer(
     check_standard_input(model=[inputs.model], examples=[examples or ""])
     with session(output) as run:
         model = read_model(inputs.model, None, trusted=not inputs.untrusted)
-        opening = run.database(
-            named_database(inputs.database, inputs.db),
-            inputs,
-            reads=False,
-        )
-        with opening as db:
+        with run.database(named_database(inputs.database, inputs.db), inputs, reads=False) as db:
             estimator.fit(db, model, chosen_examples(examples), **fitting)
             _report(run, estimator, out)
             if not run.as_json and out != "-":

@@ -14,9 +14,6 @@ from sqlrl.cli.inputs import read_table
 from sqlrl.cli.options import FLAG, split_names
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from sqlrl.catalog.server_files import ServerFiles
     from sqlrl.database.database import Database
     from sqlrl.logic.model import Model
 
@@ -226,11 +223,11 @@ class Facts:
     ) -> None:
         """Load the facts of a predicate."""
         written = self.written()
-        found: pa.Table | str | ServerFiles = source
+        found: object = source
         if self.on_server:
-            from sqlrl.catalog.server_files import ServerFiles as Files
+            from sqlrl.catalog.server_files import ServerFiles
 
-            found = Files(source)
+            found = ServerFiles(source)
         elif source == "-":
             # It is a table once it is read.
             found, written = read_table(db, **written), Written()

@@ -61,6 +61,7 @@ _PHRASES = {
     "--spark ADDRESS and --spark-storage FOLDER, or leave out --on-server",
     "open the database with sqlrl.Spark(address, storage=...)": "give --spark-storage FOLDER",
     'Spark(address, storage="..."), or a greater resident=': "--spark-storage FOLDER",
+    "Give a storage=": "Give a --spark-storage",
     "give a storage=": "give a --spark-storage",
     "give another storage=": "give another --spark-storage",
     "above_seed=False": "--below-seed",

@@ -38,8 +38,7 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Messages, *, examples:
         target = _target(inputs, given.get("bias"))
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
-        opening = run.database(path, inputs)
-        with opening as db:
+        with run.database(path, inputs) as db:
             estimator.fit(db, target, chosen_examples(examples))
         save(run, estimator.model_, out)
         _report(run, estimator, out)

@@ -16,7 +16,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.database.session import Query, Session
 from sqlrl.database.statistics import statistics_table
 from sqlrl.database.training import TrainingStream
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InfeasibleTruthWarning, InputError, UnsupportedError, warn
 from sqlrl.ground.blankets import (
     PartTable,
@@ -37,7 +37,7 @@ from sqlrl.logic.shapes import in_given_order
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.blankets import BEYOND, is_countable
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sources import OBSERVED, table
+from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 

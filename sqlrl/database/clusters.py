@@ -11,12 +11,11 @@ from scipy.sparse import csgraph
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.engine.nodes import column, integer, named
+from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import argument_names
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import shown_rows
-from sqlrl.plan.sources import table
 from sqlrl.report import Table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.session import Query, Session, verb
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
 from sqlrl.ground.factors import (
@@ -25,7 +25,6 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.plan.sources import table
 from sqlrl.report import Table
 
 

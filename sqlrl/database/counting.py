@@ -17,14 +17,14 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.predictions import Prediction
 from sqlrl.database.session import Query, Session, check_limit_option, verb
-from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, table, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import argument_names, clause_table
 from sqlrl.ground.completion import completed_world
 from sqlrl.ground.groups import group_counts
 from sqlrl.ground.program import Extent, Program
-from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows, table
+from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
 

@@ -15,7 +15,7 @@ from sqlrl.database.runs import Provisional
 from sqlrl.database.session import Session
 from sqlrl.database.statistics import added_statistics
 from sqlrl.database.training import CountedModel, TrainingStream
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.errors import ModelError
 from sqlrl.ground.atoms import read_facts
 from sqlrl.ground.binding import bind_program
@@ -25,7 +25,6 @@ from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
-from sqlrl.plan.sources import table
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.osl.protocols import GrowingWindow

@@ -17,7 +17,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database.inference import opened
 from sqlrl.database.session import Session, check_model, verb
-from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.evaluate.holdout import NEITHER, TEST, TRAIN, SideArray, check_fraction, hold_out, hold_out_entities
 from sqlrl.ground.clauses import argument_names, named_atoms
@@ -25,7 +25,6 @@ from sqlrl.ground.network import IntArray
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import SOFT
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.plan.sources import table
 from sqlrl.report import Table
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted

@@ -17,7 +17,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run
 from sqlrl.database.session import Session, check_limit_option, verb
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, ComponentCounts, Coverage
@@ -29,7 +29,6 @@ from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.plan.sources import table
 from sqlrl.report.console import Progress
 from sqlrl.wording import counted
 

@@ -19,7 +19,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.views import unique_name
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.network import BoolArray, IntArray, NetworkAtoms
@@ -27,7 +27,6 @@ from sqlrl.ground.program import Extent, Program, shown_rows
 from sqlrl.ground.unseen import Unseen, unseen
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
-from sqlrl.plan.sources import table
 from sqlrl.progress import enough_memory
 from sqlrl.report.console import Progress
 from sqlrl.slips import Helpful

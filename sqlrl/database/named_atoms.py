@@ -14,13 +14,13 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import suggestion
 from sqlrl.database.session import Query, Session
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Atom, Constant, Literal
 from sqlrl.plan.mentions import AtomKey
-from sqlrl.plan.sources import argument_columns, table
+from sqlrl.plan.sources import argument_columns
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:

@@ -9,11 +9,10 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.inference import Inferred, opened
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.evaluate import Seen
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program, shown_rows
-from sqlrl.plan.sources import table
 
 TABLE = "learned_from"
 COLUMNS = ["run", "example", "example_name", "predicate", "constants"]

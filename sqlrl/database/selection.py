@@ -19,7 +19,7 @@ from sqlrl.catalog.records import Records
 from sqlrl.database.provenance import keep_learned_from
 from sqlrl.database.runs import LearnedModel, Run, RunKey
 from sqlrl.database.session import Session, check_model, verb
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InputError, LabelWarning, warn
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
@@ -32,7 +32,6 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Atom, Literal, Variable
-from sqlrl.plan.sources import table
 from sqlrl.structure.resolwe.counts import StreamCounts
 from sqlrl.wording import counted
 

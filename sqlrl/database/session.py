@@ -22,7 +22,7 @@ from sqlrl.catalog.sizes import memory_of
 from sqlrl.database.kept import KeptProgram
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.joins import joined_arguments, unmet, unshared
@@ -31,7 +31,6 @@ from sqlrl.ground.program import BoundFeature, Program, shown_rows
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
-from sqlrl.plan.sources import table
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
 from sqlrl.wording import counted

@@ -30,7 +30,7 @@ from sqlrl.database.statistics import (
     with_excess,
 )
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, table
 from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
 from sqlrl.ground.clauses import (
     atom_texts,
@@ -50,7 +50,7 @@ from sqlrl.logic.expansions import without_zeros
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
-from sqlrl.plan.sources import OBSERVED, table
+from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.database.named_atoms import find_atom
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.grounding import ground_network
@@ -23,7 +23,7 @@ from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.mentions import AtomKey
-from sqlrl.plan.sources import argument_columns, table
+from sqlrl.plan.sources import argument_columns
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
 from sqlrl.solve.alternatives import flipped

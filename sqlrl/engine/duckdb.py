@@ -24,6 +24,7 @@ from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
 from sqlrl.engine.inputs import Inputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
+from sqlrl.engine.nodes import table
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import ConflictError, EngineError, InputError, MemoryUsedUpError, OverflowEngineError, brief
@@ -564,7 +565,7 @@ class DuckDBEngine:
         """
         if not self._depth:
             self.check_ready()
-        target = _table(name)
+        target = table(name)
         if isinstance(query, exp.Expr):
             return self.execute(exp.Create(this=target, kind="TABLE", replace=True, expression=query), step=step)
         with self.attached(query) as source:
@@ -587,26 +588,26 @@ class DuckDBEngine:
             exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
             for column, kind in columns.items()
         ]
-        target = exp.Schema(this=_table(name), expressions=definitions)
+        target = exp.Schema(this=table(name), expressions=definitions)
         self.execute(exp.Create(this=target, kind="TABLE", replace=True), step=step)
 
     def append(self, name: TableName, query: exp.Expr, *, step: str) -> None:
         """Add the rows of a query, which may read the table, to a table."""
-        self.execute(exp.Insert(this=_table(name), expression=query), step=step)
+        self.execute(exp.Insert(this=table(name), expression=query), step=step)
 
     def drop_table(self, name: TableName, *, step: str) -> None:
         """Drop a table if it exists."""
-        self.execute(exp.Drop(tables=[_table(name)], kind="TABLE", exists=True), step=step)
+        self.execute(exp.Drop(tables=[table(name)], kind="TABLE", exists=True), step=step)
 
     def create_view(self, name: TableName, query: exp.Expr, *, step: str) -> None:
         """Create (or replace) a view of a query, which is not run."""
         if not self._depth:
             self.check_ready()
-        self.execute(exp.Create(this=_table(name), kind="VIEW", replace=True, expression=query), step=step)
+        self.execute(exp.Create(this=table(name), kind="VIEW", replace=True, expression=query), step=step)
 
     def drop_view(self, name: TableName, *, step: str) -> None:
         """Drop a view if it exists."""
-        self.execute(exp.Drop(tables=[_table(name)], kind="VIEW", exists=True), step=step)
+        self.execute(exp.Drop(tables=[table(name)], kind="VIEW", exists=True), step=step)
 
     # ---- failures ------------------------------------------------------------------------------------
 
@@ -682,10 +683,6 @@ class DuckDBEngine:
         if not self.trusted and isinstance(error, duckdb.PermissionException):
             remedy = "it was opened with trusted=False, under which SQL reaches nothing outside of the database"
         raise kind(step, reason, sql, remedy) from error
-
-
-def _table(name: TableName) -> exp.Table:
-    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
 
 
 def _is_overflow(reason: str) -> bool:

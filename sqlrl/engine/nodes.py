@@ -8,6 +8,8 @@ from typing import Literal
 
 from sqlglot import exp
 
+from sqlrl.engine.base import TableName
+
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a quoted column, of a table alias if one is given.
@@ -18,6 +20,19 @@ def column(name: str, table: str | None = None) -> exp.Column:
     '"t"."a0"'
     """
     return exp.column(name, table=table, quoted=True)
+
+
+def table(name: TableName, alias: str | None = None) -> exp.Table:
+    """Return a fully qualified, quoted table.
+
+    Examples
+    --------
+    >>> from sqlrl.engine.base import TableName
+    >>> table(TableName("db", "main", "facts"), "t").sql("duckdb")
+    '"db"."main"."facts" AS "t"'
+    """
+    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
+    return node if alias is None else aliased_table(node, alias)
 
 
 def cte(name: str, alias: str | None = None) -> exp.Table:

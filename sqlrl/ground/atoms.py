@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery, table
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import ROWS_PER_BATCH, compact, joined, repeated
-from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, table, true_atoms
+from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, true_atoms
 
 
 @dataclass(frozen=True, eq=False)

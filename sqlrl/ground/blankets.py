@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.errors import CountOverflowError, OverflowEngineError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
@@ -28,7 +28,6 @@ from sqlrl.plan.sources import (
     domain_rows,
     example_columns,
     given_rows,
-    table,
     true_rows,
 )
 from sqlrl.progress import staged

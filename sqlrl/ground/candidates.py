@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import cast, column, integer, named, union_all
+from sqlrl.engine.nodes import cast, column, integer, named, table, union_all
 from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.counts import run_counts
@@ -45,7 +45,6 @@ from sqlrl.logic.terms import (
 from sqlrl.plan.bounds import enumerated
 from sqlrl.plan.grounding import open_literals
 from sqlrl.plan.joint_counts import joint_counts
-from sqlrl.plan.sources import table
 
 NAME = "$predicate"
 """The type of names of predicates; no model can declare it."""

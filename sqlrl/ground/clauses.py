@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, named, table
 from sqlrl.ground.network import BLOCK, FloatArray, Network
 from sqlrl.ground.program import BoundFeature, Program, shown_rows
 from sqlrl.logic.expansions import canonical_variables, expand, fill
@@ -26,7 +26,6 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.subformulas import atoms_of, terms_of
 from sqlrl.logic.terms import Constant, EqualityLiteral, ExistsLiteral, Formula, Helper, Literal, Term, Variable
-from sqlrl.plan.sources import table
 
 _MARK = re.compile('"\x00([0-9]+)\x00"')
 

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, conjunction, named, subquery, union_all
+from sqlrl.engine.nodes import cast, column, conjunction, named, subquery, table, union_all
 from sqlrl.ground.helpers import held, witness_definition
 from sqlrl.ground.program import Program
 from sqlrl.logic.shapes import Slot
 from sqlrl.logic.terms import ExistsLiteral
-from sqlrl.plan.sources import World, table
+from sqlrl.plan.sources import World
 from sqlrl.plan.tuples import holding
 
 

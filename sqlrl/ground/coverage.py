@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, integer
+from sqlrl.engine.nodes import column, integer, table
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, OverflowEngineError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
@@ -33,7 +33,6 @@ from sqlrl.plan.coverage import (
     layer_counts,
     wanted_bindings,
 )
-from sqlrl.plan.sources import table
 from sqlrl.wording import counted
 
 MOST_BINDINGS = 10_000_000

@@ -30,7 +30,7 @@ from scipy import sparse
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.nodes import column
+from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CountOverflowError, GroundingLimitError
 from sqlrl.ground.counts import rule_place
 from sqlrl.ground.coverage import MOST_BINDINGS, Coverage
@@ -41,7 +41,7 @@ from sqlrl.logic.components import BodyLiteral, Components, constant
 from sqlrl.logic.shapes import Instance, Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Constant
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import atom_arguments, table
+from sqlrl.plan.sources import atom_arguments
 
 NOWHERE = constant(2**31 - 1)
 """The term of a constant that the data do not have: no id is so large."""

@@ -15,7 +15,7 @@ from scipy import sparse
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.engine.nodes import column, named, star_count, subquery
+from sqlrl.engine.nodes import column, named, star_count, subquery, table
 from sqlrl.errors import CountOverflowError, InfeasibleError
 from sqlrl.ground.atoms import Atoms, read_atoms, read_labels
 from sqlrl.ground.blocks import BlockRule
@@ -41,7 +41,7 @@ from sqlrl.plan.counting import count_violated
 from sqlrl.plan.mentions import evidence_violations
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sources import POSSIBLE, table
+from sqlrl.plan.sources import POSSIBLE
 from sqlrl.wording import counted
 
 INT32_MAX = int(np.iinfo(np.int32).max)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, subquery, table
 from sqlrl.errors import GroundingLimitError, InputError
 from sqlrl.ground.clauses import expansion_names
 from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_of, shape_words
@@ -30,7 +30,7 @@ from sqlrl.logic.terms import Constant, Variable
 from sqlrl.plan.counting import count_violated, joined_by_count
 from sqlrl.plan.groups import groundings_of, group_count, group_groundings, joined_by_groups, violated_group_count
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sources import OBSERVED, World, table
+from sqlrl.plan.sources import OBSERVED, World
 from sqlrl.plan.terms import Groups, domain_size
 from sqlrl.progress import staged
 from sqlrl.wording import counted, shortened

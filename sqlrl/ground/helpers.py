@@ -22,14 +22,14 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import column, conjunction, integer, named, subquery, table
 from sqlrl.errors import GroundingLimitError, OverflowEngineError
 from sqlrl.ground.counts import unjoined
 from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
 from sqlrl.plan.bounds import domain_bound, enumerated
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import OBSERVED, POSSIBLE, table
+from sqlrl.plan.sources import OBSERVED, POSSIBLE
 from sqlrl.plan.tuples import holding
 from sqlrl.wording import counted
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import named, star_count
+from sqlrl.engine.nodes import named, star_count, table
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import check_limit
@@ -31,7 +31,6 @@ from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import EqualityLiteral, Literal
 from sqlrl.plan.hinges import hinges
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import table
 from sqlrl.plan.sums import addends, bindings, filter_condition, filter_places, numbered
 from sqlrl.progress import staged
 from sqlrl.wording import counted

@@ -10,12 +10,11 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import look_alike, shown_letters
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, integer, named, union_all
+from sqlrl.engine.nodes import column, integer, named, table, union_all
 from sqlrl.ground.program import BoundFeature
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral
 from sqlrl.logic.witnesses import HELPER_PREFIX
-from sqlrl.plan.sources import table
 
 _FEW = 1000
 """Rows of one side that are looked for in the other before all are: mostly one of them is there."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named, star_count, subquery
+from sqlrl.engine.nodes import column, integer, named, star_count, subquery, table
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import describer
 from sqlrl.ground.counts import Counts, check_count, check_limit, enumerations, run_counts, violated_by_evidence
@@ -25,7 +25,7 @@ from sqlrl.ground.rows import AtomIndex, Rows, by_clause, in_order
 from sqlrl.plan.counting import count_violated
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import World, table
+from sqlrl.plan.sources import World
 from sqlrl.plan.unsatisfied import FAIL, HOLD, among, few, may_be_long, unsatisfied
 
 LITTLE = 1_000

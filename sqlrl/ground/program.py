@@ -22,7 +22,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.model import Expansions, Model, Rule
@@ -33,7 +33,6 @@ from sqlrl.logic.witnesses import HELPER_PREFIX
 from sqlrl.plan.bounds import domain_bound
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import table
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
@@ -176,7 +175,7 @@ def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -
     Examples
     --------
     >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
     >>> with shown_rows(program.engine, program.layout, pa.table({"x": [1, 2]})) as name:
     ...     program.engine.fetch(exp.select("*").from_(table(name)), step="look").to_pylist()

@@ -10,14 +10,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named, subquery
+from sqlrl.engine.nodes import column, integer, named, subquery, table
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.ground.rows import AtomIndex, read_batch
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.slots import bind
-from sqlrl.plan.sources import table
 
 _ROWS = 131_072
 BoolArray = npt.NDArray[np.bool_]

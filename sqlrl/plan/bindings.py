@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import column, integer, named, subquery
+from sqlrl.engine.nodes import column, integer, named, subquery, table
 from sqlrl.errors import ModelError
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.terms import Clause, Literal, Variable
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import Source, argument_columns, domain_source, filter_source, table
+from sqlrl.plan.sources import Source, argument_columns, domain_source, filter_source
 
 # Relations of a closed part beside its facts; no predicate has such a name.
 _DOMAIN, _TYPE, _ASKED = "?domain", "?type", "?asked"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, subquery
+from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source, some_example, table
+from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source, some_example
 
 # ---- variables that only have to have a value: eliminated one after the other, over DISTINCT ---------
 
@@ -49,7 +49,7 @@ def project(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> edges = [Source(table(table_name("e"), a), a, (("a", v), ("b", w))) for a, v, w in (("e", x, y), ("f", y, z))]
     >>> steps = Steps([])

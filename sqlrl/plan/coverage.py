@@ -20,8 +20,20 @@ from enum import Enum
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.nodes import cast, column, conjunction, element, integer, join, named, star_count, subquery, union_all
-from sqlrl.plan.sources import argument_columns, table
+from sqlrl.engine.nodes import (
+    cast,
+    column,
+    conjunction,
+    element,
+    integer,
+    join,
+    named,
+    star_count,
+    subquery,
+    table,
+    union_all,
+)
+from sqlrl.plan.sources import argument_columns
 
 Heads = tuple[int, ...]
 """Arguments of the head, ascending; one past them stands for the example, where facts have a column for it."""

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, union_all
+from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, table, union_all
 from sqlrl.logic.horn import Component, HornAtom, HornRule
 from sqlrl.logic.terms import Term, Variable
-from sqlrl.plan.sources import table
 
 CLOSURE, KIND, EXAMPLE, PRESENT = "closure", "predicate", "example", "present"
 _ABSENT = -1

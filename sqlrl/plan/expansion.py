@@ -7,7 +7,7 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import column, integer, named
+from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
@@ -16,7 +16,7 @@ from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import OBSERVED, parameter_source, table
+from sqlrl.plan.sources import OBSERVED, parameter_source
 from sqlrl.plan.terms import Context, part_factor, term_of, true_query
 
 

@@ -17,13 +17,13 @@ from itertools import combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.counting import MOST_POSITIVE
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected, table
+from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected
 from sqlrl.plan.terms import (
     Context,
     Part,

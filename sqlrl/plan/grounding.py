@@ -14,7 +14,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
@@ -22,7 +22,7 @@ from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source, table
+from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source
 from sqlrl.plan.terms import domain_size
 from sqlrl.plan.truth_values import Truths
 

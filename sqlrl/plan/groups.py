@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, table
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.counted_variables import components
 from sqlrl.plan.counting import independent_parts, product_query, violated_parts
 from sqlrl.plan.semiring import Steps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import World, domain_source, parameter_keys, table
+from sqlrl.plan.sources import World, domain_source, parameter_keys
 from sqlrl.plan.terms import Context, Groups, joined_query, term_query, total_query
 
 Counted = tuple[exp.Select, bool]

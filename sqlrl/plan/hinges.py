@@ -18,12 +18,12 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.grounding import GroundingQuery
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, argument_columns, parameter_source, table
+from sqlrl.plan.sources import Source, argument_columns, parameter_source
 
 # ---- what has a truth value --------------------------------------------------------------------------
 

@@ -23,9 +23,9 @@ from sqlrl.engine.nodes import (
     named,
     star_count,
     subquery,
+    table,
     union_all,
 )
-from sqlrl.plan.sources import table
 
 
 @dataclass(frozen=True, slots=True)

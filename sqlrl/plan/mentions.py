@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
@@ -19,7 +19,6 @@ from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns,
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import table
 
 Test = tuple[exp.Expression, list[exp.Expression]]
 

@@ -13,13 +13,13 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, integer, subquery
+from sqlrl.engine.nodes import cast, column, integer, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import CountedPart, item_slots
 from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import OBSERVED, Source, table
+from sqlrl.plan.sources import OBSERVED, Source
 from sqlrl.plan.terms import Context, Part, Term, guarded_factor, part_factor, split_parts, subsets, term_of, true_query
 
 

@@ -17,11 +17,11 @@ from itertools import permutations, product
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps, partial_sums
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import OBSERVED, Source, table
+from sqlrl.plan.sources import OBSERVED, Source
 from sqlrl.plan.terms import Context, part_factor, term_of, true_query
 from sqlrl.plan.tuples import holding
 

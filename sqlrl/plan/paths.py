@@ -22,8 +22,19 @@ from typing import Self
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, join, named, star_count, subquery, union_all
-from sqlrl.plan.sources import table
+from sqlrl.engine.nodes import (
+    cast,
+    column,
+    conjunction,
+    cte,
+    integer,
+    join,
+    named,
+    star_count,
+    subquery,
+    table,
+    union_all,
+)
 
 LARGEST_CODE = 2**63 - 1
 """The largest number of a sequence of relations."""

@@ -13,8 +13,8 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
-from sqlrl.engine.nodes import aliased_table, column, conjunction, cte, integer, join, named, subquery
-from sqlrl.plan.sources import argument_columns, selected, table
+from sqlrl.engine.nodes import aliased_table, column, conjunction, cte, integer, join, named, subquery, table
+from sqlrl.plan.sources import argument_columns, selected
 
 KNOWN = "known"
 """The column of what is given of an open predicate: 1 for true, 0 for false."""

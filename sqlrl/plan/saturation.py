@@ -13,9 +13,9 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
-from sqlrl.engine.nodes import column, conjunction, integer, join, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import column, conjunction, integer, join, named, star_count, subquery, table, union_all
 from sqlrl.logic.bias import INPUT, Mode
-from sqlrl.plan.sources import argument_columns, table
+from sqlrl.plan.sources import argument_columns
 
 
 @dataclass(frozen=True)

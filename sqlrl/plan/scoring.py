@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.engine.nodes import cast, column, cte, integer, named, union_all
+from sqlrl.engine.nodes import cast, column, cte, integer, named, table, union_all
 from sqlrl.logic.shapes import Shape
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
@@ -16,7 +16,7 @@ from sqlrl.plan.grounding import clause_body, may_merge, multiplicity_column, op
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.plain_tables import NamedStep, StepNames, step_table, text, values
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import argument_columns, table
+from sqlrl.plan.sources import argument_columns
 
 AMOUNT, MUST, MUST_NOT = "log_odds", "must", "must_not"
 """What a clause adds to the log-odds of an atom; 1 if a hard clause makes it true; 1 if one makes it false."""

@@ -102,7 +102,7 @@ def sum_product(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> edges = table_name("edges")
     >>> first = Factor(Source(table(edges, "e"), "e", (("a", x), ("b", y))))
@@ -137,7 +137,7 @@ def joined_rows(
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> edges = table_name("edges")
     >>> path = [Factor(Source(table(edges, a), a, (("a", s), ("b", t)))) for a, s, t in (("e", x, y), ("f", y, z))]
@@ -164,7 +164,7 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> edges = Factor(Source(table(table_name("edges"), "e"), "e", (("a", x), ("b", y))), rows=5)
     >>> steps = Steps([])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import column, integer, named, subquery, union_all
+from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape
@@ -20,7 +20,6 @@ from sqlrl.plan.sources import (
     domain_source,
     given_rows,
     parameter_source,
-    table,
 )
 from sqlrl.plan.tuples import true_source
 

@@ -9,24 +9,12 @@ from functools import reduce
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
-from sqlrl.engine.nodes import aliased_table, column, conjunction, integer, named, star_count, subquery, union_all
+from sqlrl.engine.nodes import column, conjunction, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape
 
 NO_EXAMPLE = -1
 """The example of the atoms of a global predicate."""
-
-
-def table(name: TableName, alias: str | None = None) -> exp.Table:
-    """Return a fully qualified, quoted table.
-
-    Examples
-    --------
-    >>> table(TableName("db", "main", "facts"), "t").sql("duckdb")
-    '"db"."main"."facts" AS "t"'
-    """
-    node = exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
-    return node if alias is None else aliased_table(node, alias)
 
 
 @dataclass(frozen=True)

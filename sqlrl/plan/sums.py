@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence, Set
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery
+from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subquery, table
 from sqlrl.logic.psl_literals import Both, Condition, Either
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import Literal
 from sqlrl.plan.body import Body
 from sqlrl.plan.hinges import decimal, observed_rows, value_source
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, connect, parameter_source, table
+from sqlrl.plan.sources import Source, connect, parameter_source
 
 Comparison = ShapeEquality | ShapeOrder
 

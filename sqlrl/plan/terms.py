@@ -9,7 +9,7 @@ from itertools import chain, combinations
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, union_all
+from sqlrl.engine.nodes import cast, column, cte, integer, named, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.semiring import Factor, Steps, joined_rows, sum_product
 from sqlrl.plan.slots import BoundShape, outer_slots
@@ -25,7 +25,6 @@ from sqlrl.plan.sources import (
     parameter_source,
     selected,
     some_example,
-    table,
     true_rows,
 )
 from sqlrl.plan.tuples import holding
@@ -232,7 +231,7 @@ def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) ->
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> bound = bind(friends_smoke(), people())
     >>> friends = bound.shape.literals[0]
     >>> pairs = Factor(Source(table(table_name("pairs"), "f"), "f", bound.columns(friends)), "change")
@@ -254,7 +253,7 @@ def asked_factor(context: Context, factor: Factor, slots: Sequence[Slot]) -> Fac
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> bound = bind(friends_smoke(), people())
     >>> smokes = Factor(Source(table(table_name("atoms"), "f"), "f", bound.columns(bound.shape.literals[1])))
     >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes, ()) is smokes  # all is one example
@@ -341,7 +340,7 @@ def reduced_factor(factor: Factor, change: Factor) -> Factor:
     Examples
     --------
     >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y = Slot(False, 0), Slot(False, 1)
     >>> friends = Factor(Source(table(table_name("friends"), "f"), "f", (("a0", x), ("a1", y))))
     >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
@@ -374,7 +373,7 @@ def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor)
     --------
     >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
     >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import table
+    >>> from sqlrl.engine.nodes import table
     >>> x, y, z = (Slot(False, i) for i in range(3))
     >>> names = table_name("friends")
     >>> path = [Factor(Source(table(names, a), a, (("a0", s), ("a1", t)))) for a, s, t in (("f", x, y), ("g", y, z))]

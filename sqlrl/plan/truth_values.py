@@ -9,11 +9,11 @@ from enum import Enum
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.engine.nodes import column, integer, subquery, union_all
+from sqlrl.engine.nodes import column, integer, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, argument_columns, atom_rows, given_rows, open_source, table
+from sqlrl.plan.sources import Source, World, argument_columns, atom_rows, given_rows, open_source
 from sqlrl.plan.tuples import holding
 
 Item = ShapeLiteral | ShapeExists

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import integer, named, subquery
+from sqlrl.engine.nodes import integer, named, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, parameter_source, table, true_rows
+from sqlrl.plan.sources import Source, World, parameter_source, true_rows
 
 
 def hold(

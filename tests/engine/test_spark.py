@@ -11,7 +11,7 @@ from sqlglot import exp, select
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
-from sqlrl.engine.nodes import cast, column, named
+from sqlrl.engine.nodes import cast, column, named, table
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
@@ -19,7 +19,6 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings, true_counts
 from sqlrl.ground.program import Extent
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.sources import table
 from tests.spark import beside
 
 PEOPLE = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"

@@ -228,7 +228,7 @@ def test_what_is_not_marked_is_emptied_and_not_read(server: Server, tmp_path: Pa
     # Some servers write a file without rows.
     assert not sum(pq.read_metadata(file).num_rows for file in Path(str(server.spark.storage)).rglob("*.parquet"))
     with pytest.raises(InputError, match="is not there, or not complete: open the database with the storage"):
-        stored_frame(server, found.part, pa.schema([("a0", pa.int32())]))
+        stored_frame(server, [found.part], pa.schema([("a0", pa.int32())]))
     assert not [view.name for view in server.session.catalog.listTables() if view.name in work._shown]
 
 
@@ -236,13 +236,13 @@ def test_parts_that_lost_files_or_are_of_another_version_are_refused(server: Ser
     found, work = encoded(server, write(tmp_path / "x.parquet", x=["a", "b"]))
     assert found.part is not None
     schema, folder = pa.schema([("a0", pa.int32())]), Path(found.part.path(str(server.spark.storage)))
-    assert stored_frame(server, found.part, schema).count() == 2
+    assert stored_frame(server, [found.part], schema).count() == 2
     with pytest.raises(InputError, match=r"into its storage, and this session of it has none: give the same one"):
-        stored_frame(Server(Spark(server.spark.address)), found.part, schema)
+        stored_frame(Server(Spark(server.spark.address)), [found.part], schema)
     for file in folder.rglob("*.parquet"):
         file.unlink()
     with pytest.raises(InputError, match="has 0 rows of 2: files of it are missing"):
-        stored_frame(server, found.part, schema)
+        stored_frame(server, [found.part], schema)
     done = folder.parent / "done"
     shutil.rmtree(done)
     done.mkdir()
@@ -250,7 +250,7 @@ def test_parts_that_lost_files_or_are_of_another_version_are_refused(server: Ser
     with pytest.raises(
         InputError, match=r"another version of sqlrl \(format 99, this one has 1\): load its source again"
     ):
-        stored_frame(server, found.part, schema)
+        stored_frame(server, [found.part], schema)
     assert work.attempt == found.part.attempt
 
 

@@ -19,11 +19,11 @@ from sqlglot import exp
 import sqlrl
 from sqlrl.database.database import Database
 from sqlrl.engine.base import TableName
+from sqlrl.engine.nodes import table
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.mirror import Mirror
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.errors import EngineError, InputError, ServerError
-from sqlrl.plan.sources import table
 from tests.spark import connected, server
 
 MODEL = sqlrl.parse_mln(

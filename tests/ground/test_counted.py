@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.connection import connect
+from sqlrl.engine.nodes import table
 from sqlrl.errors import CountOverflowError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
@@ -20,7 +21,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.sources import World, table
+from sqlrl.plan.sources import World
 from sqlrl.solve.counts import counts
 from tests.ground.binding import bound
 

@@ -9,8 +9,7 @@ import pytest
 from sqlglot import exp
 
 import sqlrl
-from sqlrl.engine.nodes import column
-from sqlrl.plan.sources import table
+from sqlrl.engine.nodes import column, table
 
 POSITIONS = [f"P{i}" for i in range(5)]
 BIBS, FIELDS = ["B1", "B2", "B3"], ["F1", "F2", "F3", "F4"]

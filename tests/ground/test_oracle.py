@@ -10,6 +10,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from sqlrl.engine.nodes import table
 from sqlrl.errors import ModelError, UnsupportedError
 from sqlrl.ground import counts as sql
 from sqlrl.ground.binding import bind_program
@@ -18,7 +19,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.sources import World, table
+from sqlrl.plan.sources import World
 from sqlrl.solve.counts import counts
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import (

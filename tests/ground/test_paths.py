@@ -17,10 +17,10 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.nodes import table as table_node
 from sqlrl.errors import GroundingLimitError, InputError, ModelError, UnsupportedError
 from sqlrl.ground import paths as searching
 from sqlrl.ground.paths import LabelledPairs, RelationalPaths
-from sqlrl.plan.sources import table as table_node
 from tests.ground.walks import Fact, World
 
 KINDS = {

@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
 from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame, stored_frame
-from sqlrl.engine.spark.server import PIECE, Server
+from sqlrl.engine.spark.server import PIECE, Server, unwritable
 from sqlrl.engine.stored import FACTS, PLACE, Part
-from sqlrl.errors import EngineError, InputError, brief
+from sqlrl.errors import EngineError, InputError
 from sqlrl.progress import Stage
 
 logger = logging.getLogger(__name__)
@@ -201,10 +201,7 @@ class Encoding:
         try:
             self._write(self.server.rows(begun, step="write to the storage"), self._path(part), "write to the storage")
         except EngineError as error:
-            raise InputError(
-                f"the server of Spark cannot write {self._path(part)}: {brief(error.reason, lines=1)}. Give a storage= that it can write, on its own "
-                "disk or in an object store that it has the keys of."
-            ) from error
+            raise unwritable(self._path(part), error) from error
         self._scratch.append((self._path(part), MARK))
         return part
 
@@ -293,11 +290,7 @@ class Encoding:
         """Return the view of the constants that have ids."""
         step = "read the constants that are known"
         if known.parts:
-            frames = [stored_frame(self.server, part, _DICTIONARY) for part in known.parts]
-            frame = frames[0]
-            for each in frames[1:]:
-                frame = frame.union(each)
-            return self._show(frame, step)
+            return self._show(stored_frame(self.server, known.parts, _DICTIONARY), step)
         if known.size <= self.server.spark.resident:
             tables = list(known.pieces())
             return self._show(self.server.rows(pa.concat_tables(tables) if tables else _DICTIONARY.empty_table(), step=step), step)  # fmt: skip
@@ -487,7 +480,7 @@ class Encoding:
     # ---- the server --------------------------------------------------------------------------------------
 
     def _path(self, part: Part | None) -> str:
-        storage = str(self.server.spark.storage).rstrip("/")
+        storage = str(self.server.spark.folder)
         return f"{storage}/{PLACE}/{self.attempt}" if part is None else part.path(storage)
 
     def _frame(self, query: exp.Expr, step: str) -> Any:

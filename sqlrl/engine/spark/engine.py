@@ -16,11 +16,12 @@ from sqlglot import exp
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.memory import Memory
+from sqlrl.engine.nodes import table
 from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
-from sqlrl.engine.spark.skew import Heavy, heavy_query, key_columns, salted, spreading
+from sqlrl.engine.spark.skew import Heavy, heavy_query, joined_columns, salted, spreading
 from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
 
@@ -227,10 +228,10 @@ class SparkEngine:
             content = self._tables.copied[name].content
             rows, columns = content.rows, content.schema.names
         else:
-            frame = self.server.frame(self.render(exp.select("*").from_(_table(name))), step=step)
+            frame = self.server.frame(self.render(exp.select("*").from_(table(name))), step=step)
             rows, columns = int(self.server.run(frame.count, step, name.name)), frame.columns
-        for key in key_columns(columns) if rows >= skew.SALTED_ROWS else []:
-            keys = self.server.fetch(self.render(heavy_query(_table(name), key, rows)), step=step).to_pylist()
+        for key in joined_columns(columns) if rows >= skew.SALTED_ROWS else []:
+            keys = self.server.fetch(self.render(heavy_query(table(name), key, rows)), step=step).to_pylist()
             if keys:
                 counts = {int(row["key"]): int(row["n"]) for row in keys}
                 found[key] = Heavy(counts, spreading(columns, key), max(1, rows // skew.TASKS))
@@ -255,11 +256,8 @@ class SparkEngine:
     def _files(self, parts: tuple[Part, ...], schema: pa.Schema) -> str:
         """Return the view of the session of some parts of the storage."""
         if parts not in self._tables.files:
-            frame, *others = [stored_frame(self.server, part, schema) for part in parts]
-            for each in others:
-                frame = frame.union(each)
             view = self._new_view()
-            self.server.show(view, frame, step="show what was encoded")
+            self.server.show(view, stored_frame(self.server, parts, schema), step="show what was encoded")
             self._tables.files[parts] = view
         return self._tables.files[parts]
 
@@ -325,10 +323,10 @@ class SparkEngine:
 
     def _folder(self, rows: int, name: TableName) -> str:
         """Return a new folder for rows of a scratch table."""
-        storage = self.server.spark.storage
+        storage = self.server.spark.folder
         if storage is None:
             raise too_large(rows, name.name, self.server.spark.resident)
-        return f"{str(storage).rstrip('/')}/{self._scratch}/{next(self._folders)}"
+        return f"{storage}/{self._scratch}/{next(self._folders)}"
 
     def _show(self, name: TableName, made: _Made, step: str) -> None:
         """Make a table known to the server."""
@@ -349,10 +347,6 @@ class SparkEngine:
         """Leave nothing in the folders of a table that is gone: a client can remove none."""
         for folder in made.folders:
             self.server.write(self.server.rows(made.rows.slice(0, 0), step=step), folder, step=step)
-
-
-def _table(name: TableName) -> exp.Table:
-    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)
 
 
 if TYPE_CHECKING:

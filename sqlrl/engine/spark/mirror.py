@@ -13,9 +13,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine, TableName
-from sqlrl.engine.nodes import cast, column, named, star_count
-from sqlrl.engine.spark.server import PIECE, Server, too_large
-from sqlrl.errors import EngineError, InputError, ServerError, brief
+from sqlrl.engine.nodes import cast, column, named, star_count, table
+from sqlrl.engine.spark.server import PIECE, Server, too_large, unwritable
+from sqlrl.errors import EngineError, InputError, ServerError
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -56,8 +56,7 @@ class Mirror:
 
     def __init__(self, source: QueryEngine, server: Server) -> None:
         self._source, self._server = source, server
-        storage = server.spark.storage
-        self._storage = None if storage is None else str(storage).rstrip("/")
+        self._storage = server.spark.folder
         self._resident = server.spark.resident
 
     def content(self, name: TableName) -> Content:
@@ -66,7 +65,7 @@ class Mirror:
         The hash is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a table is
         copied again.
         """
-        everything = exp.select("*").from_(_table(name))
+        everything = exp.select("*").from_(table(name))
         schema = self._source.fetch(everything.limit(0), step=f"look at {name.name}").schema
         values: list[exp.Expr] = [
             exp.Anonymous(this="encode", expressions=[column(each.name)])
@@ -75,14 +74,14 @@ class Mirror:
             for each in schema
         ]
         row = exp.cast(exp.Anonymous(this="hash", expressions=values), exp.DataType.Type.INT128)
-        query = exp.select(named(star_count(), "n"), named(cast(exp.Sum(this=row), "INT128"), "h")).from_(_table(name))
+        query = exp.select(named(star_count(), "n"), named(cast(exp.Sum(this=row), "INT128"), "h")).from_(table(name))
         (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
         return Content(schema, int(found["n"]), int(found["h"] or 0))
 
     def frame(self, name: TableName, content: Content) -> Any:
         """Return the frame of a table's rows on the server, which are copied unless they are there."""
         if content.rows <= self._resident:
-            rows = self._source.fetch(exp.select("*").from_(_table(name)), step=f"read {name.name}")
+            rows = self._source.fetch(exp.select("*").from_(table(name)), step=f"read {name.name}")
             return self._server.rows(rows, step=f"send {name.name} to Spark")
         if self._storage is None:
             raise too_large(content.rows, name.name, self._resident)
@@ -104,20 +103,18 @@ class Mirror:
         """Return the attempt whose rows are to be read, None if none is complete."""
         step = f"look for the copy of {name.name}"
         try:
-            marks = self._server.run(self._server.read([f"{folder}/done/*"], _MARK, step=step).toArrow, step, folder)
+            marks = self._server.found(f"{folder}/done/*", _MARK, step=step)
+        except ServerError:
+            raise
         except EngineError as error:
-            if "PATH_NOT_FOUND" in error.reason:
-                return None
-            if isinstance(error, ServerError):
-                raise
-            raise self._unusable(folder, error) from error
-        for mark in marks.to_pylist():
+            raise unwritable(folder, error) from error
+        for mark in marks:
             if mark["format"] != FORMAT:
                 raise InputError(
                     f"{folder} was written by another version of sqlrl (format {mark['format']}, this one has {FORMAT}): give another storage=, "
                     "or remove the folder."
                 )
-        return min((str(mark["attempt"]) for mark in marks.to_pylist() if mark["rows"] == content.rows), default=None)
+        return min((str(mark["attempt"]) for mark in marks if mark["rows"] == content.rows), default=None)
 
     def _copy(self, folder: str, content: Content, name: TableName) -> None:
         """Write a table, piece by piece, and then its mark."""
@@ -141,11 +138,11 @@ class Mirror:
         except ServerError:
             raise
         except EngineError as error:
-            raise self._unusable(path, error) from error
+            raise unwritable(path, error) from error
 
     def _pieces(self, name: TableName, schema: pa.Schema) -> Iterator[pa.Table]:
         """Read a table in the order of its examples, in pieces that one message takes."""
-        query = exp.select("*").from_(_table(name))
+        query = exp.select("*").from_(table(name))
         keys = [each for each in _ORDER if each in schema.names][:1]
         query = query.order_by(*(column(key) for key in keys)) if keys else query
         for batch in self._source.stream(query, step=f"read {name.name}", rows=_ROWS_AT_ONCE):
@@ -154,18 +151,8 @@ class Mirror:
             for start in range(0, whole.num_rows, size):
                 yield whole.slice(start, size)
 
-    def _unusable(self, path: str, error: EngineError) -> InputError:
-        return InputError(
-            f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. To mend it, give a storage= that it can write, on its own "
-            "disk or in an object store that it has the keys of."
-        )
-
     def _unreadable(self, folder: str, name: TableName, why: str) -> InputError:
         return InputError(
             f"the copy of {name.name} in {folder} cannot be used: {why}. The server must read there what it has written: if the storage is a "
             "folder, on every machine of it; remove the folder to have it copied again."
         )
-
-
-def _table(name: TableName) -> exp.Table:
-    return exp.table_(name.name, db=name.schema, catalog=name.catalog, quoted=True)

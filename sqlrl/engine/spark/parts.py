@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 
 from sqlrl.engine.spark.server import Server
 from sqlrl.engine.stored import Part
-from sqlrl.errors import EngineError, InputError
+from sqlrl.errors import InputError
 from sqlrl.wording import counted
 
 FORMAT = 1
@@ -24,25 +26,21 @@ def mark_rows(rows: int) -> dict[str, int]:
 
 def part_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
     """Return the frame of a part that this session has written."""
-    storage = str(server.spark.storage).rstrip("/")
-    return server.read([part.folders(storage)], schema, step="read what was encoded")
+    return server.read([part.folders(str(server.spark.folder))], schema, step="read what was encoded")
 
 
-def stored_frame(server: Server, part: Part, schema: pa.Schema) -> Any:
-    """Return the frame of a part that is complete, as its mark says; InputError if it is not, or is elsewhere."""
-    storage, step = str(server.spark.storage or "").rstrip("/"), "read what was encoded on Spark"
-    folder = part.path(storage)
-    if server.spark.storage is None:
+def stored_frame(server: Server, parts: Sequence[Part], schema: pa.Schema) -> Any:
+    """Return the frame of the rows of parts that are complete, as their marks say; InputError if one is not, or is elsewhere."""
+    return reduce(lambda frame, other: frame.union(other), [_complete(server, part, schema) for part in parts])
+
+
+def _complete(server: Server, part: Part, schema: pa.Schema) -> Any:
+    storage, step = server.spark.folder, "read what was encoded on Spark"
+    if storage is None:
         raise InputError(
             "some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, storage=...)."
         )
-    mark = server.read([Part(part.attempt, "done").path(storage)], MARK, step=step)
-    try:
-        marks = server.run(mark.toArrow, step, folder).to_pylist()
-    except EngineError as error:
-        if "PATH_NOT_FOUND" not in error.reason:
-            raise
-        marks = []
+    folder, marks = part.path(storage), server.found(Part(part.attempt, "done").path(storage), MARK, step=step)
     known = {str(row["part"]): row for row in marks}
     if any(row["format"] != FORMAT for row in marks):
         raise InputError(

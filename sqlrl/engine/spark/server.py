@@ -103,6 +103,11 @@ class Spark:
                 raise InputError(f"{name}={whole!r} must be a whole number of {what}, 0 or more.")
 
     @property
+    def folder(self) -> str | None:
+        """The storage without a slash at its end."""
+        return None if self.storage is None else str(self.storage).rstrip("/")
+
+    @property
     def shown(self) -> str:
         """The address without options of the client's, among which may be a token."""
         return _SECRET.sub("", self.address) if isinstance(self.address, str) else "your session of Spark"
@@ -242,6 +247,16 @@ class Server:
         columns = ", ".join(f"`{each.name}` {spark_type(each.type)}" for each in schema)
         return self.run(lambda: self.session.read.schema(columns).parquet(*paths), step, f"read {paths[0]}")
 
+    def found(self, path: str, schema: pa.Schema, *, step: str) -> list[dict[str, Any]]:
+        """Return the rows of a folder of Parquet, none where there is no such folder."""
+        try:
+            rows = self.run(self.read([path], schema, step=step).toArrow, step, path)
+        except EngineError as error:
+            if "PATH_NOT_FOUND" in error.reason:
+                return []
+            raise
+        return list(rows.to_pylist())
+
     # ---- failures ----------------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
@@ -357,6 +372,14 @@ def spark_type(kind: pa.DataType) -> str:
     if kind not in _TYPES:
         raise InputError(f"a column of type {kind} has no type in Spark.")
     return _TYPES[kind]
+
+
+def unwritable(path: str, error: EngineError) -> InputError:
+    """Return the error for a folder that the server cannot write."""
+    return InputError(
+        f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. Give a storage= that it can write, on its own disk or in an "
+        "object store that it has the keys of."
+    )
 
 
 def too_large(rows: int, name: str, resident: int) -> InputError:

@@ -104,13 +104,13 @@ class _Side:
     """What is added to a source: salts of its own rows, and copies of those that meet salted ones."""
 
     columns: list[exp.Expr] = field(default_factory=list)
-    copies: list[tuple[str, exp.Expr, exp.Expression]] = field(default_factory=list)
+    copies: list[tuple[exp.Expr, exp.Expression]] = field(default_factory=list)
 
 
 def _salt(select: exp.Select, heavy: Callable[[TableName], Mapping[str, Heavy]]) -> None:
     """Salt the joins of one SELECT."""
     joins, first = select.args.get("joins") or [], select.args.get("from_")
-    if not joins or first is None or any(isinstance(each, exp.Star) or each.is_star for each in select.selects):
+    if not joins or first is None or any(each.is_star for each in select.selects):
         return
     sources = {each.this.alias_or_name: each.this for each in (first, *joins)}
     sides: dict[str, _Side] = {}
@@ -118,11 +118,11 @@ def _salt(select: exp.Select, heavy: Callable[[TableName], Mapping[str, Heavy]])
     for join in joins:
         if join.side or join.kind not in ("", "INNER") or join.args.get("on") is None:
             continue
-        for (salting, own), (copied, other), found in list(_choices(join, sources, heavy)):
+        for (salting, own), (copied, other), found in _choices(join, sources, heavy):
             name = f"salt{number}"
             number += 1
             sides.setdefault(salting, _Side()).columns.append(named(_salt_of(salting, own, found), name))
-            sides.setdefault(copied, _Side()).copies.append((name, *_copies(copied, other, found, name)))
+            sides.setdefault(copied, _Side()).copies.append(_copies(copied, other, found, name))
             equal = exp.EQ(this=column(name, copied), expression=column(name, salting))
             join.set("on", exp.and_(join.args["on"], equal, copy=False))
     for alias, side in sides.items():
@@ -186,18 +186,18 @@ def _copies(alias: str, other: str, heavy: Heavy, name: str) -> tuple[exp.Expr, 
 def _widened(source: exp.Expression, alias: str, side: _Side) -> exp.Subquery:
     """Return a source with its salts, under its alias."""
     every = exp.Column(this=exp.Star(), table=exp.to_identifier(alias, quoted=True))
-    query = exp.select(every, *side.columns, *(salt for _, salt, _ in side.copies)).from_(source)
-    for _, _, join in side.copies:
+    query = exp.select(every, *side.columns, *(salt for salt, _ in side.copies)).from_(source)
+    for _, join in side.copies:
         query.append("joins", join)
     return subquery(query, alias)
 
 
-def key_columns(columns: Sequence[str]) -> list[str]:
+def joined_columns(columns: Sequence[str]) -> list[str]:
     """Return the columns of a table that are joined: the example and the arguments.
 
     Examples
     --------
-    >>> key_columns(["example", "a0", "a1", "truth"])
+    >>> joined_columns(["example", "a0", "a1", "truth"])
     ['example', 'a0', 'a1']
     """
     return [name for name in columns if name == "example" or (name[:1] == "a" and name[1:].isdecimal())]
@@ -211,4 +211,4 @@ def spreading(columns: Sequence[str], key: str) -> tuple[str, ...]:
     >>> spreading(["example", "a0", "a1", "truth"], "a0")
     ('a1',)
     """
-    return tuple(name for name in key_columns(columns) if name not in (key, "example"))
+    return tuple(name for name in joined_columns(columns) if name not in (key, "example"))

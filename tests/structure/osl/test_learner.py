@@ -271,7 +271,7 @@ def parameter_rows(program: Program, name: object) -> list[tuple[int, ...]]:
     from sqlglot import exp
 
     from sqlrl.catalog.layout import TableName
-    from sqlrl.plan.sources import table
+    from sqlrl.engine.nodes import table
 
     if not isinstance(name, TableName):
         return []
@@ -282,7 +282,7 @@ def parameter_rows(program: Program, name: object) -> list[tuple[int, ...]]:
 def names_of(program: Program, kind: str) -> list[str]:
     from sqlglot import exp
 
-    from sqlrl.plan.sources import table
+    from sqlrl.engine.nodes import table
 
     query = exp.select("name").from_(table(program.layout.types[kind].dictionary)).order_by("id")
     words: list[str] = program.engine.fetch(query, step="read names").column(0).to_pylist()
