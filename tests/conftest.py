@@ -75,7 +75,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_address() -> Iterator[str]:
     """The address of a Spark Connect server: the one that SQLRL_SPARK_SERVER names, such as an Apache Spark, or one that needs no Java."""
-    on_spark.import_client()
     if given := os.environ.get("SQLRL_SPARK_SERVER"):
         yield given
         return

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from typing import Any
-from unittest import mock
 
 import pyarrow as pa
 import sqlglot
@@ -17,7 +16,7 @@ from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.server import Server, Spark
+from sqlrl.engine.spark.server import Server, Spark, named_main
 
 SERVER = """
 import sys
@@ -31,13 +30,15 @@ server.stop()
 
 
 @contextmanager
-def server(port: int = 0) -> Iterator[str]:
+def server(port: int = 0, idle: int = 900) -> Iterator[str]:
     """Start a server that needs no Java on a port of this machine, by default a free one; give its address.
+
+    It forgets sessions that are idle for some seconds.
 
     It is a process of its own, which ends with this one: inside of it, it would take every Ctrl-C for a wish to stop.
     """
     # All that it says is how it starts and stops; errors reach the client.
-    quiet = {**os.environ, "RUST_LOG": "error"}
+    quiet = {**os.environ, "RUST_LOG": "error", "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(idle)}
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", SERVER, str(port)], stdin=pipe, stdout=pipe, text=True, env=quiet, start_new_session=True
@@ -49,22 +50,13 @@ def server(port: int = 0) -> Iterator[str]:
         yield f"sc://{address}"
 
 
-def import_client() -> type[Any]:
-    """Import the client of Spark.
-
-    In a worker of xdist, whose main module is no file, it thinks when it is first used that its own doctests run, and looks for a whole Spark.
-    """
-    with mock.patch.object(sys.modules["__main__"], "__file__", __file__, create=True):
-        from pyspark.sql.connect.session import SparkSession
-
-        found: type[Any] = SparkSession
-        return found
-
-
 @contextmanager
 def connected(address: str) -> Iterator[Spark]:
     """Open a session of a server that many engines use."""
-    session = import_client().builder.remote(address).create()
+    # A worker of xdist has a main module without a file.
+    with named_main():
+        from pyspark.sql.connect.session import SparkSession
+    session = SparkSession.builder.remote(address).create()
     yield Spark(session)
     session.stop()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -106,6 +108,37 @@ def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
         db.close()
     with sqlrl.connect(file) as alone:
         assert alone.predict(MODEL).table().to_arrow().to_pydict() == before
+
+
+def test_a_session_that_was_idle_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlrl.engine.spark.server.IDLE", 1.0)
+    with server(idle=1) as address, opened(Spark(address)) as db:
+        db.load("Friends", PEOPLE)
+        before = world(db)
+        time.sleep(3)
+        assert world(db) == before
+
+
+def test_a_session_that_is_forgotten_amid_a_call_is_said() -> None:
+    with server(idle=1) as address, closing(Server(Spark(address))) as session:
+        time.sleep(3)
+        with pytest.raises(ServerError, match=r"count: .*is not running"):
+            session.fetch("SELECT 1", step="count")
+
+
+def test_a_process_without_a_main_file(spark_address: str, tmp_path: Path) -> None:
+    path = tmp_path / "smokes.mln"
+    path.write_text("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(x)\n")
+    code = f"""if True:
+        import sys, sqlrl
+        assert not hasattr(sys.modules["__main__"], "__file__")
+        with sqlrl.connect(engine=sqlrl.Spark({spark_address!r}), progress=False) as db:
+            db.load("Friends", [("Anna", "Bob")])
+            model = sqlrl.parse_mln(open({str(path)!r}).read(), query=["Smokes"])
+            print([row["person"] for row in db.predict(model).table()])
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "['Anna']\n"), done.stderr
 
 
 def test_a_server_that_dies_is_no_reason_not_to_close(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ class SparkEngine:
 
     def ready(self) -> Server:
         """Return the server, in a new session if it has forgotten the last one."""
+        self.server.look()
         if self.server.lost:
             self._tables = _Tables()
             self.server.open()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -38,6 +40,7 @@ _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
 _LOST = ("INVALID_HANDLE.SESSION_", "incorrect server side session identifier", " is not running")
 """What a server says of a session that it has not, or the client of one that is another one."""
+_AWAY = "UNAVAILABLE"
 _TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
 _CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 1000))
 """A server that has come back is found within a second, also by a channel of a process that had one to it before."""
@@ -45,6 +48,9 @@ _CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_
 _ANSI = "spark.sql.ansi.enabled"
 _NOISE = (r"\[RETRIES_EXCEEDED\]", "PySpark does not yet fully support pandas")
 """What the client warns of beside errors that say it, and of what is not used of it."""
+
+IDLE = 5.0
+"""Seconds without a call after which a session may have been forgotten: servers end those that are idle, some after minutes."""
 
 RETRIES = 6
 """How often a call is repeated that did not reach the server, over about 10 seconds; the client's own 15 take 10 minutes."""
@@ -131,6 +137,7 @@ class Server:
         # By what calls are told from others of a session that is the user's.
         self._tag = f"sqlrl-{uuid.uuid4().hex}"
         self._failures: tuple[type[Exception], ...] = ()
+        self._asked = time.monotonic()
         self.open()
 
     def open(self) -> None:
@@ -138,11 +145,12 @@ class Server:
         for message in _NOISE:
             warnings.filterwarnings("ignore", message=message)
         try:
-            import grpc
-            from pyspark.errors import PySparkException
-            from pyspark.sql.connect.client import DefaultChannelBuilder
-            from pyspark.sql.connect.client.retries import DefaultPolicy
-            from pyspark.sql.connect.session import SparkSession
+            with named_main():
+                import grpc
+                from pyspark.errors import PySparkException
+                from pyspark.sql.connect.client import DefaultChannelBuilder
+                from pyspark.sql.connect.client.retries import DefaultPolicy
+                from pyspark.sql.connect.session import SparkSession
         except ImportError as error:
             raise SqlrlError(f"a server of Spark needs its client: pip install 'sqlrl[spark]' ({error})") from error
         # What is wrong with what is asked, the wire, rows that cannot be read, and values that the client refuses.
@@ -157,22 +165,28 @@ class Server:
 
         def opened() -> Any:
             channel = DefaultChannelBuilder(self.spark.address, channelOptions=list(_CHANNEL))
-            session = SparkSession.builder.channelBuilder(channel).create()
+            # Not by the builder, which would make it the session of all code in this process that asks for one.
+            session = SparkSession(connection=channel)
             session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
-            try:
-                # It answers, and names what it is.
-                logger.debug("%s is Spark %s", self.spark.shown, session.version)
-            except BaseException:
-                # The client would take this session for the active one of others.
-                SparkSession._default_session = None  # noqa: SLF001 (stop() would wait for the server once more)
-                SparkSession._active_session.session = None  # noqa: SLF001
-                raise
+            # It answers, and names what it is.
+            logger.debug("%s is Spark %s", self.spark.shown, session.version)
             # Whatever the server's default is: a product that does not fit is an error, not NULL.
             session.conf.set(_ANSI, "true")
             return session
 
         self.lost = False
         self.session = self.run(opened, "connect to Spark", self.spark.shown)
+
+    def look(self) -> None:
+        """Note whether the server still has the session, if it was asked nothing for `IDLE` seconds; ServerError if it does not answer."""
+        if self.lost or time.monotonic() - self._asked < IDLE:
+            return
+        try:
+            self.run(lambda: self.session.conf.get(_ANSI), "look for the session", _ANSI)
+        except ServerError as error:
+            if _status(error.__cause__) == _AWAY:
+                raise
+            logger.debug("%s has forgotten a session that was idle", self.spark.shown)
 
     def close(self) -> None:
         """End the session, unless it is the user's."""
@@ -272,12 +286,14 @@ class Server:
             raise self._gone(step, "the server has forgotten this session", sql)
         try:
             with on_interrupt(self._interrupted), Stage(step, brief=True), self._tagged():
-                return call()
+                found = call()
         except KeyboardInterrupt:
             self._interrupted()
             raise
         except self._failures as error:
             self._fail(error, step, sql)
+        self._asked = time.monotonic()
+        return found
 
     @contextmanager
     def _tagged(self) -> Iterator[None]:
@@ -312,7 +328,7 @@ class Server:
         logger.info("%s failed: %s\nwhile running: %s", step, whole, sql)
         # What follows are places in the server's own code.
         reason = _TRACE.split(whole)[0].strip()
-        if _status(error) == "UNAVAILABLE" or any(word in reason for word in _LOST):
+        if _status(error) == _AWAY or any(word in reason for word in _LOST):
             told = _DETAILS.search(reason)
             raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
         if OVERFLOW in reason or "overflow" in reason.lower() or "NUMERIC_VALUE_OUT_OF_RANGE" in reason:
@@ -324,7 +340,7 @@ class Server:
         raise EngineError(step, reason, sql) from error
 
 
-def _status(error: Exception) -> str:
+def _status(error: BaseException | None) -> str:
     """Return the name of the status with which a call of the wire ended, "" of another error.
 
     A reason may say as much of something else, such as an object store that the server cannot reach.
@@ -334,6 +350,23 @@ def _status(error: Exception) -> str:
         if callable(found):
             return str(getattr(found(), "name", ""))
     return ""
+
+
+@contextmanager
+def named_main() -> Iterator[None]:
+    """Give the main module of `python -c` and the like a file while the client is imported.
+
+    The client takes a process whose main module has none for a run of its own doctests, and ends it where it finds no whole Spark.
+    """
+    main = sys.modules["__main__"]
+    if hasattr(main, "__file__"):
+        yield
+        return
+    main.__file__ = "<sqlrl>"
+    try:
+        yield
+    finally:
+        del main.__file__
 
 
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
