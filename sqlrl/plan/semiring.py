@@ -210,6 +210,13 @@ def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, w
     while (slot := _eliminable(left, keep, freely=steps.freely)) is not None:
         bucket = [f for f in left if slot in f.slots]
         left = [f for f in left if slot not in f.slots]
+        closing = _closing(bucket, left, slot)
+        if closing is not None and len(left) == 1:
+            return [*bucket, closing]
+        if closing is not None and not closing.slots <= keep:
+            # One of kept slots may be what brings columns by which the last step groups.
+            bucket.append(closing)
+            left.remove(closing)
         elsewhere = keep.union(*(f.slots for f in left))
         left.append(_sum_out(bucket, elsewhere, steps, wide))
     return left
@@ -229,6 +236,18 @@ def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot], *, freely: boo
         ):
             best = (len(others), len(bucket), slot)
     return None if best is None else best[2]
+
+
+def _closing(bucket: Sequence[Factor], others: Sequence[Factor], slot: Slot) -> Factor | None:
+    """Return the factor that filters what is left of a bucket's join without its slot; None if one in the bucket does, or none can.
+
+    It is joined before the sum: of the pairs of edges of a graph that meet, most are closed by no third one, and to filter them by
+    the third ones takes less time and memory than to sum for each pair. One with more slots would have several rows for each.
+    """
+    ends = frozenset[Slot]().union(*(f.slots for f in bucket)) - {slot}
+    if any(ends <= f.slots for f in bucket):
+        return None
+    return next((f for f in others if f.slots == ends), None)
 
 
 def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps, wide: bool) -> Factor:

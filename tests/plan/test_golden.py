@@ -71,6 +71,7 @@ CASES = {
     "expand_no_body": ("expand bodies", PEOPLE, "1 Smokes(+x)"),
     "count_template": ("count", CITATIONS, "Token(+w, p, c) => InField(c, +f, p)"),
     "count_path": ("count", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Smokes(z) => Cancer(x)"),
+    "count_triangle": ("count", PEOPLE, "1 !Friends(x, y) v !Friends(y, z) v !Friends(z, x)"),
     "count_apart": ("count", PEOPLE, "1 Friends(x, Anna) v Smokes(y) v Cancer(z)"),
     "count_alike": ("count", PEOPLE, "1 Smokes(Anna) v (Friends(x, Anna) <=> Friends(y, Bob))"),
     "count_exists": ("count", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),

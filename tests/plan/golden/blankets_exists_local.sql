@@ -270,31 +270,19 @@ WITH "m0" AS (
   SELECT
     "f13"."a1" AS "s0",
     "f15"."a2" AS "s1",
-    "f15"."a0" AS "s2",
     COUNT(*) AS "n"
   FROM "memory"."sqlrl"."fact_Next" AS "f13"
   INNER JOIN "memory"."sqlrl"."fact_Token" AS "f15"
     ON "f15"."a1" = "f13"."a0"
+  INNER JOIN "memory"."sqlrl"."fact_Token" AS "f14"
+    ON "f14"."a0" = "f15"."a0" AND "f14"."a1" = "f13"."a1" AND "f14"."a2" = "f15"."a2"
   GROUP BY
     "f13"."a1",
-    "f15"."a2",
-    "f15"."a0"
+    "f15"."a2"
 ), "m9" AS (
-  SELECT
-    "f14"."a1" AS "s0",
-    "f14"."a2" AS "s1",
-    CAST(SUM("m8"."n") AS BIGINT) AS "n"
-  FROM "memory"."sqlrl"."fact_Token" AS "f14"
-  INNER JOIN "m8" AS "m8"
-    ON "m8"."s0" = "f14"."a1" AND "m8"."s1" = "f14"."a2" AND "m8"."s2" = "f14"."a0"
-  GROUP BY
-    "f14"."a1",
-    "f14"."a2"
-), "m10" AS (
   SELECT
     "f16"."a1" AS "s0",
     "f18"."a2" AS "s1",
-    "f18"."a0" AS "s2",
     COUNT(*) AS "n"
   FROM "memory"."sqlrl"."fact_Next" AS "f16"
   INNER JOIN "memory"."sqlrl"."fact_Token" AS "f18"
@@ -321,22 +309,12 @@ WITH "m0" AS (
       ON "wd3"."example" = "wt0"."a0" AND "wd3"."id" = "wt1"."a0"
   ) AS "f19"
     ON "f19"."x0" = "f18"."a2" AND "f19"."x1" = "f16"."a0" AND "f19"."x2" = "f18"."a0"
+  INNER JOIN "memory"."sqlrl"."fact_Token" AS "f17"
+    ON "f17"."a0" = "f18"."a0" AND "f17"."a1" = "f16"."a1" AND "f17"."a2" = "f18"."a2"
   GROUP BY
     "f16"."a1",
-    "f18"."a2",
-    "f18"."a0"
-), "m11" AS (
-  SELECT
-    "f17"."a1" AS "s0",
-    "f17"."a2" AS "s1",
-    CAST(SUM("m10"."n") AS BIGINT) AS "n"
-  FROM "memory"."sqlrl"."fact_Token" AS "f17"
-  INNER JOIN "m10" AS "m10"
-    ON "m10"."s0" = "f17"."a1" AND "m10"."s1" = "f17"."a2" AND "m10"."s2" = "f17"."a0"
-  GROUP BY
-    "f17"."a1",
-    "f17"."a2"
-), "m12" AS (
+    "f18"."a2"
+), "m10" AS (
   SELECT
     "f20"."a1" AS "s0",
     "o21"."y4" AS "s1",
@@ -387,7 +365,7 @@ WITH "m0" AS (
   GROUP BY
     "f20"."a1",
     "o21"."y4"
-), "m13" AS (
+), "m11" AS (
   SELECT
     "f23"."a1" AS "s0",
     "f24"."a1" AS "s1",
@@ -413,7 +391,7 @@ WITH "m0" AS (
   GROUP BY
     "f23"."a1",
     "f24"."a1"
-), "m14" AS (
+), "m12" AS (
   SELECT
     "f26"."a1" AS "s0",
     "f27"."a1" AS "s1",
@@ -551,6 +529,16 @@ FROM (
   UNION ALL
   SELECT
     8 AS "part",
+    CAST("m8"."s0" AS INT) AS "s0",
+    CAST("m8"."s1" AS INT) AS "s1",
+    CAST(NULL AS INT) AS "s2",
+    CAST("m8"."n" AS BIGINT) AS "n"
+  FROM "m8" AS "m8"
+  WHERE
+    "m8"."n" <> 0
+  UNION ALL
+  SELECT
+    9 AS "part",
     CAST("m9"."s0" AS INT) AS "s0",
     CAST("m9"."s1" AS INT) AS "s1",
     CAST(NULL AS INT) AS "s2",
@@ -560,7 +548,17 @@ FROM (
     "m9"."n" <> 0
   UNION ALL
   SELECT
-    9 AS "part",
+    10 AS "part",
+    CAST("m10"."s0" AS INT) AS "s0",
+    CAST("m10"."s1" AS INT) AS "s1",
+    CAST(NULL AS INT) AS "s2",
+    CAST("m10"."n" AS BIGINT) AS "n"
+  FROM "m10" AS "m10"
+  WHERE
+    "m10"."n" <> 0
+  UNION ALL
+  SELECT
+    11 AS "part",
     CAST("m11"."s0" AS INT) AS "s0",
     CAST("m11"."s1" AS INT) AS "s1",
     CAST(NULL AS INT) AS "s2",
@@ -570,7 +568,7 @@ FROM (
     "m11"."n" <> 0
   UNION ALL
   SELECT
-    10 AS "part",
+    12 AS "part",
     CAST("m12"."s0" AS INT) AS "s0",
     CAST("m12"."s1" AS INT) AS "s1",
     CAST(NULL AS INT) AS "s2",
@@ -578,26 +576,6 @@ FROM (
   FROM "m12" AS "m12"
   WHERE
     "m12"."n" <> 0
-  UNION ALL
-  SELECT
-    11 AS "part",
-    CAST("m13"."s0" AS INT) AS "s0",
-    CAST("m13"."s1" AS INT) AS "s1",
-    CAST(NULL AS INT) AS "s2",
-    CAST("m13"."n" AS BIGINT) AS "n"
-  FROM "m13" AS "m13"
-  WHERE
-    "m13"."n" <> 0
-  UNION ALL
-  SELECT
-    12 AS "part",
-    CAST("m14"."s0" AS INT) AS "s0",
-    CAST("m14"."s1" AS INT) AS "s1",
-    CAST(NULL AS INT) AS "s2",
-    CAST("m14"."n" AS BIGINT) AS "n"
-  FROM "m14" AS "m14"
-  WHERE
-    "m14"."n" <> 0
 ) AS "parts";
 
 -- spark
@@ -870,31 +848,19 @@ WITH `m0` AS (
   SELECT
     `f13`.`a1` AS `s0`,
     `f15`.`a2` AS `s1`,
-    `f15`.`a0` AS `s2`,
     COUNT(*) AS `n`
   FROM `memory`.`sqlrl`.`fact_Next` AS `f13`
   INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `f15`
     ON `f15`.`a1` = `f13`.`a0`
+  INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `f14`
+    ON `f14`.`a0` = `f15`.`a0` AND `f14`.`a1` = `f13`.`a1` AND `f14`.`a2` = `f15`.`a2`
   GROUP BY
     `f13`.`a1`,
-    `f15`.`a2`,
-    `f15`.`a0`
+    `f15`.`a2`
 ), `m9` AS (
-  SELECT
-    `f14`.`a1` AS `s0`,
-    `f14`.`a2` AS `s1`,
-    CAST(SUM(`m8`.`n`) AS BIGINT) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Token` AS `f14`
-  INNER JOIN `m8` AS `m8`
-    ON `m8`.`s0` = `f14`.`a1` AND `m8`.`s1` = `f14`.`a2` AND `m8`.`s2` = `f14`.`a0`
-  GROUP BY
-    `f14`.`a1`,
-    `f14`.`a2`
-), `m10` AS (
   SELECT
     `f16`.`a1` AS `s0`,
     `f18`.`a2` AS `s1`,
-    `f18`.`a0` AS `s2`,
     COUNT(*) AS `n`
   FROM `memory`.`sqlrl`.`fact_Next` AS `f16`
   INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `f18`
@@ -921,22 +887,12 @@ WITH `m0` AS (
       ON `wd3`.`example` = `wt0`.`a0` AND `wd3`.`id` = `wt1`.`a0`
   ) AS `f19`
     ON `f19`.`x0` = `f18`.`a2` AND `f19`.`x1` = `f16`.`a0` AND `f19`.`x2` = `f18`.`a0`
+  INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `f17`
+    ON `f17`.`a0` = `f18`.`a0` AND `f17`.`a1` = `f16`.`a1` AND `f17`.`a2` = `f18`.`a2`
   GROUP BY
     `f16`.`a1`,
-    `f18`.`a2`,
-    `f18`.`a0`
-), `m11` AS (
-  SELECT
-    `f17`.`a1` AS `s0`,
-    `f17`.`a2` AS `s1`,
-    CAST(SUM(`m10`.`n`) AS BIGINT) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Token` AS `f17`
-  INNER JOIN `m10` AS `m10`
-    ON `m10`.`s0` = `f17`.`a1` AND `m10`.`s1` = `f17`.`a2` AND `m10`.`s2` = `f17`.`a0`
-  GROUP BY
-    `f17`.`a1`,
-    `f17`.`a2`
-), `m12` AS (
+    `f18`.`a2`
+), `m10` AS (
   SELECT
     `f20`.`a1` AS `s0`,
     `o21`.`y4` AS `s1`,
@@ -987,7 +943,7 @@ WITH `m0` AS (
   GROUP BY
     `f20`.`a1`,
     `o21`.`y4`
-), `m13` AS (
+), `m11` AS (
   SELECT
     `f23`.`a1` AS `s0`,
     `f24`.`a1` AS `s1`,
@@ -1013,7 +969,7 @@ WITH `m0` AS (
   GROUP BY
     `f23`.`a1`,
     `f24`.`a1`
-), `m14` AS (
+), `m12` AS (
   SELECT
     `f26`.`a1` AS `s0`,
     `f27`.`a1` AS `s1`,
@@ -1151,6 +1107,16 @@ FROM (
   UNION ALL
   SELECT
     8 AS `part`,
+    CAST(`m8`.`s0` AS INT) AS `s0`,
+    CAST(`m8`.`s1` AS INT) AS `s1`,
+    CAST(NULL AS INT) AS `s2`,
+    CAST(`m8`.`n` AS BIGINT) AS `n`
+  FROM `m8` AS `m8`
+  WHERE
+    `m8`.`n` <> 0
+  UNION ALL
+  SELECT
+    9 AS `part`,
     CAST(`m9`.`s0` AS INT) AS `s0`,
     CAST(`m9`.`s1` AS INT) AS `s1`,
     CAST(NULL AS INT) AS `s2`,
@@ -1160,7 +1126,17 @@ FROM (
     `m9`.`n` <> 0
   UNION ALL
   SELECT
-    9 AS `part`,
+    10 AS `part`,
+    CAST(`m10`.`s0` AS INT) AS `s0`,
+    CAST(`m10`.`s1` AS INT) AS `s1`,
+    CAST(NULL AS INT) AS `s2`,
+    CAST(`m10`.`n` AS BIGINT) AS `n`
+  FROM `m10` AS `m10`
+  WHERE
+    `m10`.`n` <> 0
+  UNION ALL
+  SELECT
+    11 AS `part`,
     CAST(`m11`.`s0` AS INT) AS `s0`,
     CAST(`m11`.`s1` AS INT) AS `s1`,
     CAST(NULL AS INT) AS `s2`,
@@ -1170,7 +1146,7 @@ FROM (
     `m11`.`n` <> 0
   UNION ALL
   SELECT
-    10 AS `part`,
+    12 AS `part`,
     CAST(`m12`.`s0` AS INT) AS `s0`,
     CAST(`m12`.`s1` AS INT) AS `s1`,
     CAST(NULL AS INT) AS `s2`,
@@ -1178,24 +1154,4 @@ FROM (
   FROM `m12` AS `m12`
   WHERE
     `m12`.`n` <> 0
-  UNION ALL
-  SELECT
-    11 AS `part`,
-    CAST(`m13`.`s0` AS INT) AS `s0`,
-    CAST(`m13`.`s1` AS INT) AS `s1`,
-    CAST(NULL AS INT) AS `s2`,
-    CAST(`m13`.`n` AS BIGINT) AS `n`
-  FROM `m13` AS `m13`
-  WHERE
-    `m13`.`n` <> 0
-  UNION ALL
-  SELECT
-    12 AS `part`,
-    CAST(`m14`.`s0` AS INT) AS `s0`,
-    CAST(`m14`.`s1` AS INT) AS `s1`,
-    CAST(NULL AS INT) AS `s2`,
-    CAST(`m14`.`n` AS BIGINT) AS `n`
-  FROM `m14` AS `m14`
-  WHERE
-    `m14`.`n` <> 0
 ) AS `parts`;

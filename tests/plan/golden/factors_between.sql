@@ -95,6 +95,14 @@ WITH "m0" AS (
       )
   ) AS "f10g"
     ON "f10g"."a0" = "f9"."a2"
+  INNER JOIN (
+    SELECT
+      "a0",
+      "a1",
+      "a2"
+    FROM "memory"."sqlrl"."atom_InField"
+  ) AS "f11"
+    ON "f11"."a0" = "f9"."a0" AND "f11"."a1" = "f9"."a1" AND "f11"."a2" = "f10g"."a1"
   GROUP BY
     "f9"."a0",
     "f10g"."a1",
@@ -208,21 +216,13 @@ JOIN (
         "p"."clause" AS "clause",
         "o8"."example" AS "example",
         CAST(SUM("m2"."n") AS INT128) AS "n"
-      FROM (
-        SELECT
-          "a0",
-          "a1",
-          "a2"
-        FROM "memory"."sqlrl"."atom_InField"
-      ) AS "f11"
-      INNER JOIN "memory"."sqlrl"."example" AS "o8"
-        ON "o8"."example" = "f11"."a0"
+      FROM "memory"."sqlrl"."example" AS "o8"
       INNER JOIN "memory"."sqlrl"."domain_position" AS "d12"
-        ON "d12"."example" = "f11"."a0" AND "d12"."id" = "f11"."a2"
-      INNER JOIN "memory"."sqlrl"."scratch_parameter" AS "p"
-        ON "p"."k0" = "f11"."a1"
+        ON "d12"."example" = "o8"."example"
       INNER JOIN "m2" AS "m2"
-        ON "m2"."s0" = "f11"."a0" AND "m2"."s1" = "f11"."a2" AND "m2"."s2" = "f11"."a1"
+        ON "m2"."s0" = "o8"."example" AND "m2"."s1" = "d12"."id"
+      INNER JOIN "memory"."sqlrl"."scratch_parameter" AS "p"
+        ON "p"."k0" = "m2"."s2"
       GROUP BY
         "p"."clause",
         "o8"."example"
@@ -331,6 +331,14 @@ WITH `m0` AS (
       )
   ) AS `f10g`
     ON `f10g`.`a0` = `f9`.`a2`
+  INNER JOIN (
+    SELECT
+      `a0`,
+      `a1`,
+      `a2`
+    FROM `memory`.`sqlrl`.`atom_InField`
+  ) AS `f11`
+    ON `f11`.`a0` = `f9`.`a0` AND `f11`.`a1` = `f9`.`a1` AND `f11`.`a2` = `f10g`.`a1`
   GROUP BY
     `f9`.`a0`,
     `f10g`.`a1`,
@@ -492,21 +500,13 @@ JOIN (
             THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
           END
         ) AS `n`
-      FROM (
-        SELECT
-          `a0`,
-          `a1`,
-          `a2`
-        FROM `memory`.`sqlrl`.`atom_InField`
-      ) AS `f11`
-      INNER JOIN `memory`.`sqlrl`.`example` AS `o8`
-        ON `o8`.`example` = `f11`.`a0`
+      FROM `memory`.`sqlrl`.`example` AS `o8`
       INNER JOIN `memory`.`sqlrl`.`domain_position` AS `d12`
-        ON `d12`.`example` = `f11`.`a0` AND `d12`.`id` = `f11`.`a2`
-      INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
-        ON `p`.`k0` = `f11`.`a1`
+        ON `d12`.`example` = `o8`.`example`
       INNER JOIN `m2` AS `m2`
-        ON `m2`.`s0` = `f11`.`a0` AND `m2`.`s1` = `f11`.`a2` AND `m2`.`s2` = `f11`.`a1`
+        ON `m2`.`s0` = `o8`.`example` AND `m2`.`s1` = `d12`.`id`
+      INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
+        ON `p`.`k0` = `m2`.`s2`
       GROUP BY
         `p`.`clause`,
         `o8`.`example`

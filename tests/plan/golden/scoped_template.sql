@@ -92,17 +92,6 @@ FROM (
       GROUP BY
         "f2"."a2",
         "f2"."a0"
-    ), "m5" AS (
-      SELECT
-        "m3"."s1" AS "s0",
-        "m4"."s1" AS "s1",
-        CAST(SUM("m3"."n" * "m4"."n") AS BIGINT) AS "n"
-      FROM "m3" AS "m3"
-      INNER JOIN "m4" AS "m4"
-        ON "m4"."s0" = "m3"."s0"
-      GROUP BY
-        "m3"."s1",
-        "m4"."s1"
     )
     SELECT
       "clause",
@@ -119,12 +108,14 @@ FROM (
       UNION ALL
       SELECT
         "p"."clause" AS "clause",
-        CAST(SUM("m5"."n" * (
+        CAST(SUM("m3"."n" * "m4"."n" * (
           -1
         )) AS INT128) AS "n"
-      FROM "memory"."sqlrl"."scratch_parameter" AS "p"
-      INNER JOIN "m5" AS "m5"
-        ON "m5"."s0" = "p"."k0" AND "m5"."s1" = "p"."k1"
+      FROM "m3" AS "m3"
+      INNER JOIN "m4" AS "m4"
+        ON "m4"."s0" = "m3"."s0"
+      INNER JOIN "memory"."sqlrl"."scratch_parameter" AS "p"
+        ON "p"."k0" = "m3"."s1" AND "p"."k1" = "m4"."s1"
       GROUP BY
         "p"."clause"
     ) AS "terms"
@@ -206,17 +197,6 @@ WITH `m0` AS (
   GROUP BY
     `f2`.`a2`,
     `f2`.`a0`
-), `m5` AS (
-  SELECT
-    `m3`.`s1` AS `s0`,
-    `m4`.`s1` AS `s1`,
-    CAST(SUM(`m3`.`n` * `m4`.`n`) AS BIGINT) AS `n`
-  FROM `m3` AS `m3`
-  INNER JOIN `m4` AS `m4`
-    ON `m4`.`s0` = `m3`.`s0`
-  GROUP BY
-    `m3`.`s1`,
-    `m4`.`s1`
 )
 SELECT
   `g`.`clause`,
@@ -266,19 +246,21 @@ FROM (
       SELECT
         `p`.`clause` AS `clause`,
         COALESCE(
-          TRY_SUM(CAST(`m5`.`n` * (
+          TRY_SUM(CAST(`m3`.`n` * `m4`.`n` * (
             -1
           ) AS DECIMAL(38, 0))),
           CASE
-            WHEN COUNT(`m5`.`n` * (
+            WHEN COUNT(`m3`.`n` * `m4`.`n` * (
               -1
             )) > 0
             THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
           END
         ) AS `n`
-      FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
-      INNER JOIN `m5` AS `m5`
-        ON `m5`.`s0` = `p`.`k0` AND `m5`.`s1` = `p`.`k1`
+      FROM `m3` AS `m3`
+      INNER JOIN `m4` AS `m4`
+        ON `m4`.`s0` = `m3`.`s0`
+      INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
+        ON `p`.`k0` = `m3`.`s1` AND `p`.`k1` = `m4`.`s1`
       GROUP BY
         `p`.`clause`
     ) AS `terms`
