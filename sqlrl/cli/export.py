@@ -16,11 +16,20 @@ from sqlrl.cli.views import ViewOptions, pairs
 
 
 class Format(StrEnum):
+    """How a ground network is written for a solver."""
+
+    wcnf = "wcnf"
+    lp = "lp"
+    uai = "uai"
+
+
+class NetworkFormat(StrEnum):
     """How a ground network is written."""
 
     wcnf = "wcnf"
     lp = "lp"
     uai = "uai"
+    parquet = "parquet"
 
 
 class Dialect(StrEnum):
@@ -36,6 +45,7 @@ class AnyFormat(StrEnum):
     wcnf = "wcnf"
     lp = "lp"
     uai = "uai"
+    parquet = "parquet"
     sql = "sql"
 
 
@@ -65,7 +75,7 @@ How = Annotated[
     AnyFormat | None,
     typer.Option(
         "--format",
-        help="wcnf: weighted MaxSAT, lp: integer program, uai: Markov network, sql: a view that gives each atom its probability; by default "
+        help="wcnf: weighted MaxSAT, lp: integer program, uai: Markov network, parquet: a table of ground clauses, sql: a view that gives each atom its probability; by default "
         "the ending of FILE.",
         show_default=False,
     ),
@@ -115,7 +125,7 @@ def export(
             exported = job.db.export(
                 job.model,
                 out,
-                format=None if file_format is None else Format(file_format.value).value,
+                format=None if file_format is None else NetworkFormat(file_format.value).value,
                 dialect=Dialect((dialect or AnyDialect.classic).value).value,
                 examples=job.examples,
                 **job.choices,

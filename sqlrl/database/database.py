@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from sqlrl.database.audit import Audit
     from sqlrl.script.runner import ScriptResult
-    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.solutions import Format, NetworkFormat
     from sqlrl.solve.exchange.wcnf import Dialect
     from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.solve.marginal import Method as MarginalMethod
@@ -1356,7 +1356,7 @@ class Database(Helpful):
         model: Model,
         path: str | Path,
         *,
-        format: Format | None = None,
+        format: NetworkFormat | None = None,
         dialect: Dialect = "classic",
         examples: Any = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -1365,7 +1365,7 @@ class Database(Helpful):
         hidden: Iterable[str] = (),
         empty: Iterable[str] = (),
     ) -> Exported:
-        r"""Write the ground network of a model with its weights to a file that other solvers read. Labels are never read.
+        r"""Write the ground network of a model with its weights to a file that other solvers read, or SQL. Labels are never read.
 
         A table beside it, with the ending `.atoms.tsv`, lists the atom of each variable; `read_solution` makes a
         prediction of what a solver answers.
@@ -1375,9 +1375,10 @@ class Database(Helpful):
         model : Model
             With weights.
         path : str or Path
-        format : {"wcnf", "lp", "uai"}, optional
-            Weighted partial MaxSAT, an integer program in CPLEX LP format, or a Markov network; by default the ending of
-            the path. WCNF rounds weights to integers, LP is exact, UAI rounds exp(weight); each file says how much is lost.
+        format : {"wcnf", "lp", "uai", "parquet"}, optional
+            Weighted partial MaxSAT, an integer program in CPLEX LP format, a Markov network, or a table of ground clauses; by default the
+            ending of the path. WCNF rounds weights to integers, LP is exact, UAI rounds exp(weight); each file says how much is lost.
+            Parquet is written as the ground clauses are made, so that no memory holds them; `limit` says nothing there.
         dialect : {"classic", "2022"}
             Of WCNF: with a line `p wcnf`, or as in the MaxSAT Evaluations from 2022 on.
         examples : list of names, query, relation or frame, optional

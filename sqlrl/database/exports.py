@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from sqlrl.markup import visible
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.solutions import NetworkFormat
     from sqlrl.solve.exchange.text import Names
     from sqlrl.solve.exchange.wcnf import Dialect
 
@@ -34,7 +34,7 @@ class Exported:
     path, map : Path
         The file, and the table beside it that lists what each variable is.
     atoms, clauses : int
-        How many query atoms it has, and ground clauses of two or more literals (equal ones merged) or that are hard.
+        How many query atoms it has, and ground clauses of two or more literals (equal ones merged) or that are hard; of Parquet the rows.
 
     Examples
     --------
@@ -53,11 +53,13 @@ class Exported:
 
 
 @verb
-def export(session: Session, asked: Query, path: str | Path, *, format: Format | None, dialect: Dialect) -> Exported:
+def export(
+    session: Session, asked: Query, path: str | Path, *, format: NetworkFormat | None, dialect: Dialect
+) -> Exported:
     """Write the ground network of a model with its weights to a file; `Database.export` explains it."""
     from sqlrl.solve.exchange import wcnf
     from sqlrl.solve.exchange.lpfile import write_lp
-    from sqlrl.solve.exchange.solutions import format_of
+    from sqlrl.solve.exchange.solutions import NETWORK_FORMATS, format_of
     from sqlrl.solve.exchange.text import map_path
     from sqlrl.solve.exchange.uai import write_uai
     from sqlrl.solve.weighted import weigh
@@ -66,11 +68,15 @@ def export(session: Session, asked: Query, path: str | Path, *, format: Format |
         raise InputError(
             "db.export writes ground networks; db.export_sql(model).write(path) writes a model as a view in SQL"
         )
-    kind = format_of(path, format)
+    kind = format_of(path, format, NETWORK_FORMATS)
     if dialect not in ("classic", "2022"):
         raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
     asked.check(weighted=True)
     with session.console.progress("exporting"), session.expanded(asked) as (program, chosen):
+        if kind == "parquet":
+            from sqlrl.solve.exchange.parquet import write_parquet
+
+            return Exported(Path(path), map_path(path), *write_parquet(Extent(program, chosen), path, _texts(program)))
         network = ground_network(Extent(program, chosen, asked.limit))
         names, weighted = names_of(program, network), weigh(network, program.weights())
         if kind == "wcnf":
@@ -93,10 +99,14 @@ def names_of(program: Program, network: Network) -> Names:
     """
     from sqlrl.solve.exchange.text import Names
 
+    return Names(network.atoms, _texts(program))
+
+
+def _texts(program: Program) -> Callable[[npt.NDArray[np.int64]], Sequence[tuple[str, str]]]:
     def texts(ids: npt.NDArray[np.int64]) -> Sequence[tuple[str, str]]:
         """Return predicate and constants of each atom."""
         found = atom_texts(program, ids)
         parts = (found[i].partition("(") for i in ids.tolist())
         return [(predicate, constants.removesuffix(")")) for predicate, _, constants in parts]
 
-    return Names(network.atoms, texts)
+    return texts

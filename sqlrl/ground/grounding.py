@@ -91,7 +91,7 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
         pieces += pipeline.rows(each)
     network = assemble(extent, atoms, pieces, evidence, views=views)
     if check:
-        check_evidence(extent, network)
+        check_evidence(extent, network.evidence_violated)
     return network
 
 
@@ -319,10 +319,10 @@ def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
 # ---- hard clauses and blocks that the evidence alone makes impossible --------------------------------
 
 
-def check_evidence(extent: Extent, network: Network) -> None:
+def check_evidence(extent: Extent, violated: Counts) -> None:
     r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
 
-    The network is of the same program and examples. The InfeasibleError shows one violated ground clause with its constants,
+    `violated`, of shape (m,), are the groundings that the evidence violates. The InfeasibleError shows one violated ground clause with its constants,
     and in how many groundings the evidence violates it.
 
     Examples
@@ -331,13 +331,13 @@ def check_evidence(extent: Extent, network: Network) -> None:
     >>> program = sample_program(
     ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
     ... )
-    >>> check_evidence(Extent(program), ground_network(Extent(program), check=False))
+    >>> check_evidence(Extent(program), decided_false(Extent(program)))
     Traceback (most recent call last):
     sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
     program = extent.program
-    for clause in np.flatnonzero(network.hard & (network.evidence_violated > 0)).tolist():
-        found = network.evidence_violated[clause]
+    for clause in np.flatnonzero(program.hard() & (violated > 0)).tolist():
+        found = violated[clause]
         for use in program.shapes.values():
             text = _violated_text(extent, use, clause)
             if text is not None:

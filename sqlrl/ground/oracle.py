@@ -104,7 +104,7 @@ class ProgramOracle:
             pieces += pipeline.rows(each)
         network = replace(assemble(self.extent, atoms, pieces, evidence), partial=True)
         if self.check:
-            check_evidence(self.extent, network)
+            check_evidence(self.extent, network.evidence_violated)
         return network
 
     def _first(self, bound: BoundShape, examples: TableName | None) -> GroundingQuery | None:

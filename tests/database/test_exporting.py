@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
 import pytest
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 import sqlrl
-from sqlrl.errors import InputError, NumericError
+from sqlrl.database.session import Query
+from sqlrl.errors import InfeasibleError, InputError, NumericError
+from sqlrl.ground.grounding import ground_network
+from sqlrl.ground.program import Extent
 from sqlrl.solve.result import Status
+from sqlrl.solve.weighted import weigh
 
 MODEL = """
 Friends(person, person)
@@ -30,7 +38,10 @@ Smokes(x) => (EXIST y Friends(x, y) ^ Smokes(y)).
 
 @pytest.fixture
 def db() -> sqlrl.Database:
-    opened = sqlrl.connect()
+    return filled(sqlrl.connect())
+
+
+def filled(opened: sqlrl.Database) -> sqlrl.Database:
     opened.load("Friends", [("Anna", "Bob"), ("Bob", "Anna"), ("Bob", "Chris"), ("Chris", "Anna")])
     opened.load("Smokes", [("Anna",)], given=True)
     opened.load("Mood", [("Dan", "Good")], types=["person", "mood"], target=True)
@@ -68,8 +79,56 @@ def test_another_solver_finds_the_same_world(tmp_path: Path, db: sqlrl.Database,
     assert "a.answer" in parameters
 
 
+def table_scores(path: Path, worlds: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """The score of each world by the rows of a table of Parquet, minus infinity if it cannot be."""
+    found = np.zeros(len(worlds))
+    for row in pq.read_table(path).to_pylist():
+        literals = np.array(row["literals"])
+        holds = worlds[:, np.abs(literals) - 1] == (literals > 0)
+        number = holds.sum(axis=1)
+        satisfied = {"clause": number > 0, "at most one": number <= 1, "exactly one": number == 1}[row["kind"]]
+        if row["weight"] is None:
+            found[~satisfied] = -np.inf
+        else:
+            found[satisfied] += row["weight"] * row["multiplicity"]
+    return found
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_table_of_ground_clauses_scores_every_world(
+    tmp_path: Path, model: sqlrl.Model, engine: str, request: pytest.FixtureRequest
+) -> None:
+    with sqlrl.connect(engine=request.getfixturevalue("spark") if engine == "spark" else None, progress=False) as db:
+        filled(db)
+        db.load("Smokes", [("Bob", 0.8), ("Chris", 0.25)], probability=1)
+        exported = db.export(model, tmp_path / "network.parquet")
+        with db.session.expanded(Query(model)) as (program, chosen):
+            weighted = weigh(ground_network(Extent(program, chosen)), program.weights())
+    worlds = np.array(list(product([False, True], repeat=exported.atoms)))
+    expected = np.array([weighted.score(world) for world in worlds])
+    found = table_scores(exported.path, worlds)
+    possible = np.isfinite(expected)
+    assert 2 < possible.sum() < len(worlds)
+    assert (np.isfinite(found) == possible).all()
+    differences = found[possible] - expected[possible]
+    np.testing.assert_allclose(differences, differences[0], atol=1e-9)
+    rows = pq.read_table(exported.path)
+    assert rows.num_rows == exported.clauses
+    assert {"clause", "exactly one"} == set(rows["kind"].to_pylist())
+    assert "Smokes(x) => Cancer(x)" in rows["rule"].to_pylist()
+
+
+def test_no_table_is_left_of_a_world_that_cannot_be(tmp_path: Path, db: sqlrl.Database) -> None:
+    model = sqlrl.parse_mln(
+        "Friends(person, person)\nSmokes(person)\nFriends(x, y) => Friends(y, x).\n1 Smokes(x)", query=["Smokes"]
+    )
+    with pytest.raises(InfeasibleError, match="violates this hard clause"):
+        db.export(model, tmp_path / "network.parquet")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_map_names_the_atoms(tmp_path: Path, db: sqlrl.Database, model: sqlrl.Model) -> None:
-    for form in ("wcnf", "lp", "uai"):
+    for form in ("wcnf", "lp", "uai", "parquet"):
         exported = db.export(model, tmp_path / f"network.{form}", examples=None)
         listed = db.sql(f"from read_csv('{exported.map}', delim='\t', quote='\"', comment='#', header=true)")
         rows = {(r["atom"]): (r["predicate"], r["constants"]) for r in listed.to_arrow_table().to_pylist()}

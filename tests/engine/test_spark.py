@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from sqlglot import exp, select
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.engine.nodes import cast, column, named, table
 from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.server import Spark
+from sqlrl.engine.spark.server import FUNCTIONS, Spark
 from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings, true_counts
@@ -45,6 +48,26 @@ def sql(text: str) -> exp.Expr:
     found = select(*text.split(", "))
     assert isinstance(found, exp.Expr)
     return found
+
+
+FUNCTION = re.compile(r"\b([A-Z][A-Z_0-9]*)\(")
+
+
+def test_a_server_is_asked_for_every_function_of_the_golden_queries() -> None:
+    texts = [
+        path.read_text().split("-- spark\n") for path in (Path(__file__).parents[1] / "plan").glob("golden*/*.sql")
+    ]
+    used = {name for _, *spark in texts for text in spark for name in FUNCTION.findall(text)}
+    assert "TRY_SUM" in used
+    assert used - {"CAST", "DECIMAL", "EXISTS", "ARRAY", "COUNT"} <= set(FUNCTION.findall(FUNCTIONS))
+
+
+def test_a_server_without_a_function_is_refused_when_it_is_opened(
+    spark_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlrl.engine.spark.server.FUNCTIONS", FUNCTIONS.replace("COUNT_IF", "COUNT_WHETHER"))
+    with pytest.raises(EngineError, match=r"(?is)look for the functions.*the server has no function count_whether"):
+        sqlrl.connect(engine=Spark(spark_address))
 
 
 @pytest.fixture(scope="module")

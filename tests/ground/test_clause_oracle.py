@@ -123,7 +123,7 @@ def check(case: Case, seed: int) -> None:
     program = expanded(case)
     network = ground_network(Extent(program), check=False)
     try:
-        check_evidence(Extent(program), network)
+        check_evidence(Extent(program), network.evidence_violated)
     except InfeasibleError as error:
         with pytest.raises(InfeasibleError, match=re.escape(str(error))):
             ProgramOracle(Extent(program)).start()

@@ -34,6 +34,15 @@ DICTIONARY = 1_000_000
 PIECE = 32_000_000
 """Bytes of rows that are sent at once: servers take messages of 128 MB."""
 
+FUNCTIONS = """
+SELECT TRY_SUM(x), COUNT_IF(x > 0), LN(MAX(x)), FLOOR(MIN(x)), ABS(SUM(x)), GREATEST(COUNT(x), 1), LEAST(COUNT(x), 1),
+    CASE WHEN COUNT(x) > 9 THEN CAST(RAISE_ERROR('x') AS DECIMAL(38, 0)) END,
+    SIZE(FILTER(ARRAY_DISTINCT(ARRAY_SORT(COLLECT_LIST(x))), y -> y > 0)), TRANSFORM(ARRAY(1), y -> y + 1), ELEMENT_AT(ARRAY(1), 1),
+    CONCAT('a', 'b'), COALESCE(MAX(n), 0)
+FROM (SELECT x, ROW_NUMBER() OVER (ORDER BY x) AS n FROM (SELECT EXPLODE(ARRAY(1, 2)) AS x) AS t) AS t
+"""
+"""A query with every function of Spark's that plans have: a server is asked before any work whether it knows them."""
+
 _ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
 _SECRET = re.compile(r"/;.*", re.DOTALL)
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
@@ -161,6 +170,7 @@ class Server:
                 raise InputError(
                     f"your session of Spark has {_ANSI} off, under which numbers that do not fit are NULL: set it to true, or give an address."
                 )
+            self._check()
             return
 
         def opened() -> Any:
@@ -176,6 +186,11 @@ class Server:
 
         self.lost = False
         self.session = self.run(opened, "connect to Spark", self.spark.shown)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise if the server lacks a function that plans have; nothing runs there."""
+        self.run(lambda: self.session.sql(FUNCTIONS).schema, "look for the functions that plans have", FUNCTIONS)
 
     def look(self) -> None:
         """Note whether the server still has the session, if it was asked nothing for `IDLE` seconds; ServerError if it does not answer."""
@@ -335,7 +350,7 @@ class Server:
             raise OverflowEngineError(step, reason, sql) from error
         if lacks := _LACKS.search(reason):
             name = lacks["sail"] or lacks["spark"]
-            remedy = f"the server has no function {name}, which sqlrl needs: run this step in DuckDB, or use a server that has it"
+            remedy = f"the server has no function {name}, which sqlrl needs: use one that has it, or DuckDB alone"
             raise EngineError(step, reason, sql, remedy) from error
         raise EngineError(step, reason, sql) from error
 

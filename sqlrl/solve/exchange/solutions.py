@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,13 @@ Format = Literal["wcnf", "lp", "uai"]
 """How a network is written for an outside solver."""
 
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+NetworkFormat = Literal[Format, "parquet"]
+"""How a network is written for an outside solver, or to be asked with SQL."""
+
+NETWORK_FORMATS: tuple[NetworkFormat, ...] = get_args(NetworkFormat)
+
+_Kind = TypeVar("_Kind", bound=str)
 
 Describe = Callable[[int, Sequence[int]], str]
 """Words for a ground clause: from its local clause and signed local atoms."""
@@ -431,19 +438,19 @@ def _check_objective(found: _Values, cost: FloatArray, value: FloatArray) -> Non
 # ---- worlds ------------------------------------------------------------------------------------------
 
 
-def format_of(path: str | Path, named: str | None = None) -> Format:
-    """The format that is named, or else the one that the ending of a path names; an InputError if it names none.
+def format_of(path: str | Path, named: str | None, choices: Sequence[_Kind]) -> _Kind:
+    """The format of some that is named, or else the one that the ending of a path names; an InputError if it names none.
 
     Examples
     --------
-    >>> format_of("smokers.wcnf"), format_of("smokers.LP"), format_of("smokers.txt", "uai")
-    ('wcnf', 'lp', 'uai')
+    >>> [format_of(*each, FORMATS) for each in [("smokers.wcnf", None), ("smokers.LP", None), ("smokers.txt", "uai")]]
+    ['wcnf', 'lp', 'uai']
     """
     word = Path(path).suffix.lower().removeprefix(".") if named is None else named
-    for known in FORMATS:
+    for known in choices:
         if word == known:
             return known
-    choice = ", ".join(map(repr, FORMATS))
+    choice = ", ".join(map(repr, choices))
     if named is not None:
         raise InputError(f"unknown format {named!r}: choose {choice}")
     raise InputError(f"cannot tell the format of {path}: name one of {choice}, or end the path in it")
@@ -540,11 +547,11 @@ def read_solution(
     MPEResult(2 of 2 atoms true, feasible, objective 0.5, gap inf)
     """
     if file_format is not None:
-        format_of(path, file_format)
+        format_of(path, file_format, FORMATS)
     start = time.perf_counter()
     names = names_or_local(names, weighted)
     if exported is not None:
-        check_map(weighted, exported, place_in(weighted, format_of(exported), names), names)
+        check_map(weighted, exported, place_in(weighted, format_of(exported, None, FORMATS), names), names)
     world = read_world(weighted, Answer.read(path), file_format, names)
     check_world(weighted, world, str(path), names, describe)
     score, gap, precision = weighted.score(world), np.inf, weighted.rounding

@@ -31,8 +31,8 @@ ENDING = ".atoms.tsv"
 
 
 @contextmanager
-def new_file(path: str | Path) -> Iterator[TextIO]:
-    """Write a text file that takes its name only when it is complete.
+def new_path(path: str | Path) -> Iterator[Path]:
+    """Give the place of a file that takes its name only when it is complete.
 
     A file of that name is replaced; a place that cannot be written is an InputError.
 
@@ -40,8 +40,8 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with new_file(Path(folder, "a.txt")) as file:
-    ...         _ = file.write("whole")
+    ...     with new_path(Path(folder, "a.txt")) as place:
+    ...         _ = place.write_text("whole")
     ...     [found.name for found in Path(folder).iterdir()]
     ['a.txt']
     """
@@ -51,8 +51,7 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
     direct = path.exists() and not path.is_file()
     target = path if direct else path.with_name(f"{path.name}.partial")
     try:
-        with target.open("w", encoding="utf-8", newline="") as file:
-            yield file
+        yield target
         if not direct:
             target.replace(path)
     except OSError as error:
@@ -62,6 +61,13 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
     finally:
         if not direct:
             target.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_file(path: str | Path) -> Iterator[TextIO]:
+    """Write a text file as `new_path` gives it."""
+    with new_path(path) as place, place.open("w", encoding="utf-8", newline="") as file:
+        yield file
 
 
 def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
@@ -195,11 +201,15 @@ class Place:
 
 
 def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
+    """Write the map of an exported file with the atoms of a weighted network."""
+    write_atoms(names.of(weighted), path, place, names, notes)
+
+
+def write_atoms(ids: IntArray, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
     """Write the map of an exported file: lines separated by tabs, below notes that begin with `#`.
 
     `path` is that of the exported file; `notes` are what else a reader should know.
     """
-    ids = names.of(weighted)
     with new_file(map_path(path)) as file:
         file.writelines(f"# {note}\n" for note in notes)
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
