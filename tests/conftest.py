@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -46,8 +45,10 @@ def _plans_on_spark(request: pytest.FixtureRequest) -> Iterator[None]:
     spark: Spark = request.getfixturevalue("spark")
     opened = Session.open.__func__  # type: ignore[attr-defined]
 
-    def on_spark(kind: type[Session], catalog: Catalog, console: Console | None = None, plans: Any = None) -> Session:
-        found: Session = opened(kind, catalog, console, plans or SparkEngine(Server(spark), catalog.engine))
+    def on_spark(kind: type[Session], catalog: Catalog, console: Console | None = None) -> Session:
+        if catalog.store.plans is catalog.engine:
+            catalog.store.plans = SparkEngine(Server(spark), catalog.engine)
+        found: Session = opened(kind, catalog, console)
         return found
 
     with pytest.MonkeyPatch.context() as patch:

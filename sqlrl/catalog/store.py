@@ -284,8 +284,8 @@ class Store:
     Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
     (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
-    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it. `plans` is what
-    runs plans where that is not `engine`: a server also encodes the files that it alone reads (`server_files`).
+    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it. `plans` runs
+    the plans of models: `engine`, or a server that mirrors its tables, and encodes the files that it alone reads (`server_files`).
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class Store:
     ) -> None:
         self.engine = engine
         self.catalog, self.schema = engine.home
-        self.plans: QueryEngine | None = None
+        self.plans: QueryEngine = engine
         self._on_created = on_created
         self._created: set[str] = set()
         self._verbs = 0

@@ -198,9 +198,9 @@ class Database(Helpful):
 
     def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
         self._spark = spark
-        plans = None if spark is None else SparkEngine(Server(spark), catalog.engine)
-        catalog.store.plans = plans
-        self.session = Session.open(catalog, console, plans)
+        if spark is not None:
+            catalog.store.plans = SparkEngine(Server(spark), catalog.engine)
+        self.session = Session.open(catalog, console)
 
     @property
     def engine(self) -> DuckDBEngine:

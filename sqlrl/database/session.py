@@ -47,13 +47,11 @@ FROM_DATA = ("rules from data",)
 class Session:
     """What the verbs of a database share; one for each cursor.
 
-    `plans` runs the plans of models: `engine`, or a server that mirrors its tables. `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that
-    has them. `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
+    `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that has them. `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
     prediction.
     """
 
     engine: DuckDBEngine
-    plans: QueryEngine
     catalog: Catalog
     records: Records
     console: Console
@@ -62,11 +60,16 @@ class Session:
     kept: KeptProgram = field(default_factory=KeptProgram, repr=False)
 
     @classmethod
-    def open(cls, catalog: Catalog, console: Console | None = None, plans: QueryEngine | None = None) -> Session:
+    def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
         """Begin a session; runs of processes that were killed are recorded as interrupted."""
         records = Records(catalog.store)
         records.end_killed()
-        return cls(catalog.engine, plans or catalog.engine, catalog, records, console or QuietConsole())
+        return cls(catalog.engine, catalog, records, console or QuietConsole())
+
+    @property
+    def plans(self) -> QueryEngine:
+        """What runs the plans of models: the engine, or a server that mirrors its tables."""
+        return self.catalog.store.plans
 
     @contextmanager
     def verb(self) -> Iterator[None]:
