@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import closing
+from math import prod
 
 import duckdb
 import numpy as np
@@ -20,10 +20,22 @@ from sqlrl.engine.connection import connect
 from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Server, Spark
-from sqlrl.engine.spark.skew import Heavy, heavy_query, salted, spreading
+from sqlrl.engine.spark.skew import (
+    Heavy,
+    HeavyKeys,
+    Joined,
+    Key,
+    heavy_of,
+    heavy_of_pair,
+    heavy_query,
+    pair_query,
+    salted,
+    spreading,
+)
 
 TASKS = skew.TASKS
 COLUMNS = ("a0", "a1")
+EDGE = TableName("db", "main", "edge")
 QUERIES = {
     "pairs": "SELECT e.a0 AS x, f.a1 AS y FROM db.main.edge AS e JOIN db.main.edge AS f ON e.a1 = f.a0",
     "triangles": """SELECT count(*) AS n FROM db.main.edge AS e JOIN db.main.edge AS f ON e.a1 = f.a0
@@ -55,19 +67,44 @@ def connected(edges: list[tuple[int, int]]) -> duckdb.DuckDBPyConnection:
     return con
 
 
-def heavy_of(con: duckdb.DuckDBPyConnection, share: int) -> Mapping[str, Heavy]:
-    """The keys with more rows than a share, counted apart from the plan."""
-    found = {}
-    for key in COLUMNS:
-        rows = con.execute(f"SELECT {key}, count(*) FROM db.main.edge GROUP BY {key}").fetchall()
-        keys = {int(k): int(n) for k, n in rows if n > share}
-        if keys:
-            found[key] = Heavy(keys, spreading(COLUMNS, key), share)
-    return found
+class Counted:
+    """The heavy keys of edges, counted apart from the plan: those with more rows than a share, and in pairs with more of the work."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, share: int) -> None:
+        self.con, self.share = con, share
+
+    def counts(self, key: str) -> dict[int, int]:
+        return dict(self.con.execute(f"SELECT {key}, count(*) FROM db.main.edge GROUP BY {key}").fetchall())
+
+    def of(self, key: Key) -> Heavy | None:
+        if key[0].name != "edge":
+            return None
+        found = {k: n for k, n in self.counts(key[1]).items() if n > self.share}
+        return heavy_of(found, self.share * TASKS, spreading(COLUMNS, key[1]))
+
+    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+        if {left[0].name, right[0].name} != {"edge"}:
+            return None
+        one, two = self.counts(left[1]), self.counts(right[1])
+        work = sum(n * two.get(k, 0) for k, n in one.items()) + sum(one.values()) + sum(two.values())
+        work = min(work, self.share * TASKS)
+        found = [Joined(k, n, two[k], work) for k, n in one.items() if k in two and n * two[k] * TASKS > work]
+        rows = self.share * TASKS
+        return heavy_of_pair(found, (rows, rows), (spreading(COLUMNS, left[1]), spreading(COLUMNS, right[1])))
 
 
-def rewritten(query: str, heavy: Mapping[str, Heavy]) -> exp.Expression:
-    return salted(parsed(query), lambda name: heavy if name.name == "edge" else {})
+class Nothing:
+    """No heavy keys."""
+
+    def of(self, key: Key) -> Heavy | None:
+        return None
+
+    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+        return None, None
+
+
+def rewritten(query: str, heavy: HeavyKeys) -> exp.Expression:
+    return salted(parsed(query), heavy)
 
 
 @settings(max_examples=60)
@@ -75,24 +112,46 @@ def rewritten(query: str, heavy: Mapping[str, Heavy]) -> exp.Expression:
 def test_salted_queries_have_the_same_rows(edges: list[tuple[int, int]], share: int, name: str) -> None:
     with closing(connected(edges)) as con:
         expected = Counter(con.execute(QUERIES[name]).fetchall())
-        query = rewritten(QUERIES[name], heavy_of(con, share))
+        query = rewritten(QUERIES[name], Counted(con, share))
         assert Counter(con.execute(query.sql("duckdb")).fetchall()) == expected
 
 
 def test_joins_with_heavy_keys_are_salted_and_others_are_not() -> None:
     hub = [(0, i) for i in range(1, 20)] + [(i, 0) for i in range(1, 20)] + [(i, i + 1) for i in range(20, 60)]
     with closing(connected(hub)) as con:
-        heavy = heavy_of(con, share=5)
-        assert heavy["a0"].keys == heavy["a1"].keys == {0: 19}
-        assert heavy["a0"].salts == 4
+        heavy = Counted(con, share=5)
+        for key in COLUMNS:
+            assert heavy.of((EDGE, key)) == Heavy(frozenset([0]), spreading(COLUMNS, key), salts=4)
         salts = {name: rewritten(query, heavy).sql("duckdb").count("CASE WHEN") for name, query in QUERIES.items()}
     # The third edge of a triangle is joined on both of its ends, which no two edges have in common.
     assert salts == {
         "pairs": 2, "triangles": 2, "paths": 2, "outer": 2, "other conditions": 2, "one that is not in a join": 0,
     }  # fmt: skip
-    none = Heavy({}, ("a1",), 5)
     for query in QUERIES.values():
-        assert rewritten(query, {"a0": none}).sql() == parsed(query).sql()
+        assert rewritten(query, Nothing()).sql() == parsed(query).sql()
+
+
+class Asked:
+    """The heavy keys of edges by the queries of the engine."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self.con = con
+        (self.rows,) = con.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
+        self.edge = exp.table_("edge", db="main", catalog="db")
+
+    def of(self, key: Key) -> Heavy | None:
+        if key[0].name != "edge":
+            return None
+        found = self.con.execute(heavy_query(self.edge, key[1], self.rows).sql("duckdb")).fetchall()
+        return heavy_of(dict(found), self.rows, spreading(COLUMNS, key[1]))
+
+    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+        if {left[0].name, right[0].name} != {"edge"}:
+            return None
+        sides = [(self.edge, key[1], self.rows) for key in (left, right)]
+        found = [Joined(*row) for row in self.con.execute(pair_query(*sides).sql("duckdb")).fetchall()]
+        others = spreading(COLUMNS, left[1]), spreading(COLUMNS, right[1])
+        return heavy_of_pair(found, (self.rows, self.rows), others)
 
 
 # ---- tasks -------------------------------------------------------------------------------------------
@@ -137,19 +196,56 @@ def graph() -> duckdb.DuckDBPyConnection:
 
 def test_no_task_has_much_more_than_its_share(graph: duckdb.DuckDBPyConnection) -> None:
     (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
-    heavy = heavy_of(graph, share=rows // TASKS)
+    heavy = Asked(graph)
     query = parsed(QUERIES["pairs"])
     ((before, keys),) = sent(graph, query)
-    ((after, salted_keys),) = sent(graph, salted(query.copy(), lambda name: heavy))
+    ((after, salted_keys),) = sent(graph, salted(query.copy(), heavy))
+    salts = [each.salts for each in heavy.of_pair((EDGE, "a1"), (EDGE, "a0")) or () if each is not None]
     mean = 2 * rows / TASKS
     assert max(keys.values()) / mean > 8, "one key has a tenth of the rows of each side"
     assert max(before.values()) / mean > 8
     # The heavy key is divided among the pairs of salts of both sides, and each has a part of either.
     parts = {key: number for key, number in salted_keys.items() if key[0] == 0}
-    assert len(parts) == heavy["a0"].salts * heavy["a1"].salts > 50
+    assert len(parts) == prod(salts) > 50
     assert max(parts.values()) < 1.1 * mean
     # Several parts may meet in one task by chance.
-    assert max(after.values()) < 0.5 * max(before.values())
+    assert max(after.values()) < 0.6 * max(before.values())
+    # It makes nearly all pairs, one for each of its rows on one side and on the other.
+    pairs, salted_pairs = made(graph, query), made(graph, salted(query.copy(), heavy))
+    assert sum(pairs.values()) == sum(salted_pairs.values())
+    assert max(pairs.values()) > 0.99 * sum(pairs.values())
+    assert max(salted_pairs.values()) < 0.03 * sum(pairs.values())
+
+
+def made(con: duckdb.DuckDBPyConnection, query: exp.Expression) -> Counter[int]:
+    """The pairs that each task makes in a join of two sources."""
+    pairs = exp.select("count(*)").from_(query.args["from_"].this.copy())
+    (join,) = query.args["joins"]
+    keys = [end for each in join.args["on"].find_all(exp.EQ) for end in (each.this,)]
+    pairs = pairs.select(*(end.copy() for end in keys)).join(join.copy()).group_by(*(end.copy() for end in keys))
+    tasks = Counter[int]()
+    for number, *key in con.execute(pairs.sql("duckdb")).fetchall():
+        tasks[zlib.crc32(repr(key).encode()) % TASKS] += number
+    return tasks
+
+
+def test_no_task_makes_most_of_the_pairs() -> None:
+    """Ten nodes have a two-hundredth of the edges each way, so that none has a task's share of the rows, and most of the pairs that meet."""
+    generator = np.random.default_rng(1)
+    ends = generator.integers(10, 20_000, (200_000, 2))
+    for side in range(2):
+        chosen = generator.random(len(ends)) < 0.05
+        ends[chosen, side] = generator.integers(0, 10, chosen.sum())
+    with closing(connected([(int(a), int(b)) for a, b in ends])) as con:
+        heavy, query = Asked(con), parsed(QUERIES["pairs"])
+        assert heavy.of((EDGE, "a0")) is None
+        before, after = made(con, query), made(con, salted(query.copy(), heavy))
+        ((rows, _),), ((salted_rows, _),) = sent(con, query), sent(con, salted(query.copy(), heavy))
+    assert sum(before.values()) == sum(after.values())
+    mean = sum(before.values()) / TASKS
+    assert max(before.values()) > 8 * mean
+    assert max(after.values()) < 2.5 * mean
+    assert sum(salted_rows.values()) < 1.5 * sum(rows.values()), "copies are few"
 
 
 def test_what_is_aggregated_before_it_is_joined_has_no_heavy_key(graph: duckdb.DuckDBPyConnection) -> None:
@@ -167,12 +263,12 @@ def test_what_is_aggregated_before_it_is_joined_has_no_heavy_key(graph: duckdb.D
 def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckDBPyConnection) -> None:
     """The edge in the middle is joined as it is, and the counts around it have a row for each key: copies of that are cheap."""
     (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
-    heavy = heavy_of(graph, share=rows // TASKS)
+    heavy = Asked(graph)
     query = parsed(QUERIES["paths"])
     before = [max(tasks.values()) for tasks, _ in sent(graph, query)]
-    after = [max(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), lambda name: heavy))]
+    after = [max(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), heavy))]
     total = [sum(tasks.values()) for tasks, _ in sent(graph, query)]
-    salted_total = [sum(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), lambda name: heavy))]
+    salted_total = [sum(tasks.values()) for tasks, _ in sent(graph, salted(query.copy(), heavy))]
     mean = rows / TASKS
     assert all(each > 9 * mean for each in before)
     assert all(each < 3 * mean for each in after)
@@ -198,7 +294,11 @@ def test_the_engine_salts_what_is_heavy(spark: Spark, graph: duckdb.DuckDBPyConn
         assert engine.fetch(query, step="count").column("n").to_pylist() == [expected]
 
 
-def test_the_heaviest_come_first() -> None:
+def test_what_is_heavy() -> None:
     with closing(connected([(0, i) for i in range(9)] + [(1, i) for i in range(7)] + [(2, 0)])) as con:
-        query = heavy_query(exp.table_("edge", db="main", catalog="db"), "a0", 600)
-        assert con.execute(query.sql("duckdb")).fetchall() == [(0, 9), (1, 7)]
+        edge = exp.table_("edge", db="main", catalog="db")
+        rows = con.execute(heavy_query(edge, "a0", 600).sql("duckdb")).fetchall()
+        assert sorted(rows) == [(0, 9), (1, 7)]
+        # Of 17 edges each way 3, 2 and 2 end where 9, 7 and 1 begin: 43 pairs of 77 rows and pairs together.
+        pairs = con.execute(pair_query((edge, "a1", 17), (edge, "a0", 17)).sql("duckdb")).fetchall()
+        assert sorted(pairs) == [(0, 3, 9, 77.0), (1, 2, 7, 77.0), (2, 2, 1, 77.0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,18 @@ from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.parts import stored_frame
 from sqlrl.engine.spark.server import Server, spark_type, too_large
-from sqlrl.engine.spark.skew import Heavy, heavy_query, joined_columns, salted, spreading
+from sqlrl.engine.spark.skew import (
+    Heavy,
+    Joined,
+    Key,
+    heavy_of,
+    heavy_of_pair,
+    heavy_query,
+    joined_columns,
+    pair_query,
+    salted,
+    spreading,
+)
 from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
 
@@ -47,6 +58,14 @@ class _Made:
     folders: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many rows a table has, and its columns."""
+
+    rows: int
+    columns: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class _Tables:
     """What the engine has, by name."""
@@ -54,7 +73,9 @@ class _Tables:
     copied: dict[TableName, _Copied] = field(default_factory=dict)
     made: dict[TableName, _Made] = field(default_factory=dict)
     shown: dict[TableName, exp.Expression] = field(default_factory=dict)
-    heavy: dict[TableName, Mapping[str, Heavy]] = field(default_factory=dict)
+    sizes: dict[TableName, _Size] = field(default_factory=dict)
+    heavy: dict[Key, Heavy | None] = field(default_factory=dict)
+    pairs: dict[tuple[Key, Key], tuple[Heavy | None, Heavy | None]] = field(default_factory=dict)
     # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
     stored: dict[TableName, str] | None = None
     files: dict[tuple[Part, ...], str] = field(default_factory=dict)
@@ -117,7 +138,8 @@ class SparkEngine:
         anew, self._anew = self._anew, False
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
-            self._tables.stored, self._tables.heavy = None, {}
+            self._tables.stored = None
+            self._tables.sizes, self._tables.heavy, self._tables.pairs = {}, {}, {}
             self._state = state
         return not anew
 
@@ -200,7 +222,7 @@ class SparkEngine:
 
     def _placed(self, query: exp.Expression) -> exp.Expression:
         """Return a copy of a plan in which every table is a view of the session, and every view its query."""
-        copied = salted(query.copy(), self._heavy)
+        copied = salted(query.copy(), self)
         for node in [node for node in copied.find_all(exp.Table) if node.db]:
             name = TableName(node.catalog, node.db, node.name)
             alias = exp.TableAlias(this=exp.to_identifier(node.alias or node.name, quoted=True))
@@ -216,28 +238,51 @@ class SparkEngine:
             node.replace(placed)
         return copied
 
-    def _heavy(self, name: TableName) -> Mapping[str, Heavy]:
-        """Return the heavy keys of a table of the source by column; none of small tables, of views and of scratch tables."""
+    def of(self, key: Key) -> Heavy | None:
+        """Return the heavy keys of a column of a large table of the source (`HeavyKeys`)."""
+        size = self._size_of(key[0])
+        if size is None or key[1] not in joined_columns(size.columns):
+            return None
+        if key not in self._tables.heavy:
+            query = self.render(heavy_query(table(key[0]), key[1], size.rows))
+            rows = self.server.fetch(query, step=f"look for heavy keys of {key[0].name}").to_pylist()
+            counts = {int(row["key"]): int(row["n"]) for row in rows}
+            self._tables.heavy[key] = heavy_of(counts, size.rows, spreading(size.columns, key[1]))
+        return self._tables.heavy[key]
+
+    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+        """Return the heavy keys of two such columns that are joined."""
+        one, two = (self._size_of(key[0]) for key in (left, right))
+        if one is None or two is None:
+            return None
+        sizes = (one, two)
+        if any(key[1] not in joined_columns(each.columns) for key, each in zip((left, right), sizes, strict=True)):
+            return None, None
+        if (left, right) not in self._tables.pairs:
+            sides = [(table(key[0]), key[1], each.rows) for key, each in zip((left, right), sizes, strict=True)]
+            query = self.render(pair_query(*sides))
+            rows = self.server.fetch(query, step=f"look for heavy keys of {left[0].name} and {right[0].name}")
+            found = [Joined(int(r["key"]), int(r["l"]), int(r["r"]), float(r["work"])) for r in rows.to_pylist()]
+            others = spreading(one.columns, left[1]), spreading(two.columns, right[1])
+            self._tables.pairs[left, right] = heavy_of_pair(found, (one.rows, two.rows), others)
+        return self._tables.pairs[left, right]
+
+    def _size_of(self, name: TableName) -> _Size | None:
+        """Return rows and columns of a table of the source, None of a small one, a view or a scratch table."""
         if name in self._tables.made or name in self._tables.shown:
-            return {}
-        known = self._tables.copied.get(name)
-        if name in self._tables.heavy and (known is None or known.current):
-            return self._tables.heavy[name]
-        step, found = f"look for heavy keys of {name.name}", dict[str, Heavy]()
-        if self._stored(name) is None:
-            self._view(name)
-            content = self._tables.copied[name].content
-            rows, columns = content.rows, content.schema.names
-        else:
-            frame = self.server.frame(self.render(exp.select("*").from_(table(name))), step=step)
-            rows, columns = int(self.server.run(frame.count, step, name.name)), frame.columns
-        for key in joined_columns(columns) if rows >= skew.SALTED_ROWS else []:
-            keys = self.server.fetch(self.render(heavy_query(table(name), key, rows)), step=step).to_pylist()
-            if keys:
-                counts = {int(row["key"]): int(row["n"]) for row in keys}
-                found[key] = Heavy(counts, spreading(columns, key), max(1, rows // skew.TASKS))
-        self._tables.heavy[name] = found
-        return found
+            return None
+        if name not in self._tables.sizes:
+            if self._stored(name) is None:
+                self._view(name)
+                content = self._tables.copied[name].content
+                found = _Size(content.rows, tuple(content.schema.names))
+            else:
+                step = f"count the rows of {name.name}"
+                frame = self.server.frame(self.render(exp.select("*").from_(table(name))), step=step)
+                found = _Size(int(self.server.run(frame.count, step, name.name)), tuple(frame.columns))
+            self._tables.sizes[name] = found
+        found = self._tables.sizes[name]
+        return found if found.rows >= skew.SALTED_ROWS else None
 
     def _stored(self, name: TableName) -> exp.Expression | None:
         """Return what stands for a view of the source over files in the storage, which are read where they are; None for other tables."""

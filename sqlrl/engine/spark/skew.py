@@ -1,78 +1,213 @@
 """Heavy keys in joins of a distributed engine: their rows are spread over several tasks by a salt.
 
 An engine sends the rows of both sides of a join to tasks by their key. A key that has more rows than a task's share makes one task late, and
-all wait for it. What is aggregated before it is joined has no such key, since each task sends one row of it. Where a table itself is joined,
-the rows of its heavy keys get a salt, a number that follows from their other columns, and the other side has a copy of its rows
-of those keys for each salt; where both sides have heavy keys, both are salted. Each pair of rows then meets in exactly one task. Which keys are
-heavy is counted once for each table.
+all wait for it; so does one with a large part of the pairs that the join makes. What is aggregated before it is joined has no such key, since
+each task sends one row of it. Where a table itself is joined, the rows of its heavy keys get a salt, a number that follows from their other
+columns, and the other side has a copy of its rows of those keys for each salt; where both sides are tables, both are salted. Each pair of rows
+then meets in exactly one task. Which keys are heavy is counted once for each column, and for each pair of columns that are joined.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlglot import exp
 
 from sqlrl.engine.base import TableName
-from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
+from sqlrl.engine.nodes import cast, column, cte, integer, named, star_count, subquery
 
 TASKS = 100
-"""A key is heavy if it has more rows than one of so many tasks would have of all."""
+"""A key is heavy if it has more rows, or makes more pairs, than one of so many tasks would have of all."""
 
 SALTED_ROWS = 1_000_000
 """Tables of fewer rows are joined as they are."""
 
-MOST_KEYS = 1000
 MOST_SALTS = 64
+
+FINER = 4
+"""The pairs of a key are divided into so many parts of what a task would have, since several parts meet in one by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heavy:
-    """The heavy keys of a column, by the number of their rows, and the columns beside it, whose integers spread these."""
+    """The heavy keys of a column, the columns beside it, whose integers spread their rows, and among how many tasks these are divided."""
 
-    keys: Mapping[int, int]
+    keys: frozenset[int]
     others: tuple[str, ...]
-    share: int
-    """Rows that a task has of the whole table."""
-
-    @property
-    def salts(self) -> int:
-        """Among how many tasks the rows of a key are divided.
-
-        Examples
-        --------
-        >>> Heavy({7: 250, 9: 120}, ("a1",), share=100).salts
-        3
-        """
-        return min(MOST_SALTS, math.ceil(max(self.keys.values()) / self.share))
+    salts: int
 
 
-def heavy_query(name: exp.Table, key: str, rows: int) -> exp.Select:
-    """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each, the heaviest first.
+Key = tuple[TableName, str]
+"""A column of a table."""
+
+
+class HeavyKeys(Protocol):
+    """What is known of heavy keys; None where there are none, or the table is small or not one of the storage."""
+
+    def of(self, key: Key) -> Heavy | None:
+        """Return those of a column that is joined with what is no such table."""
+
+    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+        """Return those of two columns that are joined, None if not both are of such tables."""
+
+
+def heavy_query(table: exp.Table, key: str, rows: int) -> exp.Select:
+    """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each.
 
     Examples
     --------
     >>> print(heavy_query(exp.table_("edge"), "a0", 1000).sql("duckdb").replace('"', ""))
-    SELECT a0 AS key, COUNT(*) AS n FROM edge GROUP BY a0 HAVING COUNT(*) > 10 ORDER BY n DESC, key LIMIT 1000
+    SELECT a0 AS key, COUNT(*) AS n FROM edge GROUP BY a0 HAVING COUNT(*) > 10
     """
-    found = exp.select(named(column(key), "key"), named(star_count(), "n")).from_(name.copy()).group_by(column(key))
-    found = found.having(exp.GT(this=star_count(), expression=integer(rows // TASKS)))
-    return found.order_by(exp.Ordered(this=column("n"), desc=True), column("key")).limit(MOST_KEYS)
+    return _counts(table, key).having(exp.GT(this=star_count(), expression=integer(rows // TASKS)))
 
 
-def salted(query: exp.Expression, heavy: Callable[[TableName], Mapping[str, Heavy]]) -> exp.Expression:
+def _counts(table: exp.Table, key: str) -> exp.Select:
+    query = exp.select(named(column(key), "key"), named(star_count(), "n"))
+    return query.from_(table.copy()).group_by(column(key))
+
+
+def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...]) -> Heavy | None:
+    """Return the heavy keys of a column of a table from the numbers of their rows.
+
+    Examples
+    --------
+    >>> heavy_of({7: 250, 9: 120}, 10_000, ("a1",))
+    Heavy(keys=frozenset({9, 7}), others=('a1',), salts=3)
+    """
+    if not found or not others:
+        return None
+    return Heavy(frozenset(found), others, _salts(max(found.values()) * TASKS / rows))
+
+
+def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int]) -> exp.Select:
+    """Plan the heavy keys of a join of two tables on a column of each: `key`, its rows `l` and `r`, and the `work` of the whole join.
+
+    That is the rows of both tables and the pairs that the join makes. Each side is a table, its column and its rows.
+
+    Examples
+    --------
+    >>> edge = exp.table_("edge")
+    >>> print(pair_query((edge, "a1", 1000), (edge, "a0", 1000)).sql("duckdb", pretty=True).replace('"', ""))
+    WITH l AS (
+      SELECT
+        a1 AS key,
+        COUNT(*) AS n
+      FROM edge
+      GROUP BY
+        a1
+    ), r AS (
+      SELECT
+        a0 AS key,
+        COUNT(*) AS n
+      FROM edge
+      GROUP BY
+        a0
+    ), j AS (
+      SELECT
+        l.key,
+        l.n AS l,
+        r.n AS r,
+        CAST(l.n AS DOUBLE) * r.n AS pairs
+      FROM l AS l
+      JOIN r AS r
+        ON l.key = r.key
+    ), t AS (
+      SELECT
+        SUM(j.pairs) + 2000 AS work
+      FROM j AS j
+    )
+    SELECT
+      j.key,
+      j.l,
+      j.r,
+      t.work
+    FROM j AS j
+    CROSS JOIN t AS t
+    WHERE
+      j.pairs > t.work / 100 OR j.l > 10 OR j.r > 10
+    """
+    # A rough number: what is heavy changes no result, so that a float does.
+    pairs = exp.Mul(this=cast(column("n", "l"), "DOUBLE"), expression=column("n", "r"))
+    joined = exp.select(column("key", "l"), named(column("n", "l"), "l"), named(column("n", "r"), "r"))
+    joined = joined.select(named(pairs, "pairs")).from_(cte("l", "l"))
+    joined = joined.join(cte("r", "r"), on=exp.EQ(this=column("key", "l"), expression=column("key", "r")))
+    work = exp.Add(this=exp.Sum(this=column("pairs", "j")), expression=integer(left[2] + right[2]))
+    total = exp.select(named(work, "work")).from_(cte("j", "j"))
+    share = exp.Div(this=column("work", "t"), expression=integer(TASKS))
+    heavy = exp.or_(
+        exp.GT(this=column("pairs", "j"), expression=share),
+        *(
+            exp.GT(this=column(name, "j"), expression=integer(rows // TASKS))
+            for name, (_, _, rows) in zip("lr", (left, right), strict=True)
+        ),
+    )
+    found = exp.select(*(column(name, "j") for name in ("key", "l", "r")), column("work", "t")).from_(cte("j", "j"))
+    found = found.join(cte("t", "t"), join_type="CROSS").where(heavy)
+    for name, query in (("l", _counts(*left[:2])), ("r", _counts(*right[:2])), ("j", joined), ("t", total)):
+        found = found.with_(exp.to_identifier(name, quoted=True), as_=query, copy=False)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A heavy key of a join: its rows on both sides, and the work of the whole join."""
+
+    key: int
+    left: int
+    right: int
+    work: float
+
+
+def heavy_of_pair(
+    found: Sequence[Joined], rows: tuple[int, int], others: tuple[tuple[str, ...], tuple[str, ...]]
+) -> tuple[Heavy | None, Heavy | None]:
+    """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be.
+
+    Examples
+    --------
+    >>> heavy_of_pair([Joined(7, 100, 100, 160_000.0)], (100_000, 100_000), (("a0",), ("a1",)))
+    (Heavy(keys=frozenset({7}), others=('a0',), salts=5), Heavy(keys=frozenset({7}), others=('a1',), salts=5))
+    >>> heavy_of_pair([Joined(7, 5_000, 1, 400_000.0)], (100_000, 100_000), (("a0",), ("a1",)))
+    (Heavy(keys=frozenset({7}), others=('a0',), salts=5), None)
+    """
+    keys: tuple[list[int], list[int]] = ([], [])
+    most = [1, 1]
+    for each in found:
+        own = (each.left, each.right)
+        parts = each.left * each.right * TASKS * FINER / each.work
+        for side in range(2):
+            by_pairs = min(parts, max(1.0, math.sqrt(parts * own[side] / own[1 - side])))
+            salts = min(_salts(max(by_pairs, own[side] * TASKS / rows[side])), own[side])
+            if salts > 1 and others[side]:
+                keys[side].append(each.key)
+                most[side] = max(most[side], salts)
+    return tuple(Heavy(frozenset(k), o, m) if k else None for k, o, m in zip(keys, others, most, strict=True))  # type: ignore[return-value]
+
+
+def _salts(parts: float) -> int:
+    return max(1, min(MOST_SALTS, math.ceil(parts)))
+
+
+def salted(query: exp.Expression, heavy: HeavyKeys) -> exp.Expression:
     """Return a query in which heavy keys of tables that are joined are salted: the query itself where none is; it is changed.
 
-    `heavy` says by column which keys of a table are heavy. A join is left alone unless it is an inner one, and on one column of each of two sources.
+    A join is left alone unless it is an inner one, and on one column of each of two sources.
 
     Examples
     --------
     >>> ends, begins = (exp.table_("edge", db="main", catalog="g", alias=alias) for alias in "fg")
     >>> pairs = exp.select("f.a0", "g.a1").from_(ends).join(begins, on="f.a1 = g.a0")
-    >>> key = {"a0": Heavy({7: 250}, ("a1",), share=125)}
-    >>> print(salted(pairs, lambda name: key).sql("duckdb", pretty=True).replace('"', ""))
+    >>> class Sevens:
+    ...     def of(self, key):
+    ...         return None
+    ...
+    ...     def of_pair(self, left, right):
+    ...         return None, Heavy(frozenset([7]), ("a1",), salts=2)
+    >>> print(salted(pairs, Sevens()).sql("duckdb", pretty=True).replace('"', ""))
     SELECT
       f.a0,
       g.a1
@@ -107,7 +242,7 @@ class _Side:
     copies: list[tuple[exp.Expr, exp.Expression]] = field(default_factory=list)
 
 
-def _salt(select: exp.Select, heavy: Callable[[TableName], Mapping[str, Heavy]]) -> None:
+def _salt(select: exp.Select, heavy: HeavyKeys) -> None:
     """Salt the joins of one SELECT."""
     joins, first = select.args.get("joins") or [], select.args.get("from_")
     if not joins or first is None or any(each.is_star for each in select.selects):
@@ -130,7 +265,7 @@ def _salt(select: exp.Select, heavy: Callable[[TableName], Mapping[str, Heavy]])
 
 
 def _choices(
-    join: exp.Join, sources: Mapping[str, exp.Expression], heavy: Callable[[TableName], Mapping[str, Heavy]]
+    join: exp.Join, sources: Mapping[str, exp.Expression], heavy: HeavyKeys
 ) -> Iterator[tuple[tuple[str, str], tuple[str, str], Heavy]]:
     """Yield the sides of a join that are salted: source and column, those of the other side, and the heavy keys.
 
@@ -146,14 +281,24 @@ def _choices(
             places = [(end.table, end.name) for end in ends]
             if places[0][0] != places[1][0] and target in (places[0][0], places[1][0]):
                 equal.append(places)
-    if len(equal) != 1:
+    if len(equal) != 1 or any(alias not in sources for alias, _ in equal[0]):
         return
-    for mine, other in (equal[0], equal[0][::-1]):
-        source = sources.get(mine[0])
-        if isinstance(source, exp.Table) and source.db and other[0] in sources:
-            found = heavy(TableName(source.catalog, source.db, source.name)).get(mine[1])
-            if found is not None and found.keys and found.others:
-                yield mine, other, found
+    first, second = equal[0]
+    keys = [_key(sources[alias], name) for alias, name in (first, second)]
+    if keys[0] is not None and keys[1] is not None and (both := heavy.of_pair(keys[0], keys[1])) is not None:
+        found = list(both)
+    else:
+        found = [None if key is None else heavy.of(key) for key in keys]
+    for mine, other, own in ((first, second, found[0]), (second, first, found[1])):
+        if own is not None:
+            yield mine, other, own
+
+
+def _key(source: exp.Expression, name: str) -> Key | None:
+    """Return a column of a source, if that is a table."""
+    if not isinstance(source, exp.Table) or not source.db:
+        return None
+    return TableName(source.catalog, source.db, source.name), name
 
 
 def _salt_of(alias: str, own: str, heavy: Heavy) -> exp.Expression:
