@@ -12,7 +12,7 @@ from sqlrl.catalog.bins import declare_bins
 from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
 from sqlrl.catalog.loading import resolve
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.catalog.store import DICTIONARY, ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError
@@ -151,6 +151,14 @@ def compact(store: Store, *, leave: bool = False) -> bool:
     sources += [part for source in sources for part in store.appended(source)]
     for name, record in store.types().items():
         uses = [(s.storage, f"a{i}") for s in sources for i, t in enumerate(predicates[s.predicate].types) if t == name]
+        if is_stored(record.dictionary) and not uses and not declared.get(name):
+            # Of names that nothing has, nobody need read the files, which may be gone.
+            dictionary = store.free_name("dictionary", name)
+            store.create_empty(dictionary, DICTIONARY, f"compact {name}")
+            store.drop(record.dictionary)
+            store.save_type(replace(record, dictionary=dictionary, size=0))
+            removed = True
+            continue
         kept = _kept(store, store.table(record.dictionary), "id", uses, declared.get(name, ()))
         if kept == record.size:
             store.drop(_MAP)

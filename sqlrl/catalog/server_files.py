@@ -22,6 +22,7 @@ from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Names, Tally, Wanted, source_columns
 from sqlrl.engine.spark.engine import SparkEngine
+from sqlrl.engine.spark.parts import still_there
 from sqlrl.engine.spark.server import Server
 from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
 from sqlrl.errors import EngineError, InputError, LoadError, brief
@@ -139,12 +140,17 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
 
 
 def files_changed(store: Store, record: SourceRecord) -> bool:
-    """Return True if the files of a load have other rows by now, by the number and a hash that the server computes of the columns that were read."""
+    """Return True if the files of a load have other rows by now, or what was encoded of them is gone.
+
+    Rows are told apart by their number and a hash that the server computes of the columns that were read.
+    """
     where = f"{record.predicate} from {record.source}"
     server, _ = _server(store, where)
     source, options = ServerFiles(record.source), LoadOptions.from_json(record.options)
     types = store.predicates()[record.predicate].known_types()
     _, _, wanted = _wanted(server, source, where, record.predicate, options, types)
+    if is_stored(record.storage) and not still_there(server, _parts(store, record.storage)):
+        return True
     with Encoding(server, most=server.spark.dictionary) as work, _read(where):
         return work.tally(wanted).fingerprint != record.fingerprint
 
@@ -300,7 +306,7 @@ def _known(store: Store, wanted: Wanted) -> dict[str | None, Known]:
             continue
         record = store.type_record(kind, types)
         if is_stored(record.dictionary):
-            found[kind] = Known(record.size, parts=_parts(store, record))
+            found[kind] = Known(record.size, parts=_parts(store, record.dictionary))
         else:
             found[kind] = Known(record.size, partial(_pieces, store, record.dictionary, "id", record.size))
     return found
@@ -314,9 +320,9 @@ def _pieces(store: Store, table: str, ident: str, size: int) -> Iterator[pa.Tabl
         yield store.engine.fetch(query.order_by(column(ident)), step=f"read {table}")
 
 
-def _parts(store: Store, record: TypeRecord) -> tuple[Part, ...]:
-    """Return the folders of which a dictionary in the storage consists."""
-    name = store.name(record.dictionary)
+def _parts(store: Store, view: str) -> tuple[Part, ...]:
+    """Return the folders of which a table in the storage consists."""
+    name = store.name(view)
     query = stored_query(name, stored_views(store.engine)[name])
     parts = [stored_part(str(each.this)) for each in query.find_all(exp.Literal)]
     return tuple(part for part in parts if part is not None)

@@ -278,6 +278,10 @@ def _table_rows(image: Image) -> dict[str, dict[tuple[str | int, ...], list[dict
     }
 
 
+DICTIONARY = {"id": "INTEGER", "name": "VARCHAR"}
+"""The columns of a dictionary."""
+
+
 class Store:
     """Tables in sqlrl's own schema.
 
@@ -666,8 +670,7 @@ class Store:
         """Return the record of a type, which is made with an empty dictionary if it is new."""
         if name not in types:
             record = TypeRecord(name, self.free_name("dictionary", name))
-            columns = {"id": "INTEGER", "name": "VARCHAR"}
-            self.create_empty(record.dictionary, columns, f"create the dictionary of {name}")
+            self.create_empty(record.dictionary, DICTIONARY, f"create the dictionary of {name}")
             self.save_type(record)
             types[name] = record
         return types[name]

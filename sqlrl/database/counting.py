@@ -128,9 +128,10 @@ def world_name(world: Any) -> str:
 
 
 def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
-    """Return exact counts as int64, or as decimal128 where one does not fit."""
-    small = all(-(2**63) <= v < 2**63 for v in values)
-    return pa.array(list(values), pa.int64() if small else pa.decimal128(38))
+    """Return exact counts as int64, or where one does not fit as decimals: of 38 digits, or of 39 as DuckDB counts up to 2^127 - 1."""
+    most = max((abs(v) for v in values), default=0)
+    kind = pa.int64() if most < 2**63 else pa.decimal128(38) if most < 10**38 else pa.decimal256(39)
+    return pa.array(list(values), kind)
 
 
 # ---- worlds that users give ----------------------------------------------------------------------------

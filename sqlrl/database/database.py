@@ -45,7 +45,7 @@ from sqlrl.database.view_tables import Naming
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.server import Server, Spark
+from sqlrl.engine.spark.server import Server, Spark, without_secret
 from sqlrl.errors import InputError
 from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
@@ -144,7 +144,7 @@ def connect(
     check_atom_limit(atom_limit)
     given: object = engine
     if given is not None and not isinstance(given, Spark):
-        raise refuse("a server of Spark", given)
+        raise refuse("a server of Spark", without_secret(given) if isinstance(given, str) else given)
     duck = connect_engine(
         target,
         threads=threads,

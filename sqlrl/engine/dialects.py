@@ -10,6 +10,8 @@ from sqlglot import exp
 _INTEGERS = {"spark": "DECIMAL(38, 0)"}
 """What stands for 128-bit integers in a dialect that has none. 38 digits are 126 bits."""
 
+DIGITS = 38
+
 OVERFLOW = "overflow of a sum of integers"
 """What a sum says that does not fit. Spark reports that by itself in its ANSI mode, other servers of its protocol go on with a wrong number."""
 
@@ -51,6 +53,10 @@ def for_dialect(query: exp.Expression, dialect: str, *, copy: bool = True) -> ex
             sum_ = _failing_sum(node.this.this, node.to)
             changed = sum_ if node is changed else changed
             node.replace(sum_)
+    for number in list(changed.find_all(exp.Literal)):
+        if not number.is_string and len(number.name) > DIGITS and number.name.isdigit():
+            # Some servers would read its first 38 digits, and drop the others.
+            number.replace(exp.cast(_failing(), exact.copy()))
     for kind in list(changed.find_all(exp.DataType)):
         if kind.is_type(_INT128):
             kind.replace(exact.copy())
@@ -63,10 +69,14 @@ def for_dialect(query: exp.Expression, dialect: str, *, copy: bool = True) -> ex
 def _failing_sum(added: exp.Expression, kind: exp.DataType) -> exp.Expression:
     """Return a sum of wide integers that fails where it does not fit: each is cast before, as their own sum would overflow."""
     total = exp.Anonymous(this="TRY_SUM", expressions=[exp.cast(added, kind)])
-    fails = exp.Anonymous(this="RAISE_ERROR", expressions=[exp.Literal.string(OVERFLOW)])
     some = exp.GT(this=exp.Count(this=added.copy()), expression=exp.Literal.number(0))
     # A sum of nothing is NULL, too.
-    return exp.Coalesce(this=total, expressions=[exp.Case().when(some, exp.cast(fails, kind))])
+    return exp.Coalesce(this=total, expressions=[exp.Case().when(some, exp.cast(_failing(), kind))])
+
+
+def _failing() -> exp.Expression:
+    """Return what fails where it is computed."""
+    return exp.Anonymous(this="RAISE_ERROR", expressions=[exp.Literal.string(OVERFLOW)])
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from sqlglot import exp, parse_one
 from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
-from sqlrl.engine.faults import damage, is_exhausted, read_storage, remedy
+from sqlrl.engine.faults import damage, is_exhausted, lost_files, read_storage, remedy
 from sqlrl.engine.inputs import Inputs, inputs_of
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.memory import Memory
@@ -673,7 +673,7 @@ class DuckDBEngine:
         reason = str(error).strip()
         if isinstance(error, MemoryError):
             raise MemoryUsedUpError(step, reason) from error
-        broken = damage(reason, self.path if self.owned else "a file of your connection")
+        broken = damage(reason, self.path if self.owned else "a file of your connection") or lost_files(reason)
         if broken is not None:
             raise broken from error
         # Messages show the beginning of either.

@@ -31,6 +31,8 @@ _DAMAGE = re.compile(
 )
 """How DuckDB's messages about damaged files begin; of one that was cut off they say which."""
 
+_LOST = re.compile(r'No files found that match the pattern "(?P<files>[^"]*/encoded/[0-9a-f]{32}/[^"]*)"')
+
 _MEMORY = re.compile(
     r"([\w ]+ Error: )?(Failed to commit: )?(Out of Memory Error|[Oo]ut of memory|failed to (pin|allocate|offload)|could not allocate)"
 )
@@ -106,6 +108,22 @@ def damage(reason: str, path: str | Path) -> InputError | None:
     if found is None or (found["file"] and not _is_database(Path(found["file"]))):
         return None
     return damaged(found["file"] or path, reason)
+
+
+def lost_files(reason: str) -> InputError | None:
+    """Return what to raise if files are gone that a server has encoded, of which the database has views; None if it failed otherwise.
+
+    Examples
+    --------
+    >>> print(lost_files(f'IO Error: No files found that match the pattern "/s/encoded/{"a" * 32}/facts/*/*.parquet"'))
+    /s/encoded/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/facts/*/*.parquet: what Spark has encoded is not there any more: restore it, or load its source again, db.load(predicate, sqlrl.ServerFiles(path)).
+    """
+    found = _LOST.search(reason)
+    if found is None:
+        return None
+    return InputError(
+        f"{found['files']}: what Spark has encoded is not there any more: restore it, or load its source again, db.load(predicate, sqlrl.ServerFiles(path))."
+    )
 
 
 def damaged(path: str | Path, reason: str = "") -> InputError:

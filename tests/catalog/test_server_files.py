@@ -23,7 +23,6 @@ from sqlrl.engine.spark import encoding
 from sqlrl.engine.spark import server as spark_server
 from sqlrl.errors import (
     CatalogError,
-    EngineError,
     InputError,
     LoadError,
     LoadWarning,
@@ -455,8 +454,26 @@ def test_a_database_without_its_server_or_storage(opened: Callable[..., Database
     shutil.rmtree(tmp_path / "storage")
     with closing(sqlrl.connect(file)) as left:
         assert left.predicates()["facts"][:1] == [4]
-        with pytest.raises(EngineError, match="No files found"):
+        with pytest.raises(InputError, match="what Spark has encoded is not there any more: restore it, or load its"):
             left.predict(model)
+
+
+@pytest.mark.parametrize("dictionary", [1, 1000])
+def test_what_was_encoded_and_is_lost_is_loaded_again(
+    opened: Callable[..., Database], tmp_path: Path, dictionary: int
+) -> None:
+    db, source = opened(dictionary=dictionary), ServerFiles(write(tmp_path / "x.parquet", [("b",), ("c",)]))
+    db.load("P", source, types=["t"])
+    model = sqlrl.parse_mln("P(t)\nS(t)\n1 P(x) => S(x)", query=["S"])
+    expected = str(db.predict(model).table())
+    shutil.rmtree(tmp_path / "storage" / "encoded")
+    with pytest.raises(InputError, match=r"is not there, or not complete: .*load their source again"):
+        db.predict(model)
+    assert db.refresh() == ["P"]
+    assert str(db.predict(model).table()) == expected
+    shutil.rmtree(tmp_path / "storage" / "encoded")
+    db.load("P", source, types=["t"])
+    assert str(db.predict(model).table()) == expected
 
 
 def test_views_of_a_users_own_are_left_alone(opened: Callable[..., Database], tmp_path: Path) -> None:

@@ -50,6 +50,23 @@ def sql(text: str) -> exp.Expr:
     return found
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_counts_beyond_38_digits(request: pytest.FixtureRequest, engine: str) -> None:
+    """DuckDB counts on to 2^127, a server says what clause it is."""
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    with sqlrl.connect(engine=spark, progress=False) as db:
+        db.load("D", [(f"c{i}",) for i in range(100)], types=["t"])
+        few, many = (" ^ ".join(f"D(x{i})" for i in range(number)) for number in (18, 19))
+        assert db.count(formula=few)["groundings"] == [10**36]
+        if engine == "duckdb":
+            table = db.count(formula=many)
+            assert table["groundings"] == table["n"] == [10**38]
+            assert "1" + 38 * "0" in str(table)
+            return
+        with pytest.raises(CountOverflowError, match=r"D\(x18\) does not fit"):
+            db.count(formula=many)
+
+
 FUNCTION = re.compile(r"\b([A-Z][A-Z_0-9]*)\(")
 
 

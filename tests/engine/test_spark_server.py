@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from sqlrl.engine.nodes import table
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.mirror import Mirror
 from sqlrl.engine.spark.server import Server, Spark
-from sqlrl.errors import EngineError, InputError, ServerError
+from sqlrl.errors import ConflictError, EngineError, InputError, ServerError
 from tests.spark import connected, server
 
 MODEL = sqlrl.parse_mln(
@@ -89,6 +90,46 @@ def test_no_message_has_the_token() -> None:
         sqlrl.connect(engine=Spark("sc://127.0.0.1:1/;token=geheim"))
     assert "geheim" not in str(caught.value)
     assert "geheim" not in repr(Spark("sc://127.0.0.1:1/;token=geheim"))
+
+
+@pytest.mark.parametrize(
+    "address", ["sc://a:1;token=geheim", "sc://a:1/path;token=geheim", "sc://user:geheim@a:1", "sc://a:1?token=geheim"]
+)
+def test_no_refusal_has_the_token(address: str) -> None:
+    for given in (lambda: Spark(address), lambda: sqlrl.connect(engine=address)):  # type: ignore[arg-type]
+        with pytest.raises(InputError) as caught:
+            given()
+        assert "geheim" not in str(caught.value)
+
+
+def test_a_process_does_not_wait_for_servers_that_were_not_there(tmp_path: Path) -> None:
+    with server() as address:
+        port = address.rpartition(":")[2]
+        code = f"""if True:
+            import sqlrl, sys, time
+            db = sqlrl.connect(engine=sqlrl.Spark("sc://127.0.0.1:{port}"), progress=False)
+            print("open", flush=True)
+            sys.stdin.readline()
+            import sqlrl.engine.spark.server as server
+            server.RETRIES = 1
+            for use in (lambda: db.predict(sqlrl.parse_mln("Smokes(person)\\n1 Smokes(x)", query=["Smokes"])),
+                        lambda: sqlrl.connect(engine=sqlrl.Spark("sc://127.0.0.1:1"))):
+                try:
+                    use()
+                except sqlrl.errors.ServerError:
+                    print("refused", flush=True)
+            db.close()
+            print(time.time(), flush=True)
+        """
+        pipe = subprocess.PIPE
+        process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+    said, errors = process.communicate("\n")
+    ended = time.time()
+    *refused, left = said.split()
+    assert refused == ["refused"] * 2
+    assert ended - float(left) < 5, errors
 
 
 def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
@@ -163,9 +204,11 @@ def test_a_function_that_the_server_lacks_is_named(spark: Spark) -> None:
     ("given", "message"),
     [
         ({"address": "localhost:15002"}, "'localhost:15002' is no address of a Spark Connect server"),
-        ({"address": 3}, "or a session of its client, no int"),
+        ({"address": 3}, "or a session of its client .*, no int"),
         ({"address": "sc://a:1", "storage": 7}, "storage=7 is no folder"),
         ({"address": "sc://a:1", "storage": ""}, "storage='' is no folder"),
+        ({"address": "sc://a:1", "storage": "~/x"}, "storage='~/x' is a relative path"),
+        ({"address": object()}, "or a session of its client .*, no object"),
         ({"address": "sc://a:1", "resident": -1}, "resident=-1 must be a whole number of rows"),
     ],
 )
@@ -261,6 +304,55 @@ def test_two_clients_that_copy_at_once(spark_address: str, tmp_path: Path) -> No
     assert found == [EVERY] * 4
 
 
+def test_a_copy_of_a_table_that_changes_meanwhile_is_not_marked(
+    spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, other = Mirror.look, LARGE.set_column(1, "a0", pa.array([5, 6, 7, 9]))
+
+    def changed(mirror: Mirror, name: TableName) -> Any:
+        found = looked(mirror, name)
+        source.create_table(NAME, other, step="change it")
+        return found
+
+    with closing(duck()) as source, closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+        with monkeypatch.context() as patch:
+            patch.setattr(Mirror, "look", changed)
+            with pytest.raises(ConflictError, match="large was changed while it was copied to Spark: call again"):
+                rows_of(engine)
+        assert rows_of(engine) == sorted(tuple(row.values()) for row in other.to_pylist())
+        source.create_table(NAME, LARGE, step="as it was")
+        engine.renew("as it was")
+        assert rows_of(engine) == EVERY
+
+
+def test_copies_that_go_while_a_session_is_open_are_made_again(spark: Spark, tmp_path: Path) -> None:
+    with closing(duck()) as source, closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+        engine.renew("data")
+        assert rows_of(engine) == EVERY
+        for folder in tmp_path.iterdir():
+            shutil.rmtree(folder)
+        engine.renew("data")
+        assert rows_of(engine) == EVERY
+
+
+def test_a_copy_that_is_cut_off_or_a_mark_that_is_damaged_is_said(spark: Spark, tmp_path: Path) -> None:
+    with closing(duck()) as source:
+        with closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
+            rows_of(engine)
+        (attempt,) = attempts(tmp_path)
+        for files, message in (
+            (attempt.rglob("*.parquet"), "the copy of large in .* cannot be used: .*remove the folder"),
+            ((attempt.parent / "done").rglob("*.parquet"), "the server of Spark cannot read .*remove it"),
+        ):
+            for file in files:
+                file.write_bytes(file.read_bytes()[:-5])
+            with (
+                closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine,
+                pytest.raises(InputError, match=rf"(?s){message}"),
+            ):
+                rows_of(engine)
+
+
 def test_a_copy_of_another_version_is_refused(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(duck()) as source:
         with closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
@@ -291,7 +383,7 @@ def test_storage_that_cannot_be_written(spark: Spark, tmp_path: Path) -> None:
     with (
         closing(duck()) as source,
         closing(SparkEngine(Server(shown(spark, tmp_path / "file")), source)) as engine,
-        pytest.raises(InputError, match=r"(?s)the server of Spark cannot write .*storage="),
+        pytest.raises(InputError, match=r"(?s)the server of Spark cannot (read|write) .*storage="),
     ):
         rows_of(engine)
 
@@ -327,6 +419,30 @@ def test_scratch_tables_of_any_size(spark: Spark, tmp_path: Path, resident: int)
         assert engine.create_table(name, LARGE, step="replace by rows") == 4
         engine.drop_table(name, step="drop")
     assert not [file for file in tmp_path.glob("scratch/**/*.parquet") if pq.read_metadata(file).num_rows]
+
+
+def test_rows_that_no_message_takes_go_to_files(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("engine", "mirror", "server"):
+        monkeypatch.setattr(f"sqlrl.engine.spark.{module}.PIECE", 50)
+    name = TableName("any", "place", "made")
+    with closing(duck()) as source:
+        with closing(SparkEngine(Server(shown(spark, tmp_path, 1000)), source)) as engine:
+            assert rows_of(engine) == EVERY
+            assert engine.create_table(name, LARGE, step="make") == 4
+            assert engine.create_table(name, exp.select("*").from_(table(name)), step="make it of itself") == 4
+            assert engine.fetch(exp.select("*").from_(table(name)), step="read").num_rows == 4
+        with (
+            closing(SparkEngine(Server(Spark(spark.address)), source)) as engine,
+            pytest.raises(InputError, match=r"the table that is made to make a world has 4 rows.*storage="),
+        ):
+            engine.create_table(name, LARGE, step="make a world")
+
+
+def test_an_error_that_mentions_an_overflow_is_none(spark: Spark) -> None:
+    with closing(duck()) as source, closing(SparkEngine(Server(spark), source)) as engine:
+        with pytest.raises(EngineError) as caught:
+            engine.fetch_rows("SELECT overflow FROM (SELECT 1 AS x) AS overflow_of", step="read")
+        assert type(caught.value) is EngineError
 
 
 # ---- Ctrl-C ------------------------------------------------------------------------------------------

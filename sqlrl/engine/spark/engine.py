@@ -19,8 +19,8 @@ from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
 from sqlrl.engine.spark import skew
 from sqlrl.engine.spark.mirror import Content, Mirror
-from sqlrl.engine.spark.parts import stored_frame
-from sqlrl.engine.spark.server import Server, spark_type, too_large
+from sqlrl.engine.spark.parts import still_there, stored_frame
+from sqlrl.engine.spark.server import PIECE, Server, spark_type, too_large
 from sqlrl.engine.spark.skew import (
     Heavy,
     Joined,
@@ -46,6 +46,7 @@ class _Copied:
 
     view: str
     content: Content
+    mark: str | None
     current: bool = True
 
 
@@ -136,12 +137,25 @@ class SparkEngine:
         """
         self.ready()
         anew, self._anew = self._anew, False
+        self._forget_lost()
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
             self._tables.stored = None
             self._tables.sizes, self._tables.heavy, self._tables.pairs = {}, {}, {}
             self._state = state
         return not anew
+
+    def _forget_lost(self) -> None:
+        """Look at all copies again if files of one are gone, which a server may take for tables without rows."""
+        tables = self._tables
+        marks = sorted({each.mark for each in tables.copied.values() if each.mark is not None})
+        if marks and not self._mirror.there(marks):
+            for name in [name for name, each in tables.copied.items() if each.mark is not None]:
+                self.drop_table(name, step="forget copies that are gone")
+        parts = [part for each in tables.files for part in each]
+        if parts and not still_there(self.server, parts):
+            while tables.files:
+                self.server.hide(tables.files.popitem()[1], step="forget files that are gone")
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
@@ -315,11 +329,12 @@ class SparkEngine:
         known = self._tables.copied.get(name)
         if known is not None and known.current:
             return known.view
-        content = self._mirror.content(name)
-        if known is None or known.content != content:
+        found = self._mirror.look(name)
+        if known is None or known.content != found.content:
             view = known.view if known is not None else self._new_view()
-            self.server.show(view, self._mirror.frame(name, content), step=f"show {name.name} to Spark")
-            known = _Copied(view, content)
+            copy = self._mirror.copy(name, found)
+            self.server.show(view, copy.frame, step=f"show {name.name} to Spark")
+            known = _Copied(view, found.content, copy.mark)
         self._tables.copied[name] = replace(known, current=True)
         return known.view
 
@@ -333,15 +348,15 @@ class SparkEngine:
         """Run a query whose rows are to be a table, or a part of one with the columns of `schema`."""
         sql = self.render(query)
         frame = self.server.frame(sql, step=step)
-        found, rows, most = list[pa.RecordBatch](), 0, self.server.spark.resident
+        found, rows, size = list[pa.RecordBatch](), 0, 0
         # What is too much to be held here is broken off.
         with closing(self.server.stream(frame, step=step, sql=sql)) as batches:
             for batch in batches:
                 found.append(batch)
-                rows += batch.num_rows
-                if rows > most:
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if not self._few(rows, size):
                     break
-        if rows <= most:
+        if self._few(rows, size):
             held = pa.Table.from_batches(found) if found else self.server.run(frame.limit(0).toArrow, step, sql)
             if schema is not None:
                 held = held.rename_columns(schema.names).cast(schema)
@@ -351,27 +366,34 @@ class SparkEngine:
             f"CAST(`{old}` AS {spark_type(each.type)}) AS `{each.name}`"
             for old, each in zip(frame.columns, kinds, strict=True)
         ]
-        folder = self._folder(rows, name)
+        folder = self._folder(rows, step)
         self.server.write(self.server.run(lambda: frame.selectExpr(*cast), step, sql), folder, step=step)
         return _Made(self._view_of(name), kinds.empty_table(), (folder,))
 
     def _held(self, name: TableName, rows: pa.Table, folders: tuple[str, ...], step: str) -> _Made:
         """Return a table with rows of this client, which are written where they are too many to be sent."""
-        if rows.num_rows > self.server.spark.resident:
-            folder = self._folder(rows.num_rows, name)
-            self.server.write(self.server.rows(rows, step=step), folder, step=step)
-            rows, folders = rows.schema.empty_table(), (*folders, folder)
+        if not self._few(rows.num_rows, rows.nbytes):
+            size = max(1, rows.num_rows * PIECE // max(rows.nbytes, 1))
+            for start in range(0, rows.num_rows, size):
+                folder = self._folder(rows.num_rows, step)
+                self.server.write(self.server.rows(rows.slice(start, size), step=step), folder, step=step)
+                folders = (*folders, folder)
+            rows = rows.schema.empty_table()
         return _Made(self._view_of(name), rows, folders)
+
+    def _few(self, rows: int, size: int) -> bool:
+        """Return whether rows of so many bytes are held here, and sent in one message."""
+        return rows <= self.server.spark.resident and size <= PIECE
 
     def _view_of(self, name: TableName) -> str:
         made = self._tables.made.get(name)
         return self._new_view() if made is None else made.view
 
-    def _folder(self, rows: int, name: TableName) -> str:
-        """Return a new folder for rows of a scratch table."""
+    def _folder(self, rows: int, step: str) -> str:
+        """Return a new folder for rows that a step makes."""
         storage = self.server.spark.folder
         if storage is None:
-            raise too_large(rows, name.name, self.server.spark.resident)
+            raise too_large(rows, f"that is made to {step}", self.server.spark.resident)
         return f"{storage}/{self._scratch}/{next(self._folders)}"
 
     def _show(self, name: TableName, made: _Made, step: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.nodes import cast, column, named, star_count, table
-from sqlrl.engine.spark.server import PIECE, Server, too_large, unwritable
-from sqlrl.errors import EngineError, InputError, ServerError
+from sqlrl.engine.spark.server import PIECE, Server, too_large, unreadable, unwritable
+from sqlrl.errors import ConflictError, EngineError, InputError, ServerError, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -36,13 +36,37 @@ class Content:
 
     schema: pa.Schema
     rows: int
-    digest: int
+    digest: int | str
 
     @property
     def fingerprint(self) -> str:
         """The name of its folder: 32 hexadecimal digits."""
         text = f"{self.schema.to_string(show_schema_metadata=False)}|{self.rows}|{self.digest}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A table as it was looked at: what it holds, and its rows if they are few."""
+
+    content: Content
+    rows: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """A table on the server: the frame of its rows, and the mark of its files in the storage, if it has any."""
+
+    frame: Any
+    mark: str | None = None
+
+
+def _digest(rows: pa.Table) -> str:
+    """Return a hash of rows in their order."""
+    sink = hashlib.sha256()
+    for batch in rows.combine_chunks().to_batches():
+        sink.update(batch.serialize())
+    return sink.hexdigest()
 
 
 class Mirror:
@@ -59,14 +83,19 @@ class Mirror:
         self._storage = server.spark.folder
         self._resident = server.spark.resident
 
-    def content(self, name: TableName) -> Content:
-        """Look at a table.
+    def look(self, name: TableName) -> Found:
+        """Look at a table, and read it if its rows are few.
 
-        The hash is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a table is
-        copied again.
+        The hash of many rows is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a
+        table is copied again.
         """
         everything = exp.select("*").from_(table(name))
-        schema = self._source.fetch(everything.limit(0), step=f"look at {name.name}").schema
+        rows = self._source.fetch(everything.limit(self._resident + 1), step=f"look at {name.name}")
+        if rows.num_rows <= self._resident and rows.nbytes <= PIECE:
+            return Found(Content(rows.schema, rows.num_rows, _digest(rows)), rows)
+        return Found(self._content(name, rows.schema), None)
+
+    def _content(self, name: TableName, schema: pa.Schema) -> Content:
         values: list[exp.Expr] = [
             exp.Anonymous(this="encode", expressions=[column(each.name)])
             if pa.types.is_string(each.type)
@@ -78,11 +107,11 @@ class Mirror:
         (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
         return Content(schema, int(found["n"]), int(found["h"] or 0))
 
-    def frame(self, name: TableName, content: Content) -> Any:
-        """Return the frame of a table's rows on the server, which are copied unless they are there."""
-        if content.rows <= self._resident:
-            rows = self._source.fetch(exp.select("*").from_(table(name)), step=f"read {name.name}")
-            return self._server.rows(rows, step=f"send {name.name} to Spark")
+    def copy(self, name: TableName, found: Found) -> Copy:
+        """Return a table's rows on the server, which are copied unless they are there."""
+        content = found.content
+        if found.rows is not None:
+            return Copy(self._server.rows(found.rows, step=f"send {name.name} to Spark"))
         if self._storage is None:
             raise too_large(content.rows, name.name, self._resident)
         folder = f"{self._storage}/{content.fingerprint}"
@@ -93,21 +122,31 @@ class Mirror:
             if attempt is None:
                 raise self._unreadable(folder, name, "the mark that was written is not there")
         frame = self._server.read([f"{folder}/{attempt}/*"], content.schema, step=f"read the copy of {name.name}")
+        try:
+            there = self._server.run(frame.count, f"count the rows of the copy of {name.name}", folder)
+        except ServerError:
+            raise
+        except EngineError as error:
+            raise self._unreadable(folder, name, brief(error.reason, lines=1)) from error
         # A server may take a folder that is not there for one without rows.
-        there = self._server.run(frame.count, f"count the rows of the copy of {name.name}", folder)
         if there != content.rows:
             raise self._unreadable(folder, name, f"it has {counted(there, 'row')} of {content.rows:,}")
-        return frame
+        return Copy(frame, f"{folder}/done/{attempt}")
+
+    def there(self, marks: Sequence[str]) -> bool:
+        """Return whether all marks of copies that a session has read are there still."""
+        found = self._server.found(marks, _MARK, step="look whether copies are still there")
+        return {str(row["attempt"]) for row in found} == {mark.rpartition("/")[2] for mark in marks}
 
     def _attempt(self, folder: str, content: Content, name: TableName) -> str | None:
         """Return the attempt whose rows are to be read, None if none is complete."""
         step = f"look for the copy of {name.name}"
         try:
-            marks = self._server.found(f"{folder}/done/*", _MARK, step=step)
+            marks = self._server.found([f"{folder}/done/*"], _MARK, step=step)
         except ServerError:
             raise
         except EngineError as error:
-            raise unwritable(folder, error) from error
+            raise unreadable(folder, error) from error
         for mark in marks:
             if mark["format"] != FORMAT:
                 raise InputError(
@@ -127,7 +166,10 @@ class Mirror:
                 written += piece.num_rows
                 stage.advance(piece.num_rows)
         if written != content.rows:
-            raise EngineError(f"copy {name.name} to Spark", f"{written} rows of {content.rows} were read", folder)
+            raise self._changed(name)
+        # Another connection may have changed it since it was looked at, and others will trust the mark.
+        if self._content(name, content.schema) != content:
+            raise self._changed(name)
         mark = pa.table({"attempt": [attempt], "format": [FORMAT], "rows": [written]}, schema=_MARK)
         self._write(mark, f"{folder}/done/{attempt}", f"mark the copy of {name.name} as complete")
 
@@ -150,6 +192,9 @@ class Mirror:
             size = max(1, whole.num_rows * PIECE // max(whole.nbytes, 1))
             for start in range(0, whole.num_rows, size):
                 yield whole.slice(start, size)
+
+    def _changed(self, name: TableName) -> ConflictError:
+        return ConflictError(f"{name.name} was changed while it was copied to Spark: call again.")
 
     def _unreadable(self, folder: str, name: TableName, why: str) -> InputError:
         return InputError(

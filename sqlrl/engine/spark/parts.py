@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -34,13 +35,27 @@ def stored_frame(server: Server, parts: Sequence[Part], schema: pa.Schema) -> An
     return reduce(lambda frame, other: frame.union(other), [_complete(server, part, schema) for part in parts])
 
 
+def _marks(part: Part, storage: str) -> str:
+    """Return the folder of the marks of the source that a part is of."""
+    return Part(part.attempt, "done").path(storage)
+
+
+def still_there(server: Server, parts: Sequence[Part]) -> bool:
+    """Return whether the marks of parts that were read are there still."""
+    storage, listed = str(server.spark.folder), list(dict.fromkeys(parts))
+    sources = list(dict.fromkeys(_marks(part, storage) for part in listed))
+    marks = server.found(sources, MARK, step="look whether what was encoded is still there")
+    known = Counter(str(row["part"]) for row in marks)
+    return all(known[name] >= number for name, number in Counter(part.name for part in listed).items())
+
+
 def _complete(server: Server, part: Part, schema: pa.Schema) -> Any:
     storage, step = server.spark.folder, "read what was encoded on Spark"
     if storage is None:
         raise InputError(
             "some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, storage=...)."
         )
-    folder, marks = part.path(storage), server.found(Part(part.attempt, "done").path(storage), MARK, step=step)
+    folder, marks = part.path(storage), server.found([_marks(part, storage)], MARK, step=step)
     known = {str(row["part"]): row for row in marks}
     if any(row["format"] != FORMAT for row in marks):
         raise InputError(

@@ -43,12 +43,16 @@ FROM (SELECT x, ROW_NUMBER() OVER (ORDER BY x) AS n FROM (SELECT EXPLODE(ARRAY(1
 """
 """A query with every function of Spark's that plans have: a server is asked before any work whether it knows them."""
 
-_ADDRESS = re.compile(r"sc://[^\s/:;]+(:\d+)?(/.*)?")
-_SECRET = re.compile(r"/;.*", re.DOTALL)
+_ADDRESS = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[^\s/:;?@\[\]]+)(:\d+)?(/(;.*)?)?")
+_SECRET = re.compile(r"(?<=://)[^/;?]*@|/?[;?].*", re.DOTALL)
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]+:/")
 _LACKS = re.compile(r"unknown function:? *`?(?P<sail>\w+)|UNRESOLVED_ROUTINE\].*?`(?P<spark>\w+)`", re.IGNORECASE)
 _DETAILS = re.compile(r'details = "(.*?)(?:;|"$)', re.MULTILINE)
-_LOST = ("INVALID_HANDLE.SESSION_", "incorrect server side session identifier", " is not running")
+_LOST = re.compile(r"INVALID_HANDLE\.SESSION_|incorrect server side session identifier|session \S+ is not running")
 """What a server says of a session that it has not, or the client of one that is another one."""
+_OVERFLOW = re.compile(
+    rf"{OVERFLOW}|ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|(?i:arithmetic overflow|overflow happened)"
+)
 _AWAY = "UNAVAILABLE"
 _TRACE = re.compile(r"\n\s*(?:JVM stacktrace|Driver stacktrace|at [\w.$]+\()")
 _CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 1000))
@@ -105,13 +109,19 @@ class Spark:
             raise InputError(
                 f"{self.shown!r} is no address of a Spark Connect server: write sc://host:port, such as sc://localhost:15002."
             )
-        if not isinstance(self.address, str) and not hasattr(self.address, "createDataFrame"):
+        if not isinstance(self.address, str) and not (
+            hasattr(self.address, "createDataFrame") and hasattr(self.address, "client")
+        ):
             raise InputError(
-                f"a Spark Connect server is an address, sc://host:port, or a session of its client, no {type(self.address).__name__}."
+                f"a Spark Connect server is an address, sc://host:port, or a session of its client (SparkSession.builder.remote), no {type(self.address).__name__}."
             )
         given: object = self.storage
         if given is not None and (not isinstance(given, str | Path) or not str(given)):
             raise InputError(f"storage={given!r} is no folder: give a path that the server can write, or leave it out.")
+        if given is not None and not _ABSOLUTE.match(str(given)):
+            raise InputError(
+                f"storage={str(given)!r} is a relative path, and the server's folder is not yours: give the full path, or that of an object store (s3://bucket/folder)."
+            )
         for name, what in (("resident", "rows"), ("dictionary", "constants")):
             whole: object = getattr(self, name)
             if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
@@ -125,11 +135,22 @@ class Spark:
     @property
     def shown(self) -> str:
         """The address without options of the client's, among which may be a token."""
-        return _SECRET.sub("", self.address) if isinstance(self.address, str) else "your session of Spark"
+        return without_secret(self.address) if isinstance(self.address, str) else "your session of Spark"
 
     def __repr__(self) -> str:
         stored = "" if self.storage is None else f", storage={str(self.storage)!r}"
         return f"{type(self).__name__}({self.shown!r}{stored})"
+
+
+def without_secret(address: str) -> str:
+    """Return an address without what may be a token or a password.
+
+    Examples
+    --------
+    >>> without_secret("sc://user:secret@host:1/;token=secret"), without_secret("sc://host:1;token=secret")
+    ('sc://host:1', 'sc://host:1')
+    """
+    return _SECRET.sub("", address)
 
 
 class Server:
@@ -177,16 +198,26 @@ class Server:
             channel = DefaultChannelBuilder(self.spark.address, channelOptions=list(_CHANNEL))
             # Not by the builder, which would make it the session of all code in this process that asks for one.
             session = SparkSession(connection=channel)
-            session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
-            # It answers, and names what it is.
-            logger.debug("%s is Spark %s", self.spark.shown, session.version)
-            # Whatever the server's default is: a product that does not fit is an error, not NULL.
-            session.conf.set(_ANSI, "true")
+            try:
+                session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=4000)])
+                # It answers, and names what it is.
+                logger.debug("%s is Spark %s", self.spark.shown, session.version)
+                # Whatever the server's default is: a product that does not fit is an error, not NULL.
+                session.conf.set(_ANSI, "true")
+            except BaseException:
+                _leave(session)
+                raise
             return session
 
+        if self.session is not None:
+            _leave(self.session)
         self.lost = False
         self.session = self.run(opened, "connect to Spark", self.spark.shown)
-        self._check()
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
 
     def _check(self) -> None:
         """Raise if the server lacks a function that plans have; nothing runs there."""
@@ -209,6 +240,7 @@ class Server:
             return
         session, self.session = self.session, None
         if self.lost:
+            _leave(session)
             return
         try:
             session.stop()
@@ -276,10 +308,10 @@ class Server:
         columns = ", ".join(f"`{each.name}` {spark_type(each.type)}" for each in schema)
         return self.run(lambda: self.session.read.schema(columns).parquet(*paths), step, f"read {paths[0]}")
 
-    def found(self, path: str, schema: pa.Schema, *, step: str) -> list[dict[str, Any]]:
-        """Return the rows of a folder of Parquet, none where there is no such folder."""
+    def found(self, paths: Sequence[str], schema: pa.Schema, *, step: str) -> list[dict[str, Any]]:
+        """Return the rows of folders of Parquet; none where one is not there, or those of the others."""
         try:
-            rows = self.run(self.read([path], schema, step=step).toArrow, step, path)
+            rows = self.run(self.read(paths, schema, step=step).toArrow, step, paths[0])
         except EngineError as error:
             if "PATH_NOT_FOUND" in error.reason:
                 return []
@@ -343,10 +375,10 @@ class Server:
         logger.info("%s failed: %s\nwhile running: %s", step, whole, sql)
         # What follows are places in the server's own code.
         reason = _TRACE.split(whole)[0].strip()
-        if _status(error) == _AWAY or any(word in reason for word in _LOST):
+        if _status(error) == _AWAY or _LOST.search(reason):
             told = _DETAILS.search(reason)
             raise self._gone(step, told[1] if told else brief(reason, lines=1), sql) from error
-        if OVERFLOW in reason or "overflow" in reason.lower() or "NUMERIC_VALUE_OUT_OF_RANGE" in reason:
+        if _OVERFLOW.search(reason):
             raise OverflowEngineError(step, reason, sql) from error
         if lacks := _LACKS.search(reason):
             name = lacks["sail"] or lacks["spark"]
@@ -365,6 +397,14 @@ def _status(error: BaseException | None) -> str:
         if callable(found):
             return str(getattr(found(), "name", ""))
     return ""
+
+
+def _leave(session: Any) -> None:
+    """Close the channel of a session that the server has not, for which the client would wait when the process ends."""
+    try:
+        session.client.close()
+    except Exception as error:  # noqa: BLE001
+        logger.debug("a channel could not be closed: %s", error)
 
 
 @contextmanager
@@ -395,7 +435,7 @@ def signed(kind: pa.DataType) -> pa.DataType:
     >>> signed(pa.uint32()), signed(pa.string())
     (DataType(int64), DataType(string))
     """
-    return _SIGNED.get(kind, kind)
+    return _SIGNED.get(kind, kind) if not pa.types.is_dictionary(kind) else signed(kind.value_type)
 
 
 _TYPES = {
@@ -422,6 +462,14 @@ def spark_type(kind: pa.DataType) -> str:
     return _TYPES[kind]
 
 
+def unreadable(path: str, error: EngineError) -> InputError:
+    """Return the error for a folder that the server cannot read."""
+    return InputError(
+        f"the server of Spark cannot read {path}: {brief(error.reason, lines=1)}. Give a storage= that it can read and write; if what is there "
+        "is damaged, remove it to have it copied again."
+    )
+
+
 def unwritable(path: str, error: EngineError) -> InputError:
     """Return the error for a folder that the server cannot write."""
     return InputError(
@@ -433,6 +481,6 @@ def unwritable(path: str, error: EngineError) -> InputError:
 def too_large(rows: int, name: str, resident: int) -> InputError:
     """Return the error for a table that a session does not hold without storage."""
     return InputError(
-        f"the table {name} has {counted(rows, 'row')} or more, and without storage a session of Spark holds tables of up to {resident:,}: "
+        f"the table {name} has {counted(rows, 'row')} or more, and without storage a session of Spark holds tables of up to {resident:,}, and of {PIECE // 10**6} MB: "
         'give a folder that the server can write, Spark(address, storage="..."), or a greater resident=.'
     )
