@@ -183,7 +183,7 @@ def _server(store: Store, where: str) -> tuple[Server, str]:
         )
     if "://" not in storage and not storage.startswith("/"):
         raise InputError(
-            f"storage={storage!r} is a relative path, which the server and DuckDB may take for two places: give the full path."
+            f"storage={storage!r} is a path that DuckDB does not know: give a full one, or that of an object store that both read."
         )
     # As Hadoop calls S3.
     return server, _SCHEME.sub("s3://", storage)
