@@ -329,9 +329,10 @@ def test_copies_that_go_while_a_session_is_open_are_made_again(spark: Spark, tmp
     with closing(duck()) as source, closing(SparkEngine(Server(shown(spark, tmp_path)), source)) as engine:
         engine.renew("data")
         assert rows_of(engine) == EVERY
+        assert engine.renew("data")
         for folder in tmp_path.iterdir():
             shutil.rmtree(folder)
-        engine.renew("data")
+        assert not engine.renew("data"), "scratch tables may be gone, too"
         assert rows_of(engine) == EVERY
 
 

@@ -133,29 +133,32 @@ class SparkEngine:
     def renew(self, state: object) -> bool:
         """Look at the tables of the source again before they are next read, if `state` is another one than the last time.
 
-        A session that was lost begins anew, with no scratch table.
+        A session that was lost begins anew, with no scratch table. False if scratch tables of before may be gone.
         """
         self.ready()
         anew, self._anew = self._anew, False
-        self._forget_lost()
+        lost = self._forget_lost()
         if state != self._state:
             self._tables.copied = {name: replace(each, current=False) for name, each in self._tables.copied.items()}
             self._tables.stored = None
             self._tables.sizes, self._tables.heavy, self._tables.pairs = {}, {}, {}
             self._state = state
-        return not anew
+        return not anew and not lost
 
-    def _forget_lost(self) -> None:
-        """Look at all copies again if files of one are gone, which a server may take for tables without rows."""
-        tables = self._tables
+    def _forget_lost(self) -> bool:
+        """Look at all copies again if files of one are gone, which a server may take for tables without rows; True if some are."""
+        tables, lost = self._tables, False
         marks = sorted({each.mark for each in tables.copied.values() if each.mark is not None})
         if marks and not self._mirror.there(marks):
+            lost = True
             for name in [name for name, each in tables.copied.items() if each.mark is not None]:
                 self.drop_table(name, step="forget copies that are gone")
         parts = [part for each in tables.files for part in each]
         if parts and not still_there(self.server, parts):
+            lost = True
             while tables.files:
                 self.server.hide(tables.files.popitem()[1], step="forget files that are gone")
+        return lost
 
     def render(self, query: exp.Expr) -> str:
         """Return a plan as SQL of Spark's, with the views of this session in place of tables; those that are not there are made."""
