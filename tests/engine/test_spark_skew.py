@@ -76,13 +76,13 @@ class Counted:
     def counts(self, key: str) -> dict[int, int]:
         return dict(self.con.execute(f"SELECT {key}, count(*) FROM db.main.edge GROUP BY {key}").fetchall())
 
-    def of(self, key: Key) -> Heavy | None:
+    def heavy_keys(self, key: Key) -> Heavy | None:
         if key[0].name != "edge":
             return None
         found = {k: n for k, n in self.counts(key[1]).items() if n > self.share}
         return heavy_of(found, self.share * TASKS, spreading(COLUMNS, key[1]))
 
-    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+    def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         if {left[0].name, right[0].name} != {"edge"}:
             return None
         one, two = self.counts(left[1]), self.counts(right[1])
@@ -96,10 +96,10 @@ class Counted:
 class Nothing:
     """No heavy keys."""
 
-    def of(self, key: Key) -> Heavy | None:
+    def heavy_keys(self, key: Key) -> Heavy | None:
         return None
 
-    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+    def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         return None, None
 
 
@@ -121,7 +121,7 @@ def test_joins_with_heavy_keys_are_salted_and_others_are_not() -> None:
     with closing(connected(hub)) as con:
         heavy = Counted(con, share=5)
         for key in COLUMNS:
-            assert heavy.of((EDGE, key)) == Heavy(frozenset([0]), spreading(COLUMNS, key), salts=4)
+            assert heavy.heavy_keys((EDGE, key)) == Heavy(frozenset([0]), spreading(COLUMNS, key), salts=4)
         salts = {name: rewritten(query, heavy).sql("duckdb").count("CASE WHEN") for name, query in QUERIES.items()}
     # The third edge of a triangle is joined on both of its ends, which no two edges have in common.
     assert salts == {
@@ -139,13 +139,13 @@ class Asked:
         (self.rows,) = con.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
         self.edge = exp.table_("edge", db="main", catalog="db")
 
-    def of(self, key: Key) -> Heavy | None:
+    def heavy_keys(self, key: Key) -> Heavy | None:
         if key[0].name != "edge":
             return None
         found = self.con.execute(heavy_query(self.edge, key[1], self.rows).sql("duckdb")).fetchall()
         return heavy_of(dict(found), self.rows, spreading(COLUMNS, key[1]))
 
-    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+    def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         if {left[0].name, right[0].name} != {"edge"}:
             return None
         sides = [(self.edge, key[1], self.rows) for key in (left, right)]
@@ -200,7 +200,7 @@ def test_no_task_has_much_more_than_its_share(graph: duckdb.DuckDBPyConnection) 
     query = parsed(QUERIES["pairs"])
     ((before, keys),) = sent(graph, query)
     ((after, salted_keys),) = sent(graph, salted(query.copy(), heavy))
-    salts = [each.salts for each in heavy.of_pair((EDGE, "a1"), (EDGE, "a0")) or () if each is not None]
+    salts = [each.salts for each in heavy.heavy_pair((EDGE, "a1"), (EDGE, "a0")) or () if each is not None]
     mean = 2 * rows / TASKS
     assert max(keys.values()) / mean > 8, "one key has a tenth of the rows of each side"
     assert max(before.values()) / mean > 8
@@ -238,7 +238,7 @@ def test_no_task_makes_most_of_the_pairs() -> None:
         ends[chosen, side] = generator.integers(0, 10, chosen.sum())
     with closing(connected([(int(a), int(b)) for a, b in ends])) as con:
         heavy, query = Asked(con), parsed(QUERIES["pairs"])
-        assert heavy.of((EDGE, "a0")) is None
+        assert heavy.heavy_keys((EDGE, "a0")) is None
         before, after = made(con, query), made(con, salted(query.copy(), heavy))
         ((rows, _),), ((salted_rows, _),) = sent(con, query), sent(con, salted(query.copy(), heavy))
     assert sum(before.values()) == sum(after.values())

@@ -255,7 +255,7 @@ class SparkEngine:
             node.replace(placed)
         return copied
 
-    def of(self, key: Key) -> Heavy | None:
+    def heavy_keys(self, key: Key) -> Heavy | None:
         """Return the heavy keys of a column of a large table of the source (`HeavyKeys`)."""
         size = self._size_of(key[0])
         if size is None or key[1] not in joined_columns(size.columns):
@@ -267,7 +267,7 @@ class SparkEngine:
             self._tables.heavy[key] = heavy_of(counts, size.rows, spreading(size.columns, key[1]))
         return self._tables.heavy[key]
 
-    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+    def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         """Return the heavy keys of two such columns that are joined."""
         one, two = (self._size_of(key[0]) for key in (left, right))
         if one is None or two is None:

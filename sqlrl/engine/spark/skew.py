@@ -47,10 +47,10 @@ Key = tuple[TableName, str]
 class HeavyKeys(Protocol):
     """What is known of heavy keys; None where there are none, or the table is small or not one of the storage."""
 
-    def of(self, key: Key) -> Heavy | None:
+    def heavy_keys(self, key: Key) -> Heavy | None:
         """Return those of a column that is joined with what is no such table."""
 
-    def of_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
+    def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         """Return those of two columns that are joined, None if not both are of such tables."""
 
 
@@ -202,10 +202,10 @@ def salted(query: exp.Expression, heavy: HeavyKeys) -> exp.Expression:
     >>> ends, begins = (exp.table_("edge", db="main", catalog="g", alias=alias) for alias in "fg")
     >>> pairs = exp.select("f.a0", "g.a1").from_(ends).join(begins, on="f.a1 = g.a0")
     >>> class Sevens:
-    ...     def of(self, key):
+    ...     def heavy_keys(self, key):
     ...         return None
     ...
-    ...     def of_pair(self, left, right):
+    ...     def heavy_pair(self, left, right):
     ...         return None, Heavy(frozenset([7]), ("a1",), salts=2)
     >>> print(salted(pairs, Sevens()).sql("duckdb", pretty=True).replace('"', ""))
     SELECT
@@ -285,10 +285,10 @@ def _choices(
         return
     first, second = equal[0]
     keys = [_key(sources[alias], name) for alias, name in (first, second)]
-    if keys[0] is not None and keys[1] is not None and (both := heavy.of_pair(keys[0], keys[1])) is not None:
+    if keys[0] is not None and keys[1] is not None and (both := heavy.heavy_pair(keys[0], keys[1])) is not None:
         found = list(both)
     else:
-        found = [None if key is None else heavy.of(key) for key in keys]
+        found = [None if key is None else heavy.heavy_keys(key) for key in keys]
     for mine, other, own in ((first, second, found[0]), (second, first, found[1])):
         if own is not None:
             yield mine, other, own
