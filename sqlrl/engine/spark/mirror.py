@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +15,8 @@ from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.nodes import cast, column, named, star_count, table
-from sqlrl.engine.spark.server import PIECE, Server, too_large, unreadable, unwritable
-from sqlrl.errors import ConflictError, EngineError, InputError, ServerError, brief
+from sqlrl.engine.spark.server import PIECE, Server, told, too_large, unreadable, unwritable
+from sqlrl.errors import ConflictError, InputError, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -122,12 +123,8 @@ class Mirror:
             if attempt is None:
                 raise self._unreadable(folder, name, "the mark that was written is not there")
         frame = self._server.read([f"{folder}/{attempt}/*"], content.schema, step=f"read the copy of {name.name}")
-        try:
+        with told(lambda error: self._unreadable(folder, name, brief(error.reason, lines=1))):
             there = self._server.run(frame.count, f"count the rows of the copy of {name.name}", folder)
-        except ServerError:
-            raise
-        except EngineError as error:
-            raise self._unreadable(folder, name, brief(error.reason, lines=1)) from error
         # A server may take a folder that is not there for one without rows.
         if there != content.rows:
             raise self._unreadable(folder, name, f"it has {counted(there, 'row')} of {content.rows:,}")
@@ -141,12 +138,8 @@ class Mirror:
     def _attempt(self, folder: str, content: Content, name: TableName) -> str | None:
         """Return the attempt whose rows are to be read, None if none is complete."""
         step = f"look for the copy of {name.name}"
-        try:
+        with told(partial(unreadable, folder)):
             marks = self._server.found([f"{folder}/done/*"], _MARK, step=step)
-        except ServerError:
-            raise
-        except EngineError as error:
-            raise unreadable(folder, error) from error
         for mark in marks:
             if mark["format"] != FORMAT:
                 raise InputError(
@@ -175,12 +168,8 @@ class Mirror:
 
     def _write(self, data: pa.Table, path: str, step: str) -> None:
         """Write rows as one file; done once more it is the same."""
-        try:
+        with told(partial(unwritable, path)):
             self._server.write(self._server.rows(data, step=step).coalesce(1), path, step=step)
-        except ServerError:
-            raise
-        except EngineError as error:
-            raise unwritable(path, error) from error
 
     def _pieces(self, name: TableName, schema: pa.Schema) -> Iterator[pa.Table]:
         """Read a table in the order of its examples, in pieces that one message takes."""

@@ -462,6 +462,17 @@ def spark_type(kind: pa.DataType) -> str:
     return _TYPES[kind]
 
 
+@contextmanager
+def told(fault: Callable[[EngineError], InputError]) -> Iterator[None]:
+    """Say of what fails on a server that is there what it means; `fault` returns the error."""
+    try:
+        yield
+    except ServerError:
+        raise
+    except EngineError as error:
+        raise fault(error) from error
+
+
 def unreadable(path: str, error: EngineError) -> InputError:
     """Return the error for a folder that the server cannot read."""
     return InputError(

@@ -185,7 +185,8 @@ def heavy_of_pair(
             if salts > 1 and others[side]:
                 keys[side].append(each.key)
                 most[side] = max(most[side], salts)
-    return tuple(Heavy(frozenset(k), o, m) if k else None for k, o, m in zip(keys, others, most, strict=True))  # type: ignore[return-value]
+    left, right = (Heavy(frozenset(k), o, m) if k else None for k, o, m in zip(keys, others, most, strict=True))
+    return left, right
 
 
 def _salts(parts: float) -> int:
