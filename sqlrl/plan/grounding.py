@@ -80,6 +80,9 @@ def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: Tabl
     query.set("expressions", [*keys, named(atoms, "atoms")])
     if keys:
         query = query.group_by(*(k.this.copy() for k in keys))
+    else:
+        # The list of no rows is NULL in DuckDB and empty in Spark; without a row it is NULL in both, once joined.
+        query = query.having(exp.GT(this=star_count(), expression=integer(0)))
     alias = f"{prefix}o"
     body.outer_join(Source(subquery(query, alias), alias, columns))
     sign = next(1 if x.positive else -1 for x in group.literals if bound.info(x).open)

@@ -51,6 +51,7 @@ CASES = {
     "ground_three_alike": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) => Cancer(x) v Cancer(y) v Cancer(z)"),
     "ground_exists": ("ground", PEOPLE, "1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))"),
     "ground_sentence": ("ground", PEOPLE, "1 EXIST x Cancer(x)"),
+    "ground_no_witness": ("ground", PEOPLE, "1 Smokes(x) v EXIST y (Friends(y, y) ^ Cancer(y))"),
     "ground_unequal": ("ground", PEOPLE, "1 Cancer(x) => Cancer(y) v x = y v Friends(x, Anna)"),
     "ground_counted_apart": ("ground", PEOPLE, "1 Friends(z, w) ^ Cancer(x) => Cancer(Anna)"),
     "ground_counted_path": ("ground", PEOPLE, "1 Friends(x, y) ^ Friends(y, z) ^ Friends(z, w) => Cancer(x)"),

@@ -11,6 +11,8 @@ LEFT JOIN (
   SELECT
     LIST_SORT(ARRAY_AGG(DISTINCT "w0o_atom"."atom")) AS "atoms"
   FROM "memory"."sqlrl"."atom_Cancer" AS "w0o_atom"
+  HAVING
+    COUNT(*) > 0
 ) AS "w0o"
   ON TRUE;
 
@@ -25,5 +27,7 @@ LEFT JOIN (
   SELECT
     ARRAY_SORT(COLLECT_LIST(DISTINCT `w0o_atom`.`atom`)) AS `atoms`
   FROM `memory`.`sqlrl`.`atom_Cancer` AS `w0o_atom`
+  HAVING
+    COUNT(*) > 0
 ) AS `w0o`
   ON TRUE;
