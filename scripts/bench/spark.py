@@ -3,7 +3,8 @@
 Graphs of 10, 50 and 200 million edges are made in the engine from integers alone, so that all engines have the same: in each engine edge i goes from
 one node to another, both by a multiplicative hash of i; one edge in 200 begins at one of ten heavy nodes, and one in 200 ends there. Paths of two and three edges
 and triangles are counted by the plans that `db.count` runs. Each cell is a process of its own (with its server), of one core or two, with a limit of time and one of
-memory; a cell that does not end is printed with the step at which it stood. Seconds and rows are of one run; what was shuffled and
+memory; a cell that does not end is printed with the step at which it stood. On the server the graph is encoded Parquet in its storage, whose heavy keys are looked for
+once (`looked`, seconds) and salted. Seconds and rows are of one run; what was shuffled and
 spilled is what EXPLAIN ANALYZE says of it, of DuckDB the most that its files held. `stream` sends the pairs of edges that meet in a node
 that is not heavy to the driver.
 
@@ -134,8 +135,12 @@ def opened(cell: Cell, folder: Path) -> Iterator[tuple[Any, Any]]:
             engine.execute_sql(f"CREATE TABLE IF NOT EXISTS main.edge AS {query}", step="make the graph")
             yield engine, edge
             return
+        import pyarrow as pa
+
         from sqlrl.engine.spark.engine import SparkEngine
+        from sqlrl.engine.spark.parts import MARK, mark_rows
         from sqlrl.engine.spark.server import Server, Spark
+        from sqlrl.engine.stored import FACTS, STORED, Part, view_of
 
         process = stack.enter_context(
             subprocess.Popen(
@@ -152,23 +157,20 @@ def opened(cell: Cell, folder: Path) -> Iterator[tuple[Any, Any]]:
         stack.callback(source.close)
         spark = SparkEngine(Server(Spark(f"sc://{address}", storage=folder / "storage")), source)
         stack.callback(spark.close)
-        path = folder / f"edges_{cell.edges}"
-        if not (path / "made").exists():
+        storage = folder / "storage"
+        part = Part(f"{cell.edges:032x}", FACTS)
+        done = Path(Part(part.attempt, "done").path(str(storage)))
+        server = spark.server
+        if not done.exists():
             say(step="make the graph")
-            spark.server.write(
-                spark.server.frame(edges_query(cell.edges, "id"), step="make the graph"),
-                str(path / "rows"),
-                step="make the graph",
-            )
-            (path / "made").touch()
-        import pyarrow as pa
-
-        columns = pa.schema([("a0", pa.int32()), ("a1", pa.int32())])
-        spark.server.show(
-            "edges", spark.server.read([str(path / "rows")], columns, step="read the graph"), step="read the graph"
-        )
-        edge = TableName("graph", "main", "edge")
-        spark.create_view(edge, exp.select("*").from_("edges"), step="name the edges")
+            frame = server.frame(edges_query(cell.edges, "id"), step="make the graph")
+            server.write(frame, f"{part.path(str(storage))}/0", step="make the graph")
+            rows = server.frame(f"SELECT * FROM parquet.`{part.path(str(storage))}/0`", step="count the graph").count()
+            mark = pa.Table.from_pylist([{"part": FACTS, **mark_rows(rows)}], schema=MARK)
+            server.write(server.rows(mark, step="mark the graph").coalesce(1), str(done), step="mark the graph")
+        # As `db.load(..., ServerFiles(path))` leaves it: a view of files in the storage.
+        edge = TableName(source.home[0], "main", f"{STORED}edge")
+        source.create_view(edge, view_of([part.files(str(storage))], ["a0", "a1"]), step="name the edges")
         yield spark, edge
 
 
@@ -210,6 +212,11 @@ def run_cell(cell: Cell, folder: Path) -> None:
     """Run a cell and say what it found."""
     with opened(cell, folder) as (engine, edge):
         query = plan(engine, edge, cell)
+        if not cell.duckdb:
+            say(step="look for heavy keys")
+            start = time.perf_counter()
+            engine.render(query)
+            say(looked=time.perf_counter() - start)
         say(step="count" if cell.pattern != "stream" else "stream")
         start = time.perf_counter()
         if cell.pattern == "stream":
