@@ -104,7 +104,7 @@ def read_options(
     description: str,
     arguments: Sequence[str] | None = None,
     *,
-    needs: str | Sequence[str] = (),
+    needs: str | Sequence[str] | None = (),
     folds: Sequence[str] = (),
     plots: bool = False,
     choices: Mapping[str, Sequence[str]] | None = None,
@@ -120,8 +120,8 @@ def read_options(
         What the script does, for `--help`.
     arguments : sequence of str, optional
         The command line by default.
-    needs : str or sequence of str
-        Folders below the data folder that must exist.
+    needs : str, sequence of str or None
+        Folders below the data folder that must exist; None for a script that reads no data, which has no `--data` then.
     folds : sequence of str
         The names of the folds, for `--fold`; by default there is no such option.
     plots : bool
@@ -142,7 +142,10 @@ def read_options(
     parser = argparse.ArgumentParser(description=description)
     beside = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
     default = os.environ.get("SQLRL_DATA") or (str(beside) if beside.is_dir() else None)
-    parser.add_argument("--data", metavar="DIR", default=default, help="folder of the real data (or SQLRL_DATA)")
+    if needs is None:
+        parser.set_defaults(data="")
+    else:
+        parser.add_argument("--data", metavar="DIR", default=default, help="folder of the real data (or SQLRL_DATA)")
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
     parser.add_argument("--quick", action="store_true", help="a slice, in less than a minute")
     parser.add_argument("--db", type=Path, metavar="FILE", help="DuckDB file that keeps results and parameters")
@@ -166,7 +169,7 @@ def read_options(
     given = parser.parse_args(arguments)
     if given.data is None:
         parser.error("where are the data? Give --data DIR or set SQLRL_DATA")
-    for folder in (needs,) if isinstance(needs, str) else needs or ("",):
+    for folder in (needs,) if isinstance(needs, str) else () if needs is None else needs or ("",):
         if not (Path(given.data) / folder).is_dir():
             parser.error(f"there is no folder {Path(given.data) / folder}: give --data DIR or set SQLRL_DATA")
     found = {name: getattr(given, name) for name in choices or {} if getattr(given, name) is not None}

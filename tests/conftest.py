@@ -42,7 +42,10 @@ def _plans_on_spark(request: pytest.FixtureRequest) -> Iterator[None]:
     if os.environ.get("SQLRL_PLANS") != "spark":
         yield
         return
-    spark: Spark = request.getfixturevalue("spark")
+    spark = Spark(
+        request.getfixturevalue("spark_address"),
+        storage=request.getfixturevalue("tmp_path_factory").mktemp("storage"),
+    )
     opened = Session.open.__func__  # type: ignore[attr-defined]
 
     def on_spark(kind: type[Session], catalog: Catalog, console: Console | None = None) -> Session:

@@ -347,6 +347,7 @@ if __name__ == "__main__":
         main(
             read_options(
                 __doc__ or "",
+                needs=None,
                 choices={"system": tuple(SYSTEMS), "pattern": tuple(PATTERNS), "size": (*SIZES, *QUICK)},
                 files={"folder": "where graphs are kept for another run"},
             )

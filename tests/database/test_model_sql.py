@@ -347,7 +347,9 @@ def test_the_view_runs_on_spark(spark_address: str) -> None:
     ((name, (columns, rows)),) = tables.items()
     with connected(spark_address) as spark:
         frame = spark.address.createDataFrame(pa.table({c: [r[i] for r in rows] for i, c in enumerate(columns)}))
-        frame.createOrReplaceTempView(name)
+        # Apache Spark reads the name of a view as SQL does, and Sail as it is.
+        frame.createOrReplaceTempView("given")
+        spark.address.sql(f"CREATE TEMPORARY VIEW `{name}` AS SELECT * FROM given")
         found = spark.address.sql(exported.query).toArrow().to_pylist()
     agree({tuple(r.values())[:-2]: (r["log_odds"], r["probability"]) for r in found}, right)
 

@@ -240,6 +240,12 @@ def test_parts_that_lost_files_or_are_of_another_version_are_refused(server: Ser
     with pytest.raises(InputError, match=r"into its storage, and this session of it has none: give the same one"):
         stored_frame(Server(Spark(server.spark.address)), [found.part], schema)
     for file in folder.rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-5])
+    with pytest.raises(
+        InputError, match=r"(?s)cannot be read .*: files of it are damaged, or .* load the source again"
+    ):
+        stored_frame(server, [found.part], schema)
+    for file in folder.rglob("*.parquet"):
         file.unlink()
     with pytest.raises(InputError, match="has 0 rows of 2: files of it are missing"):
         stored_frame(server, [found.part], schema)

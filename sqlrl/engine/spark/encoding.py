@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, union_all
 from sqlrl.engine.spark.parts import MARK, mark_rows, part_frame, stored_frame
-from sqlrl.engine.spark.server import PIECE, Server, unwritable
+from sqlrl.engine.spark.server import PIECE, Server, told, unwritable
 from sqlrl.engine.stored import FACTS, PLACE, Part
 from sqlrl.errors import EngineError, InputError
 from sqlrl.progress import Stage
@@ -198,10 +199,9 @@ class Encoding:
         """Write a row to the storage, to see whether the server can and others can read it."""
         part = Part(self.attempt, "begun")
         begun = pa.table({"part": ["begun"], "format": [0], "rows": [0]}, schema=MARK)
-        try:
-            self._write(self.server.rows(begun, step="write to the storage"), self._path(part), "write to the storage")
-        except EngineError as error:
-            raise unwritable(self._path(part), error) from error
+        path, step = self._path(part), "write to the storage"
+        with told(partial(unwritable, path)):
+            self._write(self.server.rows(begun, step=step), path, step)
         self._scratch.append((self._path(part), MARK))
         return part
 

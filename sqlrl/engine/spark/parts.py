@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlrl.engine.spark.server import Server
+from sqlrl.engine.spark.server import Server, told
 from sqlrl.engine.stored import Part
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, brief
 from sqlrl.wording import counted
 
 FORMAT = 1
@@ -66,11 +66,17 @@ def _complete(server: Server, part: Part, schema: pa.Schema) -> Any:
             f"{folder} is not there, or not complete: open the database with the storage into which its data were encoded, or load their source again."
         )
     frame, rows = part_frame(server, part, schema), int(known[part.name]["rows"])
+    with told(
+        lambda error: _damaged(folder, f"cannot be read ({brief(error.reason, lines=1)}): files of it are damaged")
+    ):
+        there = int(server.run(frame.count, step, folder))
     # A server may take a folder that is not there for one without rows.
-    there = int(server.run(frame.count, step, folder))
     if there != rows:
-        raise InputError(
-            f"{folder} has {counted(there, 'row')} of {rows:,}: files of it are missing, or not to be seen from every machine of the server. "
-            "Restore them, or load the source again."
-        )
+        raise _damaged(folder, f"has {counted(there, 'row')} of {rows:,}: files of it are missing")
     return frame
+
+
+def _damaged(folder: str, what: str) -> InputError:
+    return InputError(
+        f"{folder} {what}, or not to be seen from every machine of the server. Restore them, or load the source again."
+    )
