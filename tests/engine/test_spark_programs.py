@@ -104,7 +104,7 @@ def test_random_programs(kind: Any, spark: Spark) -> None:
 def test_random_programs_with_salted_joins(kind: Any, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key of every table that is joined counts as heavy."""
     monkeypatch.setattr(skew, "SALTED_ROWS", 0)
-    monkeypatch.setattr(skew, "TASKS", 10**9)
+    monkeypatch.setattr("sqlrl.engine.spark.engine.tasks_of", lambda plan: 10**9)
 
     @times(3)
     @given(programs(kind=kind), st.integers(0, 9))

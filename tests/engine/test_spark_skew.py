@@ -278,8 +278,10 @@ def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckD
 # ---- on a server -------------------------------------------------------------------------------------
 
 
-def test_the_engine_salts_what_is_heavy(spark: Spark, graph: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
+@pytest.mark.parametrize("tasks", [1, 100])
+def test_the_engine_salts_what_is_heavy(tasks: int, spark: Spark, graph: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
     monkeypatch.setattr(skew, "SALTED_ROWS", 1000)
+    monkeypatch.setattr("sqlrl.engine.spark.engine.tasks_of", lambda plan: tasks)
     name = TableName("memory", "sqlrl", "edge")
     storage = tmp_path_factory.mktemp("storage")
     with (
@@ -289,9 +291,17 @@ def test_the_engine_salts_what_is_heavy(spark: Spark, graph: duckdb.DuckDBPyConn
         source.create_table(name, graph.sql("SELECT * FROM db.main.edge").to_arrow_table(), step="make a table")
         query = parsed(QUERIES["paths"].replace("db.main", "memory.sqlrl"))
         text = engine.render(query)
-        assert "salt1" in text
+        assert ("salt1" in text) == (tasks > 1)
         (expected,) = graph.execute(QUERIES["paths"]).fetchall()[0]
         assert engine.fetch(query, step="count").column("n").to_pylist() == [expected]
+
+
+def test_a_server_says_how_many_tasks_it_has(spark: Spark) -> None:
+    """Rows that are divided by a key get to as many partitions as its plan says."""
+    server = Server(spark)
+    said = skew.tasks_of(server.fetch(skew.PROBE, step="probe").column(0)[0].as_py())
+    query = "SELECT count(DISTINCT p) FROM (SELECT spark_partition_id() AS p FROM (SELECT id FROM range(100000) GROUP BY id))"
+    assert server.fetch(query, step="count partitions").column(0).to_pylist() == [said]
 
 
 def test_what_is_heavy() -> None:

@@ -22,6 +22,7 @@ from sqlrl.engine.spark.mirror import Content, Mirror
 from sqlrl.engine.spark.parts import still_there, stored_frame
 from sqlrl.engine.spark.server import PIECE, Server, spark_type, too_large
 from sqlrl.engine.spark.skew import (
+    PROBE,
     Heavy,
     Joined,
     Key,
@@ -32,6 +33,7 @@ from sqlrl.engine.spark.skew import (
     pair_query,
     salted,
     spreading,
+    tasks_of,
 )
 from sqlrl.engine.stored import Part, stored_parts, stored_query, stored_views
 from sqlrl.errors import ServerError
@@ -77,6 +79,7 @@ class _Tables:
     sizes: dict[TableName, _Size] = field(default_factory=dict)
     heavy: dict[Key, Heavy | None] = field(default_factory=dict)
     pairs: dict[tuple[Key, Key], tuple[Heavy | None, Heavy | None]] = field(default_factory=dict)
+    tasks: int | None = None
     # Views of the source over files in the storage, None until they are looked for, and the views of the session of such files.
     stored: dict[TableName, str] | None = None
     files: dict[tuple[Part, ...], str] = field(default_factory=dict)
@@ -255,20 +258,30 @@ class SparkEngine:
             node.replace(placed)
         return copied
 
+    @property
+    def _tasks(self) -> int:
+        """Among how many tasks the server divides the rows of a join."""
+        if self._tables.tasks is None:
+            _, rows = self.fetch_rows(PROBE, step="look among how many tasks rows are divided")
+            self._tables.tasks = tasks_of(str(rows[0][0]))
+        return self._tables.tasks
+
     def heavy_keys(self, key: Key) -> Heavy | None:
         """Return the heavy keys of a column of a large table of the source (`HeavyKeys`)."""
-        size = self._size_of(key[0])
+        size = self._size_of(key[0]) if self._tasks > 1 else None
         if size is None or key[1] not in joined_columns(size.columns):
             return None
         if key not in self._tables.heavy:
-            query = self.render(heavy_query(table(key[0]), key[1], size.rows))
+            query = self.render(heavy_query(table(key[0]), key[1], size.rows, self._tasks))
             rows = self.server.fetch(query, step=f"look for heavy keys of {key[0].name}").to_pylist()
             counts = {int(row["key"]): int(row["n"]) for row in rows}
-            self._tables.heavy[key] = heavy_of(counts, size.rows, spreading(size.columns, key[1]))
+            self._tables.heavy[key] = heavy_of(counts, size.rows, spreading(size.columns, key[1]), self._tasks)
         return self._tables.heavy[key]
 
     def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         """Return the heavy keys of two such columns that are joined."""
+        if self._tasks == 1:
+            return None, None
         one, two = (self._size_of(key[0]) for key in (left, right))
         if one is None or two is None:
             return None
@@ -276,12 +289,12 @@ class SparkEngine:
         if any(key[1] not in joined_columns(each.columns) for key, each in zip((left, right), sizes, strict=True)):
             return None, None
         if (left, right) not in self._tables.pairs:
-            sides = [(table(key[0]), key[1], each.rows) for key, each in zip((left, right), sizes, strict=True)]
-            query = self.render(pair_query(*sides))
+            first, second = ((table(key[0]), key[1], each.rows) for key, each in zip((left, right), sizes, strict=True))
+            query = self.render(pair_query(first, second, self._tasks))
             rows = self.server.fetch(query, step=f"look for heavy keys of {left[0].name} and {right[0].name}")
             found = [Joined(int(r["key"]), int(r["l"]), int(r["r"]), float(r["work"])) for r in rows.to_pylist()]
             others = spreading(one.columns, left[1]), spreading(two.columns, right[1])
-            self._tables.pairs[left, right] = heavy_of_pair(found, (one.rows, two.rows), others)
+            self._tables.pairs[left, right] = heavy_of_pair(found, (one.rows, two.rows), others, self._tasks)
         return self._tables.pairs[left, right]
 
     def _size_of(self, name: TableName) -> _Size | None:

@@ -4,12 +4,14 @@ An engine sends the rows of both sides of a join to tasks by their key. A key th
 all wait for it; so does one with a large part of the pairs that the join makes. What is aggregated before it is joined has no such key, since
 each task sends one row of it. Where a table itself is joined, the rows of its heavy keys get a salt, a number that follows from their other
 columns, and the other side has a copy of its rows of those keys for each salt; where both sides are tables, both are salted. Each pair of rows
-then meets in exactly one task. Which keys are heavy is counted once for each column, and for each pair of columns that are joined.
+then meets in exactly one task. Which keys are heavy is counted once for each column, and for each pair of columns that are joined. A server with
+few tasks has few heavy keys, or none: salts cost rows, and hide from it how large its tables are.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,7 +22,12 @@ from sqlrl.engine.base import TableName
 from sqlrl.engine.nodes import cast, column, cte, integer, named, star_count, subquery
 
 TASKS = 100
-"""A key is heavy if it has more rows, or makes more pairs, than one of so many tasks would have of all."""
+"""A key is heavy if it has more rows, or makes more pairs, than one of the server's tasks would have of all, or of so many if it has more."""
+
+PROBE = "EXPLAIN SELECT id FROM range(1000) GROUP BY id"
+"""A query whose plan says among how many tasks a server divides rows by a key. Its settings do not: Sail's are not what it does."""
+
+_DIVIDED = re.compile(r"(?:hashpartitioning|Hash)\(.*?, (\d+)\)")
 
 SALTED_ROWS = 1_000_000
 """Tables of fewer rows are joined as they are."""
@@ -54,7 +61,26 @@ class HeavyKeys(Protocol):
         """Return those of two columns that are joined, None if not both are of such tables."""
 
 
-def heavy_query(table: exp.Table, key: str, rows: int) -> exp.Select:
+def tasks_of(plan: str) -> int:
+    """Return among how many tasks a server divides rows by a key, as its plan of `PROBE` says.
+
+    Examples
+    --------
+    >>> tasks_of("+- Exchange hashpartitioning(id#0L, 40), ENSURE_REQUIREMENTS, [plan_id=11]")
+    40
+    >>> (
+    ...     tasks_of("RepartitionExec: partitioning=Hash([#0@0], 2), input_partitions=1"),
+    ...     tasks_of("AggregateExec: mode=Single"),
+    ... )
+    (2, 1)
+    """
+    found = _DIVIDED.search(plan)
+    if found is not None:
+        return min(int(found[1]), TASKS)
+    return TASKS if "Exchange" in plan or "Repartition" in plan else 1
+
+
+def heavy_query(table: exp.Table, key: str, rows: int, tasks: int = TASKS) -> exp.Select:
     """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each.
 
     Examples
@@ -62,7 +88,7 @@ def heavy_query(table: exp.Table, key: str, rows: int) -> exp.Select:
     >>> print(heavy_query(exp.table_("edge"), "a0", 1000).sql("duckdb").replace('"', ""))
     SELECT a0 AS key, COUNT(*) AS n FROM edge GROUP BY a0 HAVING COUNT(*) > 10
     """
-    return _counts(table, key).having(exp.GT(this=star_count(), expression=integer(rows // TASKS)))
+    return _counts(table, key).having(exp.GT(this=star_count(), expression=integer(rows // tasks)))
 
 
 def _counts(table: exp.Table, key: str) -> exp.Select:
@@ -70,7 +96,7 @@ def _counts(table: exp.Table, key: str) -> exp.Select:
     return query.from_(table.copy()).group_by(column(key))
 
 
-def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...]) -> Heavy | None:
+def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int = TASKS) -> Heavy | None:
     """Return the heavy keys of a column of a table from the numbers of their rows.
 
     Examples
@@ -80,10 +106,10 @@ def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...]) -> He
     """
     if not found or not others:
         return None
-    return Heavy(frozenset(found), others, _salts(max(found.values()) * TASKS / rows))
+    return Heavy(frozenset(found), others, _salts(max(found.values()) * tasks / rows))
 
 
-def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int]) -> exp.Select:
+def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int], tasks: int = TASKS) -> exp.Select:
     """Plan the heavy keys of a join of two tables on a column of each: `key`, its rows `l` and `r`, and the `work` of the whole join.
 
     That is the rows of both tables and the pairs that the join makes. Each side is a table, its column and its rows.
@@ -137,11 +163,11 @@ def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, in
     joined = joined.join(cte("r", "r"), on=exp.EQ(this=column("key", "l"), expression=column("key", "r")))
     work = exp.Add(this=exp.Sum(this=column("pairs", "j")), expression=integer(left[2] + right[2]))
     total = exp.select(named(work, "work")).from_(cte("j", "j"))
-    share = exp.Div(this=column("work", "t"), expression=integer(TASKS))
+    share = exp.Div(this=column("work", "t"), expression=integer(tasks))
     heavy = exp.or_(
         exp.GT(this=column("pairs", "j"), expression=share),
         *(
-            exp.GT(this=column(name, "j"), expression=integer(rows // TASKS))
+            exp.GT(this=column(name, "j"), expression=integer(rows // tasks))
             for name, (_, _, rows) in zip("lr", (left, right), strict=True)
         ),
     )
@@ -163,7 +189,10 @@ class Joined:
 
 
 def heavy_of_pair(
-    found: Sequence[Joined], rows: tuple[int, int], others: tuple[tuple[str, ...], tuple[str, ...]]
+    found: Sequence[Joined],
+    rows: tuple[int, int],
+    others: tuple[tuple[str, ...], tuple[str, ...]],
+    tasks: int = TASKS,
 ) -> tuple[Heavy | None, Heavy | None]:
     """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be.
 
@@ -178,10 +207,10 @@ def heavy_of_pair(
     most = [1, 1]
     for each in found:
         own = (each.left, each.right)
-        parts = each.left * each.right * TASKS * FINER / each.work
+        parts = each.left * each.right * tasks * FINER / each.work
         for side in range(2):
             by_pairs = min(parts, max(1.0, math.sqrt(parts * own[side] / own[1 - side])))
-            salts = min(_salts(max(by_pairs, own[side] * TASKS / rows[side])), own[side])
+            salts = min(_salts(max(by_pairs, own[side] * tasks / rows[side])), own[side])
             if salts > 1 and others[side]:
                 keys[side].append(each.key)
                 most[side] = max(most[side], salts)
