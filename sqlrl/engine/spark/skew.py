@@ -279,43 +279,19 @@ def _salt(select: exp.Select, heavy: HeavyKeys) -> None:
         return
     sources = {each.this.alias_or_name: each.this for each in (first, *joins)}
     sides: dict[str, _Side] = {}
-    number, last = 0, 0
-    for place, join in enumerate(joins, 1):
+    number = 0
+    for join in joins:
         if join.side or join.kind not in ("", "INNER") or join.args.get("on") is None:
             continue
         for (salting, own), (copied, other), found in _choices(join, sources, heavy):
             name = f"salt{number}"
-            number, last = number + 1, place
+            number += 1
             sides.setdefault(salting, _Side()).columns.append(named(_salt_of(salting, own, found), name))
             sides.setdefault(copied, _Side()).copies.append(_copies(copied, other, found, name))
             equal = exp.EQ(this=column(name, copied), expression=column(name, salting))
             join.set("on", exp.and_(join.args["on"], equal, copy=False))
     for alias, side in sides.items():
         sources[alias].replace(_widened(sources[alias].copy(), alias, side))
-    if sides:
-        _put_first(select, last)
-
-
-def _put_first(select: exp.Select, number: int) -> None:
-    """Put what is joined after so many joins before them, `FROM c JOIN (a JOIN b)`: engines that know no sizes hash what comes first.
-
-    Salted sides have no statistics, and what they make together may be pairs by the billion.
-    """
-    joins = select.args["joins"]
-    while (
-        number < len(joins)
-        and not joins[number].side
-        and joins[number].kind in ("", "INNER")
-        and joins[number].args.get("on")
-    ):
-        first = select.args["from_"].this
-        first.set("joins", [*(first.args.get("joins") or []), *joins[:number]])
-        later = joins[number]
-        select.args["from_"].set("this", later.this)
-        within = exp.Join(this=exp.Subquery(this=first), kind=later.args.get("kind"), on=later.args["on"])
-        joins = [within, *joins[number + 1 :]]
-        number = 1
-    select.set("joins", joins)
 
 
 def _choices(
