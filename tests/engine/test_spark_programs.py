@@ -88,7 +88,7 @@ def compare(spark: Spark, case: Case, seed: int) -> None:
         assert found(plans, layout, case, seed) == expected
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_programs(kind: Any, spark: Spark) -> None:
     @times(KINDS[kind])
@@ -99,7 +99,7 @@ def test_random_programs(kind: Any, spark: Spark) -> None:
     same()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", [rules, counted, sentences])
 def test_random_programs_with_salted_joins(kind: Any, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key of every table that is joined counts as heavy."""
