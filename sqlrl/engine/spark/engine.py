@@ -268,7 +268,7 @@ class SparkEngine:
 
     def heavy_keys(self, key: Key) -> Heavy | None:
         """Return the heavy keys of a column of a large table of the source (`HeavyKeys`)."""
-        size = self._size_of(key[0]) if self._tasks > 1 else None
+        size = self._size_of(key[0])
         if size is None or key[1] not in joined_columns(size.columns):
             return None
         if key not in self._tables.heavy:
@@ -280,8 +280,6 @@ class SparkEngine:
 
     def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         """Return the heavy keys of two such columns that are joined."""
-        if self._tasks == 1:
-            return None, None
         one, two = (self._size_of(key[0]) for key in (left, right))
         if one is None or two is None:
             return None
@@ -298,8 +296,8 @@ class SparkEngine:
         return self._tables.pairs[left, right]
 
     def _size_of(self, name: TableName) -> _Size | None:
-        """Return rows and columns of a table of the source, None of a small one, a view or a scratch table."""
-        if name in self._tables.made or name in self._tables.shown:
+        """Return rows and columns of a table of the source, None of a small one, a view or a scratch table, and where there is one task."""
+        if self._tasks == 1 or name in self._tables.made or name in self._tables.shown:
             return None
         if name not in self._tables.sizes:
             if self._stored(name) is None:
