@@ -30,15 +30,15 @@ server.stop()
 
 
 @contextmanager
-def server(port: int = 0, idle: int = 900) -> Iterator[str]:
+def server(port: int = 0, idle: int = 900, **environment: str) -> Iterator[str]:
     """Start a server that needs no Java on a port of this machine, by default a free one; give its address.
 
-    It forgets sessions that are idle for some seconds.
+    It forgets sessions that are idle for some seconds; variables are added to its environment.
 
     It is a process of its own, which ends with this one: inside of it, it would take every Ctrl-C for a wish to stop.
     """
     # All that it says is how it starts and stops; errors reach the client.
-    quiet = {**os.environ, "RUST_LOG": "error", "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(idle)}
+    quiet = {**os.environ, **environment, "RUST_LOG": "error", "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(idle)}
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", SERVER, str(port)], stdin=pipe, stdout=pipe, text=True, env=quiet, start_new_session=True
