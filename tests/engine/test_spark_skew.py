@@ -80,7 +80,7 @@ class Counted:
         if key[0].name != "edge":
             return None
         found = {k: n for k, n in self.counts(key[1]).items() if n > self.share}
-        return heavy_of(found, self.share * TASKS, spreading(COLUMNS, key[1]))
+        return heavy_of(found, self.share * TASKS, spreading(COLUMNS, key[1]), TASKS)
 
     def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         if {left[0].name, right[0].name} != {"edge"}:
@@ -90,7 +90,7 @@ class Counted:
         work = min(work, self.share * TASKS)
         found = [Joined(k, n, two[k], work) for k, n in one.items() if k in two and n * two[k] * TASKS > work]
         rows = self.share * TASKS
-        return heavy_of_pair(found, (rows, rows), (spreading(COLUMNS, left[1]), spreading(COLUMNS, right[1])))
+        return heavy_of_pair(found, (rows, rows), (spreading(COLUMNS, left[1]), spreading(COLUMNS, right[1])), TASKS)
 
 
 class Nothing:
@@ -142,16 +142,16 @@ class Asked:
     def heavy_keys(self, key: Key) -> Heavy | None:
         if key[0].name != "edge":
             return None
-        found = self.con.execute(heavy_query(self.edge, key[1], self.rows).sql("duckdb")).fetchall()
-        return heavy_of(dict(found), self.rows, spreading(COLUMNS, key[1]))
+        found = self.con.execute(heavy_query(self.edge, key[1], self.rows, TASKS).sql("duckdb")).fetchall()
+        return heavy_of(dict(found), self.rows, spreading(COLUMNS, key[1]), TASKS)
 
     def heavy_pair(self, left: Key, right: Key) -> tuple[Heavy | None, Heavy | None] | None:
         if {left[0].name, right[0].name} != {"edge"}:
             return None
         sides = [(self.edge, key[1], self.rows) for key in (left, right)]
-        found = [Joined(*row) for row in self.con.execute(pair_query(*sides).sql("duckdb")).fetchall()]
+        found = [Joined(*row) for row in self.con.execute(pair_query(*sides, TASKS).sql("duckdb")).fetchall()]
         others = spreading(COLUMNS, left[1]), spreading(COLUMNS, right[1])
-        return heavy_of_pair(found, (self.rows, self.rows), others)
+        return heavy_of_pair(found, (self.rows, self.rows), others, TASKS)
 
 
 # ---- tasks -------------------------------------------------------------------------------------------
@@ -307,8 +307,8 @@ def test_a_server_says_how_many_tasks_it_has(spark: Spark) -> None:
 def test_what_is_heavy() -> None:
     with closing(connected([(0, i) for i in range(9)] + [(1, i) for i in range(7)] + [(2, 0)])) as con:
         edge = exp.table_("edge", db="main", catalog="db")
-        rows = con.execute(heavy_query(edge, "a0", 600).sql("duckdb")).fetchall()
+        rows = con.execute(heavy_query(edge, "a0", 600, TASKS).sql("duckdb")).fetchall()
         assert sorted(rows) == [(0, 9), (1, 7)]
         # Of 17 edges each way 3, 2 and 2 end where 9, 7 and 1 begin: 43 pairs of 77 rows and pairs together.
-        pairs = con.execute(pair_query((edge, "a1", 17), (edge, "a0", 17)).sql("duckdb")).fetchall()
+        pairs = con.execute(pair_query((edge, "a1", 17), (edge, "a0", 17), TASKS).sql("duckdb")).fetchall()
         assert sorted(pairs) == [(0, 3, 9, 77.0), (1, 2, 7, 77.0), (2, 2, 1, 77.0)]

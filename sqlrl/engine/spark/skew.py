@@ -80,12 +80,12 @@ def tasks_of(plan: str) -> int:
     return TASKS if "Exchange" in plan or "Repartition" in plan else 1
 
 
-def heavy_query(table: exp.Table, key: str, rows: int, tasks: int = TASKS) -> exp.Select:
+def heavy_query(table: exp.Table, key: str, rows: int, tasks: int) -> exp.Select:
     """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each.
 
     Examples
     --------
-    >>> print(heavy_query(exp.table_("edge"), "a0", 1000).sql("duckdb").replace('"', ""))
+    >>> print(heavy_query(exp.table_("edge"), "a0", 1000, tasks=100).sql("duckdb").replace('"', ""))
     SELECT a0 AS key, COUNT(*) AS n FROM edge GROUP BY a0 HAVING COUNT(*) > 10
     """
     return _counts(table, key).having(exp.GT(this=star_count(), expression=integer(rows // tasks)))
@@ -96,12 +96,12 @@ def _counts(table: exp.Table, key: str) -> exp.Select:
     return query.from_(table.copy()).group_by(column(key))
 
 
-def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int = TASKS) -> Heavy | None:
+def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int) -> Heavy | None:
     """Return the heavy keys of a column of a table from the numbers of their rows.
 
     Examples
     --------
-    >>> heavy_of({7: 250, 9: 120}, 10_000, ("a1",))
+    >>> heavy_of({7: 250, 9: 120}, 10_000, ("a1",), tasks=100)
     Heavy(keys=frozenset({9, 7}), others=('a1',), salts=3)
     """
     if not found or not others:
@@ -109,7 +109,7 @@ def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks
     return Heavy(frozenset(found), others, _salts(max(found.values()) * tasks / rows))
 
 
-def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int], tasks: int = TASKS) -> exp.Select:
+def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int], tasks: int) -> exp.Select:
     """Plan the heavy keys of a join of two tables on a column of each: `key`, its rows `l` and `r`, and the `work` of the whole join.
 
     That is the rows of both tables and the pairs that the join makes. Each side is a table, its column and its rows.
@@ -117,7 +117,7 @@ def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, in
     Examples
     --------
     >>> edge = exp.table_("edge")
-    >>> print(pair_query((edge, "a1", 1000), (edge, "a0", 1000)).sql("duckdb", pretty=True).replace('"', ""))
+    >>> print(pair_query((edge, "a1", 1000), (edge, "a0", 1000), tasks=100).sql("duckdb", pretty=True).replace('"', ""))
     WITH l AS (
       SELECT
         a1 AS key,
@@ -192,15 +192,15 @@ def heavy_of_pair(
     found: Sequence[Joined],
     rows: tuple[int, int],
     others: tuple[tuple[str, ...], tuple[str, ...]],
-    tasks: int = TASKS,
+    tasks: int,
 ) -> tuple[Heavy | None, Heavy | None]:
     """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be.
 
     Examples
     --------
-    >>> heavy_of_pair([Joined(7, 100, 100, 160_000.0)], (100_000, 100_000), (("a0",), ("a1",)))
+    >>> heavy_of_pair([Joined(7, 100, 100, 160_000.0)], (100_000, 100_000), (("a0",), ("a1",)), tasks=100)
     (Heavy(keys=frozenset({7}), others=('a0',), salts=5), Heavy(keys=frozenset({7}), others=('a1',), salts=5))
-    >>> heavy_of_pair([Joined(7, 5_000, 1, 400_000.0)], (100_000, 100_000), (("a0",), ("a1",)))
+    >>> heavy_of_pair([Joined(7, 5_000, 1, 400_000.0)], (100_000, 100_000), (("a0",), ("a1",)), tasks=100)
     (Heavy(keys=frozenset({7}), others=('a0',), salts=5), None)
     """
     keys: tuple[list[int], list[int]] = ([], [])
