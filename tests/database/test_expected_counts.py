@@ -125,7 +125,7 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
         try:
             with db.program(case.model) as program, db.session.only(examples) as some:
                 program.expand(some)
-                listed = list(formulas_of(program, case.data, Names(db.engine, program.layout)))
+                listed = list(formulas_of(program, case.data, Names(program.engine, program.layout)))
         except (ModelError, UnsupportedError):
             reject()
         wanted = expectations(every, [(rule, formulas) for _, rule, formulas in listed])
