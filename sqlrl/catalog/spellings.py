@@ -260,6 +260,17 @@ def shown_letters(name: exp.Expr) -> exp.Expr:
     return exp.Lower(this=_call("translate", text, *letters))
 
 
+def shown_form(name: str) -> str:
+    """Return what `shown_letters` gives, of a name that is here.
+
+    Examples
+    --------
+    >>> shown_form("New\u00a0 York"), shown_form("caf\u00e9") == shown_form("CAFE\u0301")
+    ('new york', True)
+    """
+    return _plain(unicodedata.normalize("NFC", name)).translate(_LOOKS).lower()
+
+
 def look_alike(one: str, other: str) -> str:
     r"""Return why two names that differ look alike, for the middle of a sentence; "" if they do not.
 

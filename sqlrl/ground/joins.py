@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.spellings import look_alike, shown_letters
+from sqlrl.catalog.spellings import look_alike, shown_form
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, table, union_all
 from sqlrl.ground.program import BoundFeature
@@ -178,24 +178,18 @@ def _examples(
     """Return a constant of each of two arguments: two that look alike but for their case, if there are such."""
     dictionary = layout.types[kind].dictionary
 
-    def names(argument: JoinedArgument) -> exp.Select:
+    def names(argument: JoinedArgument, side: int) -> exp.Select:
         place = column(f"a{argument.place}")
         ids = exp.select(place).distinct().from_(table(argument.table)).order_by(place.copy()).limit(_COMPARED)
-        name = column("name", "d")
-        query = exp.select(name, named(shown_letters(name), "shown")).from_(table(dictionary, "d"))
+        query = exp.select(column("name", "d"), named(integer(side), "side")).from_(table(dictionary, "d"))
         return query.where(exp.In(this=column("id", "d"), query=ids.subquery()))
 
-    alike = exp.EQ(this=column("shown", "x"), expression=column("shown", "y"))
-    pair = exp.select(named(column("name", "x"), "one"), named(column("name", "y"), "other"))
-    both = pair.from_(names(one).subquery("x")).join(names(other).subquery("y"), on=alike)
-    rows = engine.fetch(both.order_by(column("one"), column("other")).limit(1), step="find constants that look alike")
-    if rows.num_rows:
-        return str(rows.column(0)[0].as_py()), str(rows.column(1)[0].as_py())
-    least = union_all(
-        exp.select(named(exp.Min(this=column("name")), "name"), named(integer(i), "side")).from_(
-            names(each).subquery("n")
-        )
-        for i, each in enumerate((one, other))
-    )
-    found = engine.fetch(least, step="find a constant of each").sort_by("side").column(0).to_pylist()
-    return str(found[0]), str(found[1])
+    # They are compared here: not every engine knows how letters look.
+    both = union_all(names(each, side) for side, each in enumerate((one, other)))
+    found = engine.fetch(both, step="find constants that look alike")
+    sides: tuple[list[str], list[str]] = ([], [])
+    for name, side in zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True):
+        sides[side].append(name)
+    first, second = ({shown_form(name): name for name in sorted(each, reverse=True)} for each in sides)
+    alike = [(first[shown], second[shown]) for shown in first.keys() & second.keys()]
+    return min(alike) if alike else (min(sides[0]), min(sides[1]))

@@ -17,7 +17,7 @@ from sqlrl.engine.connection import connect
 from sqlrl.engine.nodes import cast, column, named, table
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import FUNCTIONS, Spark
-from sqlrl.errors import CountOverflowError, EngineError, OverflowEngineError
+from sqlrl.errors import CountOverflowError, EngineError, GroundingWarning, OverflowEngineError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.counts import groundings, true_counts
 from sqlrl.ground.program import Extent
@@ -65,6 +65,21 @@ def test_counts_beyond_38_digits(request: pytest.FixtureRequest, engine: str) ->
             return
         with pytest.raises(CountOverflowError, match=r"D\(x18\) does not fit"):
             db.count(formula=many)
+
+
+@pytest.mark.parametrize("listed", ["cash", "Pr\u200bize", "lottery"])
+def test_joins_that_meet_nothing_are_said_as_in_duckdb(spark: Spark, listed: str) -> None:
+    rules = "Word(doc, word)\nListed(word)\nSpam(doc)\n1 Word(d, w) ^ Listed(w) => Spam(d)"
+    said = []
+    for engine in (None, spark):
+        with sqlrl.connect(engine=engine, progress=False) as db:
+            db.load("Word", [("d1", "Cash"), ("d2", "Prize")], types=["doc", "word"])
+            db.load("Listed", [listed], types=["word"])
+            db.load("Spam", ["d1"], types=["doc"], target=True)
+            with pytest.warns(GroundingWarning, match="share no constant of the type word") as caught:
+                db.count(sqlrl.parse_mln(rules, query=["Spam"]))
+        said.append([str(each.message) for each in caught])
+    assert said[0] == said[1]
 
 
 FUNCTION = re.compile(r"\b([A-Z][A-Z_0-9]*)\(")
