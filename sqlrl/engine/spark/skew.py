@@ -24,8 +24,11 @@ from sqlrl.engine.nodes import cast, column, cte, integer, named, star_count, su
 TASKS = 100
 """A key is heavy if it has more rows, or makes more pairs, than one of the server's tasks would have of all, or of so many if it has more."""
 
-PROBE = "EXPLAIN SELECT id FROM range(1000) GROUP BY id"
-"""A query whose plan says among how many tasks a server divides rows by a key. Its settings do not: Sail's are not what it does."""
+PROBE = "EXPLAIN SELECT id % 100 AS k, COUNT(*) AS n FROM range(1000) GROUP BY id % 100"
+"""A query whose plan says among how many tasks a server divides rows by a key. Its settings do not: Sail's are not what it does.
+
+The key is no column of the range, by which Apache Spark has divided the rows already.
+"""
 
 _DIVIDED = re.compile(r"(?:hashpartitioning|Hash)\(.*?, (\d+)\)")
 
@@ -66,7 +69,7 @@ def tasks_of(plan: str) -> int:
 
     Examples
     --------
-    >>> tasks_of("+- Exchange hashpartitioning(id#0L, 40), ENSURE_REQUIREMENTS, [plan_id=11]")
+    >>> tasks_of("+- Exchange hashpartitioning(_groupingexpression#5L, 40), ENSURE_REQUIREMENTS, [plan_id=11]")
     40
     >>> (
     ...     tasks_of("RepartitionExec: partitioning=Hash([#0@0], 2), input_partitions=1"),
