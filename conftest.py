@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -45,6 +46,14 @@ SHARED = {
     "sqlrl.structure.osl.sample_window": ("facts", "field_pattern", "modes"),
 }
 """By module the names that examples of internal docstrings use without importing them; those of users import what they use."""
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of the garbage collector's work: it is there to the end, and walked again and again."""
+    gc.collect()
+    gc.freeze()
+    # Plans are trees whose nodes know their parents: by default they start a collection many times in a second.
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -48,13 +48,14 @@ _LOOKS = str.maketrans(
 class _Family:
     """Kinds of values whose texts may differ though the values are equal.
 
-    `key` is the expression of a value's first name from a text, NULL for a text that is none. `beside` are kinds whose own names
-    differ from those of the others: two of them are enough, without texts.
+    `key` is the expression of a value's first name from a text, NULL for a text that is none, as is one that does not match `pattern`.
+    `beside` are kinds whose own names differ from those of the others: two of them are enough, without texts.
     """
 
     word: str
     kinds: frozenset[str]
     key: Callable[[exp.Expr], exp.Expr]
+    pattern: str
     beside: frozenset[str] = frozenset()
 
 
@@ -68,51 +69,55 @@ def _when(pattern: str, name: exp.Expr, key: exp.Expr) -> exp.Expr:
     return exp.Case().when(_call("regexp_full_match", name.copy(), pattern), key)
 
 
+# Python finds no fewer texts with these patterns than DuckDB does: its blanks and its letters without case are more.
+_NUMERAL = r"\s*[-+]?([0-9][0-9_]*[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,4})?\s*"
+_CLOCK, _ZONE = "[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?", " ?(Z|UTC|[-+][0-9]{2}(:?[0-9]{2})?)"
+_MOMENT = f"[0-9]{{4,6}}-[0-9]{{2}}-[0-9]{{2}}({_CLOCK}({_ZONE})?)?"
+_LENGTH = "-?[0-9]+ (day|hour|minute|second|month|year)s?.*|[-+]?[0-9]+:[0-9]{2}:[0-9]{2}.*"
+_TRUTH = "(?i)true|false"
+_IDENTIFIER = "(?i)[{]?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}[}]?"
+
+
 def _number(name: exp.Expr) -> exp.Expr:
     # Most names of numbers are their keys, which is seen faster than computed.
     own = _call(
         "regexp_full_match", name.copy(), "-?(0|[1-9][0-9]{0,37})([.]([1-9]|0[1-9]|00[1-9]|000[1-9]|[1-9][0-9]*[1-9]))?"
     )
-    number = _call(
-        "regexp_full_match", name.copy(), r"\s*[-+]?([0-9][0-9_]*[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,4})?\s*"
-    )
+    number = _call("regexp_full_match", name.copy(), _NUMERAL)
     return exp.Case().when(own, name.copy()).when(number, numeric_name(name.copy()))
 
 
 def _time(name: exp.Expr) -> exp.Expr:
-    zone = " ?(Z|UTC|[-+][0-9]{2}(:?[0-9]{2})?)"
-    clock = "[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
-    pattern = f"[0-9]{{4,6}}-[0-9]{{2}}-[0-9]{{2}}({clock}({zone})?)?"
     # A cast to TIMESTAMP passes over a zone, one to TIMESTAMPTZ takes that of the session where none is written.
     zoned = _call("timezone", "UTC", exp.TryCast(this=name.copy(), to=exp.DataType.build("timestamptz")))
     plain = exp.TryCast(this=name.copy(), to=exp.DataType.build("timestamp"))
-    moment = exp.Case().when(_call("regexp_full_match", name.copy(), f".*{clock}{zone}"), zoned).else_(plain)
-    return _when(pattern, name, value_text(moment, "TIMESTAMP"))
+    moment = exp.Case().when(_call("regexp_full_match", name.copy(), f".*{_CLOCK}{_ZONE}"), zoned).else_(plain)
+    return _when(_MOMENT, name, value_text(moment, "TIMESTAMP"))
 
 
 def _duration(name: exp.Expr) -> exp.Expr:
-    pattern = "-?[0-9]+ (day|hour|minute|second|month|year)s?.*|[-+]?[0-9]+:[0-9]{2}:[0-9]{2}.*"
     # As Python and pandas write them.
     plain = _call("replace", _call("replace", name.copy(), ",", ""), "+", "")
     whole = exp.TryCast(this=plain, to=exp.DataType.build("interval"))
-    return _when(pattern, name, value_text(whole, "INTERVAL"))
+    return _when(_LENGTH, name, value_text(whole, "INTERVAL"))
 
 
 def _boolean(name: exp.Expr) -> exp.Expr:
-    return _when("(?i)true|false", name, exp.Lower(this=name.copy()))
+    return _when(_TRUTH, name, exp.Lower(this=name.copy()))
 
 
 def _uuid(name: exp.Expr) -> exp.Expr:
-    pattern = "(?i)[{]?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}[}]?"
-    return _when(pattern, name, exp.cast(exp.TryCast(this=name.copy(), to=exp.DataType.build("uuid")), "varchar"))
+    return _when(_IDENTIFIER, name, exp.cast(exp.TryCast(this=name.copy(), to=exp.DataType.build("uuid")), "varchar"))
 
 
+_NUMBERS = frozenset({"integer", "decimal", "float"})
+_TIMES = frozenset({"time", "instant"})
 _FAMILIES = (
-    _Family("number", frozenset({"integer", "decimal", "float"}), _number, frozenset({"integer", "decimal", "float"})),
-    _Family("time", frozenset({"time", "instant"}), _time, frozenset({"time", "instant"})),
-    _Family("duration", frozenset({"duration"}), _duration),
-    _Family("boolean", frozenset({"boolean"}), _boolean),
-    _Family("identifier", frozenset({"uuid"}), _uuid),
+    _Family("number", _NUMBERS, _number, _NUMERAL, _NUMBERS),
+    _Family("time", _TIMES, _time, _MOMENT, _TIMES),
+    _Family("duration", frozenset({"duration"}), _duration, _LENGTH),
+    _Family("boolean", frozenset({"boolean"}), _boolean, _TRUTH),
+    _Family("identifier", frozenset({"uuid"}), _uuid, _IDENTIFIER),
 )
 
 
@@ -137,11 +142,13 @@ def warn_of_spellings(store: Store, record: TypeRecord, before: int, kinds: Iter
     every = kinds_of(store, record.type) | set(kinds)
     if not every & _FAMILIES[0].kinds:
         _warn_of_points(store, record, before)
+    step = f"look at the first constants of {record.type}"
+    first = [str(row["name"]) for row in store.rows(_first(store, record, before, column("name")), step)]
     for family in _FAMILIES:
         if every & family.kinds:
             if "text" not in every and len(every & family.beside) < 2:
                 continue
-        elif family.word == "number" or not _texts_of(store, record, before, family):
+        elif family.word == "number" or not _texts_of(store, record, before, family, first):
             continue
         for row in _spelt_twice(store, record, before, family.key(column("name"))):
             one, other = sorted(row["names"], key=lambda name: (name != row["key"], name))[:2]
@@ -154,12 +161,19 @@ def warn_of_spellings(store: Store, record: TypeRecord, before: int, kinds: Iter
             )
 
 
-def _texts_of(store: Store, record: TypeRecord, before: int, family: _Family) -> bool:
-    """Return True if the first texts, the old and the new ones, are names of a family: then all may be, though no source says it."""
-    first = exp.select(family.key(column("name")).as_("key")).from_(store.table(record.dictionary))
-    first = first.where(exp.In(this=column("id"), expressions=[exp.convert(i) for i in sorted({0, before})]))
-    keys = [row["key"] for row in store.rows(first, f"look at the first constants of {record.type}")]
-    return bool(keys) and None not in keys
+def _first(store: Store, record: TypeRecord, before: int, value: exp.Expr) -> exp.Select:
+    """Return the query of a value of the first names, the old and the new ones."""
+    ids = exp.In(this=column("id"), expressions=[exp.convert(i) for i in sorted({0, before})])
+    return exp.select(value).from_(store.table(record.dictionary)).where(ids)
+
+
+def _texts_of(store: Store, record: TypeRecord, before: int, family: _Family, first: list[str]) -> bool:
+    """Return True if the first texts are names of a family: then all may be, though no source says it."""
+    # That of most names is told from here, without a query.
+    if not first or not all(re.fullmatch(family.pattern, name) for name in first):
+        return False
+    query = _first(store, record, before, family.key(column("name")).as_("key"))
+    return all(row["key"] is not None for row in store.rows(query, f"look at the first constants of {record.type}"))
 
 
 def _spelt_twice(store: Store, record: TypeRecord, before: int, key: exp.Expr) -> list[dict[str, Any]]:

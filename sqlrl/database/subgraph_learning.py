@@ -329,7 +329,8 @@ def opened(
     engine: DuckDBEngine = connect_engine(":memory:", threads=threads)
     try:
         session = Session.open(Catalog(engine))
-        with session.verb():
+        # In one transaction the records of the catalog are read and written once, not with each relation.
+        with session.verb(), session.catalog.store.writing():
             _name_constants(session, window, schemas, model)
             for name, data in window.tables.items():
                 columns = _arguments(schemas[name])

@@ -7,9 +7,10 @@ import json
 import logging
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 import duckdb
 import pyarrow as pa
 from sqlglot import exp, parse_one
+from sqlglot.generator import Generator
 from sqlglot.generators.duckdb import DuckDBGenerator
 
 from sqlrl.engine.base import TableName
@@ -757,26 +759,52 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
 # ---- SQL that means the same whatever orders are the default -----------------------------------------
 
 
-class _Generator(DuckDBGenerator):
-    # DuckDB's own leaves out what its settings default_order and default_null_order are by default; a user may have set others.
+# The generator of sqlglot leaves out what DuckDB's settings default_order and default_null_order are by default; a user may have set others.
+def _order(generator: Generator, node: exp.Order) -> str:
+    """Return ORDER BY, with expressions alone taken as ascending."""
+    _complete(node)
+    return generator.order_sql(node)
 
-    def order_sql(self, expression: exp.Order, flat: bool = False) -> str:
-        """Return ORDER BY, with expressions alone taken as ascending."""
-        keys = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in expression.expressions]
-        expression.set("expressions", keys)
-        return super().order_sql(expression, flat)
 
-    def ordered_sql(self, expression: exp.Ordered) -> str:
-        """Return a key of an order with its direction and the place of NULL."""
-        direction, place = (expression.args.get(name) for name in ("desc", "nulls_first"))
-        return f"{self.sql(expression, 'this')} {'DESC' if direction else 'ASC'} NULLS {'FIRST' if place else 'LAST'}"
+def _window(generator: Generator, node: exp.Window) -> str:
+    """Return a window, whose order is written without a look at what writes orders elsewhere."""
+    order = node.args.get("order")
+    if order is not None:
+        _complete(order)
+    return generator.window_sql(node)
 
-    def sorted_list(self, expression: exp.ArraySort) -> str:
-        """Return a list in ascending order, the only one of plans."""
-        order = map(exp.Literal.string, ("ASC", "NULLS LAST"))
-        return self.func("LIST_SORT", expression.this, *order)
 
-    TRANSFORMS = {**DuckDBGenerator.TRANSFORMS, exp.ArraySort: sorted_list}  # noqa: RUF012
+def _complete(order: exp.Expr) -> None:
+    """Take the keys of an order that are expressions alone as ascending."""
+    keys = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in order.expressions]
+    order.set("expressions", keys)
+
+
+def _ordered(generator: Generator, node: exp.Ordered) -> str:
+    """Return a key of an order with its direction and the place of NULL."""
+    direction, place = (node.args.get(name) for name in ("desc", "nulls_first"))
+    return f"{generator.sql(node, 'this')} {'DESC' if direction else 'ASC'} NULLS {'FIRST' if place else 'LAST'}"
+
+
+def _sorted_list(generator: Generator, node: exp.ArraySort) -> str:
+    """Return a list in ascending order, the only one of plans."""
+    order = map(exp.Literal.string, ("ASC", "NULLS LAST"))
+    return generator.func("LIST_SORT", node.this, *order)
+
+
+@cache
+def _dispatch() -> dict[type[exp.Expr], Callable[..., str]]:
+    """Return by kind of node what writes it: the generator of sqlglot but for orders.
+
+    Where sqlglot is compiled (`sqlglot[c]`), no class of Python can inherit from its generators.
+    """
+    own: dict[type[exp.Expr], Callable[..., str]] = {
+        exp.Order: _order,
+        exp.Window: _window,
+        exp.Ordered: _ordered,
+        exp.ArraySort: _sorted_list,
+    }
+    return {**DuckDBGenerator(dialect="duckdb")._dispatch, **own}  # noqa: SLF001
 
 
 def rendered(statement: exp.Expr) -> str:
@@ -786,9 +814,13 @@ def rendered(statement: exp.Expr) -> str:
     --------
     >>> rendered(exp.select("x").from_("t").order_by(exp.column("x"), exp.column("y").desc()))
     'SELECT x FROM t ORDER BY x ASC NULLS LAST, y DESC NULLS LAST'
+    >>> rendered(exp.Window(this=exp.func("row_number"), order=exp.Order(expressions=[exp.column("x")])))
+    'ROW_NUMBER() OVER (ORDER BY x ASC NULLS LAST)'
     """
     # The generator writes what it makes of a node into it (above, keys of an order): that is the same the next time.
-    return _Generator(dialect="duckdb").generate(statement, copy=False)
+    generator = DuckDBGenerator(dialect="duckdb")
+    generator._dispatch = _dispatch()  # noqa: SLF001
+    return generator.generate(statement, copy=False)
 
 
 def _first_rows(relation: duckdb.DuckDBPyRelation, most: int | None) -> tuple[pa.Table, bool]:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import unicodedata
 import warnings
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 
 import sqlrl
-from sqlrl.catalog.spellings import look_alike
+from sqlrl.catalog.spellings import _FAMILIES, look_alike
+from sqlrl.engine.connection import connect
+from sqlrl.engine.nodes import column
 from sqlrl.errors import CatalogError, LoadWarning, UnseenConstantWarning
 
 DAY = dt.date(2021, 3, 4)
@@ -173,3 +180,37 @@ def test_forms_of_one_text_look_alike(text: str) -> None:
         assert "NFC" in look_alike(one, other)
     assert look_alike(text, text) == ""
     assert look_alike(text, text + "x") == ""
+
+
+def test_python_takes_no_fewer_texts_for_values_than_the_database() -> None:
+    """Which family a text is of is asked of the database only if its pattern matches in Python."""
+    random = np.random.default_rng(0)
+    values = [
+        "1_000.50e-3",
+        " .5",
+        "2021-03-04 05:06:07.5+02:30",
+        "2021-03-04T05:06 Z",
+        "-12:30:00.5",
+        "3 days, 4:05:06",
+    ]
+    values += [
+        "1 month 2 days",
+        "True",
+        "FALSE",
+        "{0123abcd-4567-89ab-cdef-0123456789AB}",
+        "0123abcd456789abcdef0123456789ab",
+    ]
+    letters = list("0123456789-+:.eE,_ {}TZsa\t\n\u00a0\u0661\u017f\u212a")
+    texts = {*values, "fal\u017fe", "FAL\u017fE", "1 day\n", "1 day \n2", "\u06612:00:00", "\t2\x0b"}
+    for value in values:
+        for _ in range(200):
+            place, more = random.integers(len(value)), random.integers(2)
+            texts.add(value[:place] + str(random.choice(letters)) + value[place + more :])
+    with closing(connect()) as engine, engine.attached(pa.table({"name": sorted(texts)})) as source:
+        keys = [family.key(column("name")).as_(family.word) for family in _FAMILIES]
+        rows = engine.fetch(exp.select(column("name"), *keys).from_(source), step="look at texts").to_pylist()
+    assert len(rows) == len(texts)
+    for family in _FAMILIES:
+        named = [row["name"] for row in rows if row[family.word] is not None]
+        assert len(named) > 5
+        assert all(re.fullmatch(family.pattern, name) for name in named)

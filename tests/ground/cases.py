@@ -405,7 +405,9 @@ def load(case: Case) -> tuple[DuckDBEngine, Layout]:
     """Load a case through the catalog and bind its model."""
     engine = connect(":memory:", threads=1)
     catalog = Catalog(engine)
-    fill(catalog, case)
+    # In one transaction the records of the catalog are read and written once, not with each predicate.
+    with catalog.store.writing():
+        fill(catalog, case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScopeWarning)
         return engine, catalog.bind(case.model, training=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,20 @@ def db() -> sqlrl.Database:
 @pytest.fixture(scope="module")
 def followed(db: sqlrl.Database) -> sqlrl.Resolwe:
     return follow().fit(db, MODEL, mixed())
+
+
+@pytest.fixture(scope="module")
+def fitted(db: sqlrl.Database) -> Callable[[str, str], sqlrl.Resolwe]:
+    """Learners that followed what is loaded and a stream of it from beginning to end, with weights by AdaGrad or another learner."""
+    learners = {"AdaGrad": sqlrl.AdaGrad(), "ContrastiveDivergence": sqlrl.ContrastiveDivergence(regularization=0.01)}
+
+    @cache
+    def fit(source: str, weights: str) -> sqlrl.Resolwe:
+        if source == "loaded":
+            return follow(learners[weights]).fit(db, MODEL, mixed())
+        return follow(learners[weights], window=None).fit(sqlrl.connect(progress=False), MODEL, stream())
+
+    return fit
 
 
 def events(fit: sqlrl.Resolwe) -> list[dict[str, Any]]:
@@ -190,10 +205,11 @@ def test_without_drift_following_changes_no_weight(db: sqlrl.Database) -> None:
     assert not len(fixed.rule_log_)
 
 
-@pytest.mark.parametrize("weights", [sqlrl.AdaGrad(), sqlrl.ContrastiveDivergence(regularization=0.01)], ids=str)
-def test_loaded_subgraphs_and_a_stream_of_them_learn_the_same(db: sqlrl.Database, weights: Any) -> None:
-    loaded = follow(weights).fit(db, MODEL, mixed())
-    streamed = follow(weights, window=None).fit(sqlrl.connect(progress=False), MODEL, stream())
+@pytest.mark.parametrize("weights", ["AdaGrad", "ContrastiveDivergence"])
+def test_loaded_subgraphs_and_a_stream_of_them_learn_the_same(
+    fitted: Callable[[str, str], sqlrl.Resolwe], weights: str
+) -> None:
+    loaded, streamed = fitted("loaded", weights), fitted("stream", weights)
     assert streamed.rule_log_.to_arrow().equals(loaded.rule_log_.to_arrow())
     assert streamed.formulations_.to_arrow().equals(loaded.formulations_.to_arrow())
     assert streamed.weights_.last_weights_.tobytes() == loaded.weights_.last_weights_.tobytes()
@@ -222,11 +238,11 @@ def test_counts_of_the_model_are_those_over_the_examples_that_taught_weights(
 @pytest.mark.parametrize("source", ["loaded", "stream"])
 @pytest.mark.parametrize("windows", [2, 5, 9])
 def test_a_resumed_run_ends_as_one_that_never_stopped(
-    source: str, windows: int, tmp_path: Path, db: sqlrl.Database
+    source: str, windows: int, tmp_path: Path, fitted: Callable[[str, str], sqlrl.Resolwe]
 ) -> None:
     loaded = source == "loaded"
     options = {"weights": sqlrl.AdaGrad(), "window": SIZE if loaded else None}
-    whole = follow(**options).fit(db, MODEL, mixed() if loaded else stream())
+    whole = fitted(source, "AdaGrad")
     calls = 0
 
     def stop(progress: Any) -> None:
