@@ -85,9 +85,15 @@ def blocks(page: str) -> Iterator[Block]:
             warns = frozenset(re.split(", *", said))
         else:
             title = TITLE.search(piece["options"])
-            printed = following["text"] if following and following["language"] == "text" and not TITLE.search(following["options"]) else None
+            printed = (
+                following["text"]
+                if following and following["language"] == "text" and not TITLE.search(following["options"])
+                else None
+            )
             line = text.count("\n", 0, piece.start()) + 1
-            yield Block(piece["language"], piece["text"], title[1] if title else None, line, printed, reason, warns, asked)
+            yield Block(
+                piece["language"], piece["text"], title[1] if title else None, line, printed, reason, warns, asked
+            )
             reason, warns = None, frozenset()
 
 
@@ -148,7 +154,10 @@ def test_the_code_of_a_page_runs_and_prints_what_stands_there(
             with warnings.catch_warnings(record=True) as given:
                 warnings.simplefilter("always")
                 found = printed_by(block, names, page)
-            assert {each.category.__name__ for each in given} == block.warns, (where, [str(each.message) for each in given])
+            assert {each.category.__name__ for each in given} == block.warns, (
+                where,
+                [str(each.message) for each in given],
+            )
             if block.printed is not None:
                 assert plain(found) == plain(block.printed), where
             elif block.language in {"python", "sql"}:
@@ -179,7 +188,7 @@ def test_no_code_escapes() -> None:
         ("<!-- warns: UserWarning -->\n```python\n1\n```\n", "line 2"),
         ("```sh\nrm -r x\n```\n", "no command of sqlrl"),
         ("```sql\nselect 1\n```\n", "a title"),
-        ("```sh\nsqlrl sql x.duckdb 'select 1 as one'\n```\n\n```text\ntwo\n```\n", "line 1"),
+        ("```sh\nsqlrl version\n```\n\n```text\ntwo\n```\n", "line 1"),
     ],
 )
 def test_wrong_pages_fail(text: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

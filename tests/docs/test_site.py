@@ -28,7 +28,11 @@ def test_each_public_name_is_mentioned(name: str) -> None:
 
 def test_each_learner_is_in_the_table_to_choose_from() -> None:
     page = TEXTS["howto/choosing-a-learner.md"]
-    learners = {name for name in sqlrl.__all__ if isinstance(getattr(sqlrl, name), type) and hasattr(getattr(sqlrl, name), "fit")}
+    learners = {
+        name
+        for name in sqlrl.__all__
+        if isinstance(getattr(sqlrl, name), type) and hasattr(getattr(sqlrl, name), "fit")
+    }
     assert len(learners) > 15
     described = set(re.findall(r"`(\w+)`", " ".join(row for row in page.splitlines() if row.startswith("|"))))
     assert learners <= described
@@ -47,7 +51,9 @@ def test_the_model_of_the_page_is_that_of_the_demo() -> None:
 
 def test_each_page_has_its_place_in_the_navigation() -> None:
     """Also where the site's builder, which says the same, is not installed."""
-    listed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    listed = re.findall(
+        r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     assert len(listed) == len(set(listed))
     assert set(listed) >= set(TEXTS)
 
@@ -72,7 +78,9 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 def test_llms_txt_names_pages_that_are_there() -> None:
     named = re.findall(r"\]\((\S+?)\)", (ROOT / "llms.txt").read_text(encoding="utf-8"))
-    assert {f"docs/{page}" for page in TEXTS if not page.startswith(("reference/", "theory/", "tutorials/"))} <= set(named)
+    assert {f"docs/{page}" for page in TEXTS if not page.startswith(("reference/", "theory/", "tutorials/"))} <= set(
+        named
+    )
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
