@@ -175,7 +175,9 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
             return Mapped(tuple(c for c in free if c != beside[0]), example_column=beside[0])
     if types is not None and len(free) != len(types):
         problem = f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but {counted(len(free), 'column')} ({', '.join(free)})"
-        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...].")
+        one_more = len(free) == len(types) + 1 and example is None
+        beside = ", or the one that says the example with example=..." if one_more else ""
+        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...]{beside}.")
     if example is None:
         return Mapped(tuple(free))
     position = _example_argument(where, example, tuple(free), types)

@@ -132,18 +132,18 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
         raise InputError(f"among={shortened(repr(among))} must be some of {', '.join(WORDS)}; leave it out for all.")
     session = db.session
     with session.verb(), session.console.progress("choosing a learner"):
-        count = len(session.example_ids(examples))
-        reach: Reach = "wide"
-        if examples is not None and count == 0:
-            raise InputError(
-                "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
-            )
-        if count < STEPS:
-            Query(model, examples).check()
-            with session.program(model, training=True) as program:
-                # Where nothing says what an example is, binding makes all data one.
-                ids = session.example_ids(examples)
-                count, reach = len(ids), _reach(program, ids, ground="likelihood" in among)
+        Query(model, examples).check()
+        # Binding says what an example is where declarations of the model do, and where nothing does it makes all data one.
+        with session.program(model, training=True) as program:
+            ids = session.example_ids(examples)
+            if examples is not None and len(ids) == 0:
+                raise InputError(
+                    "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
+                )
+            count = len(ids)
+            reach: Reach = "wide"
+            if count < STEPS:
+                reach = _reach(program, ids, ground="likelihood" in among)
     found = _suiting(count, reach, chosen=examples is not None)
     if found.word in among:
         return found

@@ -249,7 +249,9 @@ def _listed(source: Source, tokens: list[Token], at: int, end: str) -> tuple[tup
     while not (tokens[at].kind == SIGN and tokens[at].text == end):
         if found:
             if tokens[at].text != "," or tokens[at].kind != SIGN:
-                raise source.error(ParseError, f"expected ',' or '{end}', found {tokens[at]}", tokens[at])
+                # A name such as `3-2` or `New York` is what people write first.
+                hint = "" if tokens[at].kind == END else ": a constant with other signs or spaces stands in quotes"
+                raise source.error(ParseError, f"expected ',' or '{end}', found {tokens[at]}{hint}", tokens[at])
             at += 1
         if tokens[at].kind not in (NAME, STRING, NUMBER):
             raise source.error(ParseError, f"expected a constant, found {tokens[at]}", tokens[at])

@@ -487,3 +487,13 @@ def test_a_table_of_another_database_is_named_as_the_database_reads_it(catalog: 
     engine.connection.execute("create schema oth; create table memory.oth.t as select 'here' as a")
     catalog.load("P", "oth.t", types=["s"])
     assert facts(catalog) == [("here",)]
+
+
+def test_a_column_more_than_arguments_may_be_the_example(catalog: Catalog) -> None:
+    rows = [("t", "a", "b")]
+    with pytest.raises(
+        LoadError, match=r"in order with columns=\[...\], or the one that says the example with example="
+    ):
+        catalog.load("Calls", rows, types=["person", "person"])
+    with pytest.raises(LoadError, match=r"in order with columns=\[...\]\.$"):
+        catalog.load("Calls", rows, types=["person"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 import sqlrl
@@ -78,6 +79,15 @@ def test_what_stands_in_later_windows_is_looked_at(monkeypatch: pytest.MonkeyPat
     assert choose_learner(db, model, ["d00", "d01"]).word == "likelihood"
     monkeypatch.setattr(windows, "FIRST", 1)
     assert choose_learner(db, model).word == "pscg"
+
+
+def test_examples_are_chosen_where_only_the_model_declares_types() -> None:
+    db = sqlrl.connect()
+    db.load("Word", pa.table({"doc": ["a", "b", "c"], "word": ["x", "y", "x"]}), example="doc")
+    db.load("Good", pa.table({"doc": ["a", "c"]}), target=True)
+    model = sqlrl.parse_mln("Word(doc, word)\nGood(doc)\nWord(d, +w) => Good(d)")
+    choice = choose_learner(db, model, ["a", "b"])
+    assert (choice.word, choice.reason) == ("likelihood", "there are 2 examples, and no rule joins query atoms")
 
 
 @pytest.mark.parametrize(

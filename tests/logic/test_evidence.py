@@ -51,7 +51,14 @@ def test_lines(text, expected):
     ("text", "message"),
     [
         ("P(A", "e.db:1:4: expected ',' or ')', found the end of the text\n  P(A\n     ^"),
-        ("P(A)\nP(A B)", "e.db:2:5: expected ',' or ')', found 'B'\n  P(A B)\n      ^"),
+        (
+            "P(A)\nP(A B)",
+            "e.db:2:5: expected ',' or ')', found 'B': a constant with other signs or spaces stands in quotes\n  P(A B)\n      ^",
+        ),
+        (
+            "P(3-2)",
+            "e.db:1:4: expected ',' or ')', found '-2': a constant with other signs or spaces stands in quotes\n  P(3-2)\n     ^",
+        ),
         ("P(A) P(B)", "e.db:1:6: expected the end of the line, found 'P'\n  P(A) P(B)\n       ^"),
         ("1.5 P(A)", "e.db:1:1: soft evidence is a probability between 0 and 1, not 1.5\n  1.5 P(A)\n  ^"),
         ("+-0.5 P(A)", "e.db:1:1: expected one sign before a number, found '+-0.5'\n  +-0.5 P(A)\n  ^"),
