@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from sqlrl.learn.parameters import REQUIRED, declarations
 _HEAD = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 _ENTRY = re.compile(r"[\w*`., ]*[\w*`](?: : .+)?")
 _LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
+_STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _WIDE = 88
 
 
@@ -129,15 +130,14 @@ def signature(name: str, made: Any) -> str:
         shown += [each.name if each.default is REQUIRED else f"{each.name}={each.default!r}" for each in own]
     else:
         starred = False
-        for at, each in enumerate(inspect.signature(made).parameters.values()):
-            if at == 0 and each.name in ("self", "cls"):
+        for at, found in enumerate(inspect.signature(made).parameters.values()):
+            if at == 0 and found.name in ("self", "cls"):
                 continue
-            if each.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            if found.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
                 shown.append("*")
-            starred |= each.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL)
-            signs = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(each.kind, "")
-            default = "" if each.default is inspect.Parameter.empty else f"={each.default!r}"
-            shown.append(f"{signs}{each.name}{default}")
+            starred |= found.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL)
+            default = "" if found.default is inspect.Parameter.empty else f"={found.default!r}"
+            shown.append(f"{_STARS.get(found.kind, '')}{found.name}{default}")
     line = f"{name}({', '.join(shown)})"
     return line if len(line) <= _WIDE else f"{name}(\n    " + ",\n    ".join(shown) + ",\n)"
 
