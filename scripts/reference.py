@@ -4,9 +4,9 @@
     python scripts/reference.py --check        # writes nothing; exit code 1, and a name for each page that is not up to date
 
 The schema comes from the comments of a fresh database, the command line from the objects that parse it, the parameters of learners from
-their declarations, errors from their docstrings. These four pages are kept beside the sources, and a test holds them equal to what is
-made here: a changed column, option or default value is then seen as such in a review. The pages of the API are docstrings once more, ten
-times as long and changed by nearly every change; they are made when the site is built.
+their declarations, errors and the API from docstrings. The pages are kept beside the sources, and a test holds them equal to what is
+made here: links to them hold without a step before, whoever reads the repository has them, and a changed column, option or default value is
+seen as such in a review.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import inspect
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from sqlrl.learn.batch.estimator import BatchEstimator
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Above, AtLeast, Declaration, Whole, declarations, value_text
 from sqlrl.learn.soft.estimator import SoftEstimator
+from sqlrl.script.functions import FUNCTIONS
 from sqlrl.script.learning import learners
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -382,6 +383,75 @@ def _needed(declared: Declaration) -> str:
     return "sqlrl.CDA()" if declared.estimator or declared.name == "learner" else "..."
 
 
+# ---- functions of scripts ------------------------------------------------------------------------------
+
+ANSWERS: Mapping[str, tuple[str, str]] = {
+    "PREDICT": (
+        "The most probable world, an atom a row; of a soft model truth values.",
+        "`example` if there is one, the arguments, `truth` and `margin`, or `value`",
+    ),
+    "PROBABILITIES": (
+        "The probability of each atom.",
+        "`example` if there is one, the arguments, `probability`, `error`, `rhat`, `ess` and `method`",
+    ),
+    "EVALUATE": (
+        "Scores of a prediction against the labels.",
+        "a row for each predicate, or with `by` for each example",
+    ),
+    "WEIGHTS": ("The rules of the model.", ""),
+    "TRAINING_INFO": ("How learning went on, a step or an iteration a row.", ""),
+    "EXPLAIN": (
+        "The ground clauses for and against atoms.",
+        "`atom`, `truth`, `margin`, `side`, `clause`, `ground_clause`, `weight`, `times` and `contribution`; of a soft model hinges in their place",
+    ),
+    "COUNT": (
+        "Exact counts of the groundings of each rule.",
+        "the rule, `groundings`, `n`, and with `by` its variables",
+    ),
+    "EXPECTED_COUNTS": ("Counts at the labels beside those that the model expects.", ""),
+    "DIAGNOSE": ("Which rules are wrong on the data, by the bins of their groundings.", ""),
+}
+"""What each function returns, and its columns in words where they depend on the model."""
+
+
+def function_page() -> list[str]:
+    """Return the page about the functions of scripts."""
+    lines = [
+        "# Functions of scripts",
+        "",
+        NOTE,
+        "",
+        "`ML.NAME(MODEL model, (query of examples), 'text', option => value, ...)` is a table in any `FROM` or `JOIN` of a script. What is not named is left out.",
+        "",
+    ]
+    for name, function in FUNCTIONS.items():
+        said, columns = ANSWERS[name]
+        arguments = ["MODEL model", *(["(query)"] if function.examples else []), *(["'text'"] if function.text else [])]
+        lines += [
+            f"## ML.{name}",
+            "",
+            "```text",
+            f"ML.{name}({', '.join(arguments)}{', option => value, ...' if function.options else ''})",
+            "```",
+            "",
+            prose(said),
+            "",
+        ]
+        if function.examples:
+            lines.append("- A query in brackets names the examples; all by default.")
+        if function.text:
+            lines.append(f"- In quotes: {prose(function.text)}.")
+        if function.options:
+            lines.append(f"- Options: {', '.join(f'`{each}`' for each in dict.fromkeys(function.options))}.")
+        lines += [f"- Columns: {columns or _fixed_columns(function)}.", ""]
+    return lines
+
+
+def _fixed_columns(function: Any) -> str:
+    """Return the columns of a function that has the same for all models."""
+    return ", ".join(f"`{each.name}`" for each in function.columns(None))
+
+
 # ---- errors and warnings -------------------------------------------------------------------------------
 
 REMEDIES: Mapping[str, str] = {
@@ -538,32 +608,34 @@ def _summary(made: Any) -> str:
 
 # ---- all -----------------------------------------------------------------------------------------------
 
-KEPT = {"schema.md": schema, "command-line.md": command_line, "parameters.md": parameters, "errors.md": error_page}
-"""Pages that are kept beside the sources."""
+MADE: Mapping[str, Callable[[], list[str]]] = {
+    "schema.md": schema,
+    "command-line.md": command_line,
+    "parameters.md": parameters,
+    "functions.md": function_page,
+    "errors.md": error_page,
+}
+"""Pages by their names; those of the API come by `api`."""
 
 
-def kept_pages() -> dict[str, str]:
-    """Return the pages that are kept, by their names."""
-    return {name: "\n".join(make()).rstrip() + "\n" for name, make in KEPT.items()}
-
-
-def made_pages() -> dict[str, str]:
-    """Return the pages that are made when the site is built, by their names."""
-    return {f"api/{name}.md": "\n".join(lines).rstrip() + "\n" for name, lines in api()}
+def all_pages() -> dict[str, str]:
+    """Return all pages by their names."""
+    found = {name: make() for name, make in MADE.items()} | {f"api/{name}.md": lines for name, lines in api()}
+    return {name: "\n".join(lines).rstrip() + "\n" for name, lines in found.items()}
 
 
 def main() -> int:
     """Write the pages, or say which are not up to date."""
     parser = argparse.ArgumentParser(description="Write the pages of docs/reference that are generated.")
-    parser.add_argument("--check", action="store_true", help="write nothing, and compare the pages that are kept")
+    parser.add_argument("--check", action="store_true", help="write nothing, and compare")
     if parser.parse_args().check:
-        late = [name for name, text in kept_pages().items() if not _same(FOLDER / name, text)]
+        late = [name for name, text in all_pages().items() if not _same(FOLDER / name, text)]
         for name in late:
             print(
                 f"docs/reference/{name} is not what the program says: run python scripts/reference.py", file=sys.stderr
             )
         return bool(late)
-    for name, text in (kept_pages() | made_pages()).items():
+    for name, text in all_pages().items():
         (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
     return 0

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import reference
+import reference_api
+import reference_text
 from reference_api import members, rendered
 from reference_text import cell, code, prose, table
 
 import sqlrl
 from sqlrl import errors
 from sqlrl.learn.parameters import REQUIRED, declarations, parse_value, value_text
-from sqlrl.script.learning import learners
+from sqlrl.script import runner
+from sqlrl.script.functions import FUNCTIONS
+from sqlrl.script.learning import OF_RULES, learners
 
 pytestmark = pytest.mark.usefixtures("comments")
 
 
-_made = cache(reference.kept_pages)
+_made = cache(reference.all_pages)
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def kept(comments: None) -> dict[str, str]:
     return _made()
 
 
-def test_kept_pages_are_up_to_date(kept: dict[str, str]) -> None:
+def test_pages_are_up_to_date(kept: dict[str, str]) -> None:
     late = [name for name, text in kept.items() if (reference.FOLDER / name).read_text(encoding="utf-8") != text]
     assert late == [], "run python scripts/reference.py"
 
@@ -37,7 +43,7 @@ def test_check_names_a_page_that_is_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reference, "FOLDER", tmp_path)
-    monkeypatch.setattr(reference, "kept_pages", lambda: {"a.md": "new\n", "b.md": "same\n"})
+    monkeypatch.setattr(reference, "all_pages", lambda: {"a.md": "new\n", "b.md": "same\n"})
     (tmp_path / "a.md").write_text("old\n")
     (tmp_path / "b.md").write_text("same\n")
     monkeypatch.setattr("sys.argv", ["reference.py", "--check"])
@@ -119,6 +125,21 @@ def test_forms_of_a_parameter_make_the_same_learner(kept: dict[str, str]) -> Non
         ).get_params(deep=False)
 
 
+def test_every_function_of_scripts_is_there(kept: dict[str, str]) -> None:
+    assert reference.ANSWERS.keys() == FUNCTIONS.keys()
+    parts = {part.split("\n", 1)[0]: part for part in kept["functions.md"].split("\n## ML.")[1:]}
+    for name, function in FUNCTIONS.items():
+        assert all(f"`{option}`" in parts[name] for option in function.options)
+
+
+def test_options_of_statements_are_those_that_there_are() -> None:
+    text = (reference.FOLDER / "sql.md").read_text(encoding="utf-8")
+    named = re.search(r"`db\.load`\]\([^)]*\): (.*)", text)
+    assert named is not None
+    assert set(re.findall(r"`(\w+)`", named[1])) == set(runner._LOADING)
+    assert all(f"`{option}`" in text for option in OF_RULES)
+
+
 def test_every_error_says_what_to_do(kept: dict[str, str]) -> None:
     assert reference.REMEDIES.keys() == reference.error_classes().keys()
     for name, kind in reference.error_classes().items():
@@ -126,8 +147,8 @@ def test_every_error_says_what_to_do(kept: dict[str, str]) -> None:
         assert f"\n### {name}\n" in kept["errors.md"]
 
 
-def test_api_has_every_public_name_once() -> None:
-    pages = reference.made_pages()
+def test_api_has_every_public_name_once(kept: dict[str, str]) -> None:
+    pages = {name: text for name, text in kept.items() if name.startswith("api/")}
     listed = [name for _, names in reference.API.values() for name in names]
     assert sorted([*listed, "SqlrlError", "__version__"]) == sorted(sqlrl.__all__)
     for name, (_, names) in reference.API.items():
@@ -139,11 +160,10 @@ def test_api_has_every_public_name_once() -> None:
 
 
 def test_links_between_pages_have_targets(kept: dict[str, str]) -> None:
-    pages = kept | reference.made_pages()
-    for name, text in pages.items():
+    for name, text in kept.items():
         for target, anchor in re.findall(r"\]\(([\w/.-]*\.md)?#([\w.-]+)\)", text):
             there = target and str((Path(name).parent / target).as_posix())
-            heads = re.findall(r"^#+ (.*)$", pages[there or name], re.MULTILINE)
+            heads = re.findall(r"^#+ (.*)$", kept[there or name], re.MULTILINE)
             assert anchor in {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads}, (
                 name,
                 target,
@@ -190,3 +210,9 @@ def test_members_are_those_that_users_call() -> None:
         ("size", "", "How many."), ("grow", "grow(by=1, *, fast=False)", "Grow."), ("shared", "shared()", "Shared."),
     ]  # fmt: skip
     assert [name for name, *_ in members(Sample, {Base})] == ["size", "grow"]
+
+
+@pytest.mark.parametrize("module", [reference_text, reference_api])
+def test_examples_in_docstrings_of_the_writer(module: ModuleType) -> None:
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)
