@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +169,8 @@ def _predictions(family: _Family) -> Iterator[Part]:
     shown = family.worlds or family.chances
     assert shown is not None
     for predicate in shown.plot.predicates():
-        yield _confusion(shown, predicate)
+        chart = shown.plot.confusion(predicate)
+        yield replace(chart, title=f"{chart.title} (run {shown.number})")
     scored = family.chances
     if scored is None:
         found_ = shown.plot.outcomes()
@@ -181,11 +182,6 @@ def _predictions(family: _Family) -> Iterator[Part]:
         return
     for draw in (scored.plot.calibration, scored.plot.precision_recall, scored.plot.roc):
         yield _or_sentence(draw)
-
-
-def _confusion(run: RunRecord, predicate: str) -> Part:
-    chart = run.plot.confusion(predicate)
-    return Chart(f"{chart.title} of {predicate} (run {run.number})", chart.data, chart.spec, chart.drawn, chart.note)
 
 
 def _or_sentence(draw: Callable[[], Chart]) -> Part:

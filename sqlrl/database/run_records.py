@@ -285,10 +285,12 @@ class RunPlots:
             )
             blocks = blocks.filter(_is(blocks, predicate)).drop_columns(["predicate"])
             if len(blocks):
-                return charts.confusion(blocks, things="blocks")
+                return charts.confusion(blocks, things="blocks", predicate=predicate)
         text = "SELECT predicate, label, predicted, count(*) AS count FROM outcome WHERE run = :run GROUP BY ALL ORDER BY ALL"
         counts = ask(self._records, text, run=self._run.number)
-        return confusion_of(counts if predicate is None else counts.filter(_is(counts, predicate)))
+        if predicate is None:
+            return confusion_of(counts)
+        return confusion_of(counts.filter(_is(counts, predicate)), predicate)
 
     def timings(self) -> Chart:
         """Return the wall time of its stages.
@@ -408,7 +410,7 @@ def roc_of(label: BoolArray, score: FloatArray | None) -> Chart:
     return charts.roc(roc_curve(label, value).to_arrow(), area=auc_roc(label, value))
 
 
-def confusion_of(counts: pa.Table) -> Chart:
+def confusion_of(counts: pa.Table, predicate: str | None = None) -> Chart:
     """Return the confusion matrix of truth values: columns `label`, `predicted` (bool), `count`."""
     sums: dict[tuple[bool, bool], int] = {}
     for row in counts.to_pylist():
@@ -419,7 +421,7 @@ def confusion_of(counts: pa.Table) -> Chart:
         for (label, predicted), n in sorted(sums.items())
     ]
     schema = pa.schema([("label", pa.string()), ("predicted", pa.string()), ("count", pa.int64())])
-    return charts.confusion(pa.Table.from_pylist(rows, schema=schema), things="atoms")
+    return charts.confusion(pa.Table.from_pylist(rows, schema=schema), things="atoms", predicate=predicate)
 
 
 def stage_table(runs: list[RunRecord]) -> pa.Table:

@@ -413,7 +413,7 @@ def roc(curve: pa.Table, *, area: float) -> Chart:
     return _steps(curve, names, f"ROC curve (area {area:.3f})", "linear")
 
 
-def confusion(counts: pa.Table, *, things: str = "atoms") -> Chart:
+def confusion(counts: pa.Table, *, things: str = "atoms", predicate: str | None = None) -> Chart:
     """Return what was predicted beside what is true, as a matrix.
 
     Parameters
@@ -422,6 +422,8 @@ def confusion(counts: pa.Table, *, things: str = "atoms") -> Chart:
         Columns `label`, `predicted` (texts; NULL for none) and `count`.
     things : str
         What is counted.
+    predicate : str, optional
+        Whose they are, for the title.
 
     Raises
     ------
@@ -453,12 +455,19 @@ def confusion(counts: pa.Table, *, things: str = "atoms") -> Chart:
     cells = [{**row, "share": int(row["count"]) / totals[row["label"]]} for row in shown]
     names = [visible(name) for name in kept]
     axis: dict[str, Any] = {"type": "nominal", "sort": names, "scale": {"domain": names}}
+    across: dict[str, Any] = {
+        "field": "predicted",
+        "title": "predicted",
+        **axis,
+        "axis": {"labelAngle": -40, "labelLimit": 120},
+    }
+    down: dict[str, Any] = {"field": "label", "title": "label", **axis, "axis": {"labelLimit": 120}}
     size = {"height": 24 * len(kept)} if len(kept) > 8 else {}
     spec = {
         **size,
         "encoding": {
-            "x": {"field": "predicted", "title": "predicted", **axis, "axis": {"labelAngle": -40, "labelLimit": 120}},
-            "y": {"field": "label", "title": "label", **axis, "axis": {"labelLimit": 120}},
+            "x": across,
+            "y": down,
             "tooltip": [
                 {"field": "label"},
                 {"field": "predicted"},
@@ -489,7 +498,8 @@ def confusion(counts: pa.Table, *, things: str = "atoms") -> Chart:
         ],
     }
     reading = f"Counts of {things}; a row is darker the greater its share of the label."
-    return Chart("Confusion matrix", counts, spec, pa.Table.from_pylist(cells), f"{reading} {note}".strip())
+    title = "Confusion matrix" if predicate is None else f"Confusion matrix of {predicate}"
+    return Chart(title, counts, spec, pa.Table.from_pylist(cells), f"{reading} {note}".strip())
 
 
 def timings(stages: pa.Table) -> Chart:
@@ -539,8 +549,8 @@ def _legend(field: str, order: Sequence[str]) -> dict[str, Any]:
 def _weighted(clauses: Table | pa.Table) -> pa.Table:
     """Return the clauses that have a weight; an error if none has."""
     clauses = clauses.to_arrow() if isinstance(clauses, Table) else clauses
-    weighted = clauses.filter(clauses.column("weight").is_valid())
-    if not weighted.num_rows:
+    weighted = clauses.filter(clauses.column("weight").is_valid()) if "weight" in clauses.column_names else None
+    if weighted is None or not weighted.num_rows:
         raise InputError("no clause has a weight")
     return weighted
 
