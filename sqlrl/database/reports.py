@@ -117,13 +117,13 @@ def _sections(family: _Family) -> Iterator[Section]:
 
 def _about(family: _Family) -> Iterator[Part]:
     run = family.run
-    now = run.session.records.data()
+    # It tells of atoms and constants, too, which follow the model that was bound last.
     same = (
-        "the data are these now"
-        if run.fingerprint == now
-        else f"the database has other data, or other query atoms, now: {now}"
+        "the data of the database as they are now"
+        if run.session.records.same_data_of(run.number)
+        else "the database is in another state now: other data, or another model was bound to them since"
     )
-    facts = [*run.facts()[:-1], ("data fingerprint", f"{run.fingerprint} ({same})")]
+    facts = [*run.facts()[:-1], ("data fingerprint", f"{run.fingerprint}: {same}")]
     if run.model_number is not None:
         text = "SELECT count(*) AS clauses, count(*) FILTER (WHERE hard) AS hard FROM clause WHERE model = :model"
         row = ask(run.session.records, text, model=run.model_number).to_pylist()[0]
@@ -170,7 +170,7 @@ def _predictions(family: _Family) -> Iterator[Part]:
     assert shown is not None
     for predicate in shown.plot.predicates():
         chart = shown.plot.confusion(predicate)
-        yield replace(chart, title=f"{chart.title} (run {shown.number})")
+        yield replace(chart, title=f"{chart.title}, run {shown.number}")
     scored = family.chances
     if scored is None:
         found_ = shown.plot.outcomes()
@@ -181,7 +181,8 @@ def _predictions(family: _Family) -> Iterator[Part]:
         )
         return
     for draw in (scored.plot.calibration, scored.plot.precision_recall, scored.plot.roc):
-        yield _or_sentence(draw)
+        part = _or_sentence(draw)
+        yield replace(part, title=f"{part.title}, run {scored.number}") if isinstance(part, Chart) else part
 
 
 def _or_sentence(draw: Callable[[], Chart]) -> Part:
@@ -379,7 +380,7 @@ def _examples(family: _Family) -> Iterator[Part]:
     kept = examples.slice(0, int((before[:MOST_EXAMPLES] < MOST_ATOMS).sum()))
     atoms = _atom_rows(family, run, kept, whole=whole)
     yield Sentence(
-        f"Atoms of run {run.number} ({run.learner}), by the labels that `evaluate` compared them with. Choose an atom to see the clauses behind it."
+        f"Atoms of run {run.number} ({run.learner}), beside the labels that the evaluation compared them with. Choose an atom to see the clauses behind it."
     )
     if len(kept) < len(examples):
         yield Sentence(f"Shown are the {len(kept):,} of {len(examples):,} examples with most atoms predicted wrongly.")

@@ -277,7 +277,7 @@ def learning_curve(curve: pa.Table, *, learner: str = "") -> Chart:
             "x": {"field": "position", "type": "quantitative", "title": unit, "axis": {"tickMinStep": 1}},
             "y": {"field": "value", "type": "quantitative", "title": what, "scale": {"zero": False}},
             "color": {**_legend("line", list(lines)), "scale": colors},
-            "strokeDash": _legend("line", list(lines)),
+            "strokeDash": {"field": "line", "type": "nominal", "sort": list(lines), "legend": None},
         },
     }
     return Chart(f"Learning curve{' of ' + learner if learner else ''}", curve, spec, drawn, note)
@@ -337,7 +337,7 @@ def weights(clauses: Table | pa.Table, *, most: int = 20) -> Chart:
                 "mark": {"type": "bar", "height": 7, "yOffset": 6},
                 "encoding": {
                     "y": place,
-                    "x": {"field": "weight", "type": "quantitative", "title": "weight"},
+                    "x": {"field": "weight", "type": "quantitative", "title": "weight", "axis": {"grid": False}},
                     "color": color,
                     "tooltip": tooltip,
                 },
@@ -530,7 +530,7 @@ def timings(stages: pa.Table) -> Chart:
 
 def _steps(curve: pa.Table, names: tuple[str, str], title: str, how: str) -> Chart:
     """Return one measure over another, both shares."""
-    kept = _thinned(len(curve))
+    kept = _along(*(curve.column(name).to_numpy() for name in names))
     drawn = curve.take(kept).append_column("order", pa.array(range(len(kept)), pa.int64()))
     both = {"type": "quantitative", "scale": {"domain": [0, 1]}}
     x, y = ({"field": name, "title": name.replace("_", " "), **both} for name in names)
@@ -571,6 +571,21 @@ def _thinned(rows: int) -> npt.NDArray[np.int64]:
         if rows
         else np.zeros(0, np.int64)
     )
+
+
+def _along(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return the points of a curve that are drawn: at even distances along it, so that a steep part keeps its shape.
+
+    Examples
+    --------
+    >>> _along(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).tolist()
+    [0, 1, 2]
+    """
+    if len(x) <= MOST_POINTS:
+        return np.arange(len(x))
+    way = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    places = np.searchsorted(way, np.linspace(0, way[-1], MOST_POINTS - 1))
+    return np.unique(np.append(places, len(x) - 1))
 
 
 def _short(text: str) -> str:

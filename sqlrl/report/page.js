@@ -4,7 +4,7 @@
   const parts = JSON.parse(document.getElementById("data").textContent);
   const narrow = matchMedia("(max-width: 46rem)");
   const darkness = matchMedia("(prefers-color-scheme: dark)");
-  const ROW = { wide: 36, narrow: 76 };
+  const ROW = { wide: 36, narrow: 84 };
   const whole = new Intl.NumberFormat("en-US");
 
   /** Make an element with classes, a text, and children. */
@@ -50,7 +50,7 @@
 
     build(root, label) {
       const { columns, things } = this.listing;
-      const template = columns.map((column) => (column.kind === "text" ? "minmax(0, 6fr)" : "minmax(3.5rem, 1fr)")).join(" ");
+      const template = columns.map((column, place) => (place === 0 ? "minmax(0, 6fr)" : "minmax(5rem, 1fr)")).join(" ");
       this.template = template;
       this.input = make("input", { type: "search", placeholder: "filter", "aria-label": `Filter ${things}` });
       const hint = columns.find((column) => column.kind === "number");
@@ -78,10 +78,10 @@
         return cell;
       });
       this.body = make("div", { name: "body", role: "rowgroup" });
-      this.view = make("div", { name: "view", tabindex: "0", children: [this.body], role: "rowgroup", "aria-label": `${label}: arrow keys move, Enter opens` });
-      this.grid = make("div", { name: "grid", role: "grid", "aria-label": label, "aria-colcount": columns.length, children: [head, this.view] });
+      this.grid = make("div", { name: "grid", role: "grid", tabindex: "0", "aria-label": `${label}: arrow keys move, Enter opens`, "aria-colcount": columns.length, children: [head, this.body] });
+      this.head = head;
       let asked = false;
-      this.view.addEventListener("scroll", () => {
+      this.grid.addEventListener("scroll", () => {
         if (asked) return;
         asked = true;
         requestAnimationFrame(() => {
@@ -89,13 +89,15 @@
           this.draw();
         });
       });
-      this.view.addEventListener("keydown", (event) => this.press(event));
-      this.view.addEventListener("click", (event) => {
+      this.grid.addEventListener("keydown", (event) => {
+        if (event.target === this.grid) this.press(event);
+      });
+      this.body.addEventListener("click", (event) => {
         const row = event.target.closest(".row");
         if (row) this.choose(Number(row.dataset.place));
       });
       narrow.addEventListener("change", () => this.draw());
-      new ResizeObserver(() => this.draw()).observe(this.view);
+      new ResizeObserver(() => this.draw()).observe(this.grid);
       root.append(this.tools, this.grid);
     }
 
@@ -175,7 +177,7 @@
       });
       this.order = Uint32Array.from(found);
       this.active = -1;
-      this.view.removeAttribute("aria-activedescendant");
+      this.grid.removeAttribute("aria-activedescendant");
       this.grid.setAttribute("aria-rowcount", this.order.length + 1);
       const all = rows.length;
       this.count.textContent = found.length === all ? `${whole.format(all)} ${this.listing.things}` : `${whole.format(found.length)} of ${whole.format(all)} ${this.listing.things}`;
@@ -185,7 +187,7 @@
       });
       this.select.value = this.key;
       this.turn.textContent = this.descending ? "↓ descending" : "↑ ascending";
-      this.view.scrollTop = 0;
+      this.grid.scrollTop = 0;
       this.draw();
     }
 
@@ -193,13 +195,18 @@
       return narrow.matches ? ROW.narrow : ROW.wide;
     }
 
+    /** The height that rows have below the head, which stays in view. */
+    get room() {
+      return this.grid.clientHeight - this.head.offsetHeight;
+    }
+
     /** Put the rows in view into the page. */
     draw() {
       const { columns, rows } = this.listing;
       const height = this.height;
       this.body.style.height = `${this.order.length * height}px`;
-      const first = Math.max(0, Math.floor(this.view.scrollTop / height) - 2);
-      const last = Math.min(this.order.length, Math.ceil((this.view.scrollTop + this.view.clientHeight) / height) + 2);
+      const first = Math.max(0, Math.floor(this.grid.scrollTop / height) - 2);
+      const last = Math.min(this.order.length, Math.ceil((this.grid.scrollTop + this.room) / height) + 2);
       while (this.pool.length < last - first) {
         const cells = columns.map((column) => make("div", { role: "gridcell", children: [make("span", { name: "label", text: `${column.label} ` }), document.createTextNode("")] }));
         const row = make("div", { name: "row", role: "row", children: cells });
@@ -235,10 +242,10 @@
       this.active = Math.min(Math.max(place, 0), this.order.length - 1);
       if (this.active < 0) return;
       const top = this.active * height;
-      if (top < this.view.scrollTop) this.view.scrollTop = top;
-      if (top + height > this.view.scrollTop + this.view.clientHeight) this.view.scrollTop = top + height - this.view.clientHeight;
+      if (top < this.grid.scrollTop) this.grid.scrollTop = top;
+      if (top + height > this.grid.scrollTop + this.room) this.grid.scrollTop = top + height - this.room;
       this.draw();
-      this.view.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
+      this.grid.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
     }
 
     choose(place) {
@@ -247,7 +254,7 @@
     }
 
     press(event) {
-      const page = Math.max(1, Math.floor(this.view.clientHeight / this.height) - 1);
+      const page = Math.max(1, Math.floor(this.room / this.height) - 1);
       const moves = { ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: Math.max(this.active, 0) + page, PageUp: this.active - page, Home: 0, End: this.order.length - 1 };
       if (event.key in moves) this.move(moves[event.key]);
       else if ((event.key === "Enter" || event.key === " ") && this.active >= 0) this.pick(this.order[this.active]);
@@ -346,7 +353,7 @@
           const weight = part.clauses.weight[clause];
           const speaks = worth === null ? change > 0 : worth > 0;
           const amount = worth === null ? "hard" : `${worth > 0 ? "+" : ""}${shown(worth)}`;
-          const how = `${speaks ? "for" : "against"} ${value}: ${weight === null ? "hard" : `weight ${shown(weight)}`}, ${whole.format(Math.abs(change))} ${Math.abs(change) === 1 ? "grounding" : "groundings"} ${change > 0 ? "hold" : "fail"} only as predicted`;
+          const how = `${speaks ? "for" : "against"} ${value}: ${weight === null ? "hard" : `weight ${shown(weight)}`}, ${whole.format(Math.abs(change))} ${Math.abs(change) === 1 ? "grounding" : "groundings"} ${change > 0 ? "hold" : "fail"}${Math.abs(change) === 1 ? "s" : ""} only as predicted`;
           list.append(make("li", { children: [make("span", { name: `worth ${speaks ? "right" : "wrong"}`, text: amount }), make("span", { name: "clause", text: part.clauses.text[clause] }), make("span", { name: "how", text: how })] }));
         }
         if (list.children.length) children.push(make("p", { name: "hint", text: `What each clause says for the predicted value, in log-odds, all other atoms being as predicted:` }), list);

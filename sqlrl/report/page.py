@@ -271,14 +271,12 @@ def _part(part: Part, parts: list[dict[str, Any]]) -> str:
         case Sentence(text):
             return markup.paragraph(text)
         case Facts(pairs, title, folded):
-            table = f'<div class="wide">{markup.pairs(pairs)}</div>'
+            table = _wide(markup.pairs(pairs), title or "facts")
             if folded:
                 return f"<details><summary>{html.escape(visible(title))}</summary>{table}</details>"
             return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + table
         case Rows(found, title):
-            return (
-                f"<h3>{html.escape(visible(title))}</h3>" if title else ""
-            ) + f'<div class="wide">{_rows(found)}</div>'
+            return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + _wide(_rows(found), title or "table")
         case Chart():
             return _figure(part, parts)
         case Listing():
@@ -288,12 +286,17 @@ def _part(part: Part, parts: list[dict[str, Any]]) -> str:
     return f'<div data-part="{len(parts) - 1}"></div>'
 
 
+def _wide(table: str, label: str) -> str:
+    """Put a table of HTML into what scrolls by itself where it is wider than the page, also by the keyboard."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(visible(label))}">{table}</div>'
+
+
 def _figure(chart: Chart, parts: list[dict[str, Any]]) -> str:
     spec = chart.to_dict(width="container")
     title = html.escape(spec.pop("title"))
     parts.append({"kind": "chart", "spec": spec})
     note = markup.paragraph(chart.note) if chart.note else ""
-    table = f'<div class="wide">{_rows(chart.table().head(MOST_CHART_ROWS), of=len(chart.data))}</div>'
+    table = _wide(_rows(chart.table().head(MOST_CHART_ROWS), of=len(chart.data)), f"data of {chart.title}")
     return (
         f'<figure><figcaption>{title}</figcaption><div class="chart" data-part="{len(parts) - 1}"></div>{note}'
         f"<details><summary>As a table</summary>{table}</details></figure>"

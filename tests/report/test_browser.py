@@ -116,11 +116,14 @@ def test_it_loads_without_errors_and_does_not_scroll_sideways(
 
 def test_the_table_of_clauses_sorts_and_filters(browser: Any, report: Path) -> None:
     with opened(browser, report) as page:
-        weights = [float(text) for text in column(page, "#clauses", 1) if text]
+        data = "JSON.parse(document.getElementById('data').textContent).find(part => part.kind === 'listing').rows[1]"
+        every = sorted(page.evaluate(data), reverse=True)
+        weights = [float(text) for text in column(page, "#clauses", 1)]
         assert len(weights) > 5
-        assert weights == sorted(weights, reverse=True)
+        assert weights == every[: len(weights)]
         page.locator("#clauses .head button", has_text="weight").click()
-        assert next(float(text) for text in column(page, "#clauses", 1) if text) == min(weights)
+        weights = [float(text) for text in column(page, "#clauses", 1)]
+        assert weights == every[::-1][: len(weights)]
         assert page.locator("#clauses [aria-sort=ascending]").inner_text() == "weight"
         page.locator("#clauses .head button", has_text="clause").click()
         texts = column(page, "#clauses", 0)
@@ -141,7 +144,7 @@ def test_a_click_and_the_keyboard_show_the_clauses_behind_an_atom(browser: Any, 
         assert detail.locator("h3").inner_text() == name
         assert detail.locator(".reasons li").count() > 0
         assert "weight" in detail.locator(".reasons").inner_text()
-        view = page.locator("#examples .pair > div:last-child .view")
+        view = page.locator("#examples .pair > div:last-child .grid")
         view.focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
@@ -149,7 +152,7 @@ def test_a_click_and_the_keyboard_show_the_clauses_behind_an_atom(browser: Any, 
         # By the keyboard alone, also another example.
         title = page.locator("#examples .pair > div:last-child h3").first
         before = title.inner_text()
-        page.locator("#examples .pair > div:first-child .view").focus()
+        page.locator("#examples .pair > div:first-child .grid").focus()
         page.keyboard.press("End")
         page.keyboard.press("Enter")
         assert title.inner_text() != before
@@ -180,7 +183,7 @@ def test_only_the_rows_in_view_are_in_the_page(browser: Any, tmp_path: Path) -> 
     with opened(browser, tmp_path / "many.html") as page:
         assert page.locator("#clauses .body .row").count() < 60
         assert column(page, "#clauses", 1)[0] == f"{weight.max():.6g}"
-        page.locator("#clauses .view").focus()
+        page.locator("#clauses .grid").focus()
         page.keyboard.press("End")
         page.wait_for_function(
             "[...document.querySelectorAll('#clauses .body .row')].some(row => row.dataset.place === '49999')"
