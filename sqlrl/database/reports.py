@@ -19,7 +19,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
 from sqlrl.report import Table, charts
-from sqlrl.report.charts import Chart
+from sqlrl.report.charts import Chart, converter
 from sqlrl.report.page import Atoms, Column, Facts, Listing, Part, Report, Rows, Section, Sentence, check_path
 from sqlrl.report.text import cell_text
 from sqlrl.solve.flips import flips
@@ -45,6 +45,8 @@ def report(run: RunRecord, path: str | Path | None = None) -> Report:
     """Return the page about a run; `RunRecord.report` explains it."""
     if path is not None:
         check_path(path)
+        # That it is missing is known before the work, not after it.
+        converter()
     with run.session.verb(), run.session.console.progress("writing the report"):
         found = Report(f"Run {run.number}: {run.learner}", tuple(_sections(_family(run))))
         if path is not None:
@@ -373,12 +375,10 @@ def _examples(family: _Family) -> Iterator[Part]:
     examples = ask(records, text, run=run.number)
     every = sum(examples.column("atoms").to_pylist())
     whole = every <= MOST_ATOMS
-    before = (
-        np.cumsum(examples.column("atoms" if whole else "notable").to_numpy())
-        - examples.column("atoms" if whole else "notable").to_numpy()
-    )
+    size = examples.column("atoms" if whole else "notable").to_numpy()
+    before = np.cumsum(size) - size
     kept = examples.slice(0, int((before[:MOST_EXAMPLES] < MOST_ATOMS).sum()))
-    atoms = _atom_rows(family, run, kept, whole=whole)
+    atoms = _atom_rows(family, run, len(kept), whole=whole)
     yield Sentence(
         f"Atoms of run {run.number} ({run.learner}), beside the labels that the evaluation compared them with. Choose an atom to see the clauses behind it."
     )
@@ -406,25 +406,37 @@ def _examples(family: _Family) -> Iterator[Part]:
     )
 
 
-def _atom_rows(family: _Family, run: RunRecord, examples: pa.Table, *, whole: bool) -> pa.Table:
-    """Return the labelled atoms of some examples, in their order, wrong ones first; with the probabilities that another run of the family found."""
-    records = run.session.records
+def _atom_rows(family: _Family, run: RunRecord, examples: int, *, whole: bool) -> pa.Table:
+    """Return the labelled atoms of the first examples, in their order; with the probabilities that another run of the family found.
+
+    The worst predicted atoms are kept where there are too many. They come first, within several examples in the order of their ids.
+    """
     text = """
-        SELECT o.example, o.atom AS id, o.name AS atom, CASE WHEN o.label = o.predicted THEN 'right' ELSE 'wrong' END AS outcome, o.predicted, o.label,
-            coalesce(o.probability, q.probability) AS probability, t.value, o.log_odds
-        FROM outcome AS o
-            LEFT JOIN outcome AS q ON q.run = :chances AND q.predicate = o.predicate AND q.atom = o.atom AND q.name = o.name
-            LEFT JOIN truth_value AS t ON t.run = o.run AND t.predicate = o.predicate AND t.atom = o.atom
-        WHERE o.run = :run AND o.atom IS NOT NULL AND (:whole = 1 OR o.label OR o.predicted)
+        WITH ranked AS (
+            SELECT example, row_number() OVER (ORDER BY count(*) FILTER (WHERE label <> predicted) DESC NULLS LAST, example ASC NULLS LAST) - 1 AS rank
+            FROM outcome WHERE run = :run GROUP BY example
+        ), chosen AS (
+            SELECT o.predicate, o.atom, o.name, o.label, o.predicted, o.probability, o.log_odds, r.rank
+            FROM outcome AS o JOIN ranked AS r ON r.example = o.example
+            WHERE o.run = :run AND o.atom IS NOT NULL AND r.rank < :examples AND (:whole = 1 OR o.label OR o.predicted)
+        )
+        SELECT c.atom AS id, c.name AS atom, CASE WHEN c.label = c.predicted THEN 'right' ELSE 'wrong' END AS outcome, c.predicted, c.label,
+            coalesce(c.probability, q.probability) AS probability, t.value, c.log_odds, c.rank AS of
+        FROM chosen AS c
+            LEFT JOIN outcome AS q ON q.run = :chances AND q.predicate = c.predicate AND q.atom = c.atom AND q.name = c.name
+            LEFT JOIN truth_value AS t ON t.run = :run AND t.predicate = c.predicate AND t.atom = c.atom
+        ORDER BY c.rank ASC NULLS LAST, c.label <> c.predicted DESC NULLS LAST,
+            abs(CASE WHEN c.label THEN 1 ELSE 0 END - coalesce(c.probability, q.probability)) DESC NULLS LAST, c.log_odds DESC NULLS LAST, c.atom ASC NULLS LAST
+        LIMIT :most
     """
     chances = run.number if family.chances is None else family.chances.number
-    found = ask(records, text, run=run.number, chances=chances, whole=int(whole))
-    place = {example: i for i, example in enumerate(examples.column("example").to_pylist())}
-    of = np.array([place.get(example, -1) for example in found.column("example").to_pylist()], dtype=np.int64)
+    found = ask(
+        run.session.records, text, run=run.number, chances=chances, whole=int(whole), examples=examples, most=MOST_ATOMS
+    )
+    if examples < 2:
+        return found
     wrong = np.array([outcome == "wrong" for outcome in found.column("outcome").to_pylist()], dtype=bool)
-    order = np.lexsort((found.column("id").to_numpy(), ~wrong, of))
-    order = order[of[order] >= 0][:MOST_ATOMS]
-    return found.take(pa.array(order)).append_column("of", pa.array(of[order]))
+    return found.take(pa.array(np.lexsort((found.column("id").to_numpy(), ~wrong, found.column("of").to_numpy()))))
 
 
 # ---- the clauses behind atoms ------------------------------------------------------------------------------

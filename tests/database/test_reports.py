@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,6 @@ from sqlrl.demo import MODEL, generate
 from sqlrl.errors import InputError
 from sqlrl.report.charts import Chart
 from sqlrl.report.page import Atoms, Listing, Report, Rows, Sentence
-
-HARD = "InField(c, f1, p) ^ (f1 != f2) => !InField(c, f2, p)."
 
 
 @dataclass(frozen=True)
@@ -225,6 +224,42 @@ def test_soft_models_have_their_own_charts() -> None:
         prediction.plot.calibration()
 
 
+def test_one_network_of_several_predicates_and_quantifiers() -> None:
+    db = sqlrl.connect()
+    people = [f"p{i:02d}" for i in range(12)]
+    db.load(
+        "Friends", [(a, b) for i, a in enumerate(people) for b in people[i + 1 : i + 3]], types=["person", "person"]
+    )
+    db.load("Smokes", [(a,) for a in people[::2]], types=["person"], target=True)
+    db.load("Cancer", [(a,) for a in people[::3]], types=["person"], target=True)
+    rules = "0.5 Smokes(x) => Cancer(x)\n-0.3 Smokes(x)\n0.7 EXIST y (Friends(x, y) ^ Smokes(y) ^ Cancer(y))\nCancer(x) => Smokes(x)."
+    prediction = db.predict(
+        sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\nCancer(person)\n{rules}"), keep=True
+    )
+    prediction.evaluate()
+    report = prediction.report()
+    assert [title for title in titles(report) if "Confusion" in title] == [
+        f"Confusion matrix of {name}, run 1" for name in ("Cancer", "Smokes")
+    ]
+    assert prediction.plot.confusion().title == "Confusion matrix"
+    assert sum(prediction.plot.confusion().table()["count"]) == 24
+    atoms = part(report, "examples", Atoms)
+    assert len(atoms.examples.data) == 1
+    rows = atoms.atoms.data.to_pylist()
+    assert [row["outcome"] for row in rows] == sorted((row["outcome"] for row in rows), reverse=True)
+    texts = atoms.clauses["text"].to_pylist()
+    for k, row in enumerate(rows):
+        said = atoms.said.slice(atoms.start[k], atoms.start[k + 1] - atoms.start[k]).to_pylist()
+        # What a formula with helper atoms says is not listed, and that it says something is.
+        assert not any("EXIST" in texts[x["clause"]] for x in said)
+        notes = [note["text"] for note in atoms.notes.to_pylist() if note["atom"] == k]
+        assert any("quantifiers" in note for note in notes) == (row["log_odds"] is None)
+        hard = {reason["clause"] for reason in prediction.why(row["atom"]).table if reason["weight"] is None}
+        assert {texts[x["clause"]] for x in said if x["worth"] is None} == {
+            text for text in hard if "block" not in text
+        }
+
+
 def test_data_that_changed_leave_atoms_without_clauses(studied: Studied, tmp_path: Path) -> None:
     with sqlrl.connect(tmp_path / "small.duckdb") as db:
         db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
@@ -240,6 +275,15 @@ def test_data_that_changed_leave_atoms_without_clauses(studied: Studied, tmp_pat
         assert "have changed since run" in after.missing
         assert after.atoms.data["atom"] == before.atoms.data["atom"]
         assert len(after.said) == 0
+
+
+def test_a_missing_library_is_named_before_the_work(
+    studied: Studied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(sqlrl.SqlrlError, match=r"pip install 'sqlrl\[report\]'"):
+        studied.db.run_record(1).report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path: Path) -> None:
