@@ -19,7 +19,7 @@ from sqlrl.ground.atoms import read_values
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.ground.program import Extent
 from sqlrl.report import charts
-from sqlrl.report.charts import Chart
+from sqlrl.report.charts import Chart, Plots
 
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlrl.database.soft_predictions import SoftPrediction
 
 
-class PredictionPlots:
+class PredictionPlots(Plots):
     r"""The charts of a predicted world; each has its data as `table()`, and reads the labels.
 
     Examples
@@ -44,6 +44,8 @@ class PredictionPlots:
     false  true           1
     true   true           1
     """
+
+    _without = ("calibration", "precision_recall", "roc")
 
     def __init__(self, prediction: Prediction) -> None:
         self._prediction = prediction
@@ -97,7 +99,7 @@ class PredictionPlots:
         )
 
 
-class MarginalPlots:
+class MarginalPlots(Plots):
     r"""The charts of probabilities; each has its data as `table()`, and reads the labels.
 
     Examples
@@ -176,11 +178,13 @@ class MarginalPlots:
         return known.truth[known.labelled], self._found.visible.probability[known.labelled]
 
 
-class SoftPlots:
+class SoftPlots(Plots):
     """The charts of truth values; each has its data as `table()`, and reads the labels.
 
     A label counts as true if it is at least the threshold.
     """
+
+    _without = ("calibration",)
 
     def __init__(self, found: SoftPrediction) -> None:
         self._found = found

@@ -23,7 +23,7 @@ from sqlrl.evaluate.curves import precision_recall_curve, roc_curve
 from sqlrl.evaluate.rankings import without_rounding
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.report import charts
-from sqlrl.report.charts import Chart
+from sqlrl.report.charts import Chart, Plots
 from sqlrl.report.text import cell_text
 from sqlrl.slips import Helpful
 
@@ -169,7 +169,7 @@ class Outcomes:
     soft: bool
 
 
-class RunPlots:
+class RunPlots(Plots):
     r"""The charts of a run, drawn from what the database keeps of it; each has its data as `table()`.
 
     Examples
@@ -184,6 +184,8 @@ class RunPlots:
     >>> db.run_record(found.run).plot.roc().table()["true_positive_rate"]
     [0.0, 1.0, 1.0]
     """
+
+    _without = ("predicates", "outcomes")
 
     def __init__(self, run: RunRecord) -> None:
         self._run, self._records = run, run.session.records

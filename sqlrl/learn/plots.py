@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from sqlrl.errors import InputError
 from sqlrl.report import charts
-from sqlrl.report.charts import Chart
+from sqlrl.report.charts import Chart, Plots
 
 
-class FitPlots:
+class FitPlots(Plots):
     r"""The charts of an estimator; each has its data as `table()`.
 
     Parameters

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -171,6 +171,17 @@ class Chart:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
         """Return what a notebook may choose from: what it can draw itself, or the drawing."""
         return {_MIME: self.to_dict(), "text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
+class Plots:
+    """What has charts: its methods return them."""
+
+    def __repr__(self) -> str:
+        names = [name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(self, name))]
+        return f"{type(self).__name__}: {', '.join(f'{name}()' for name in names if name not in self._without)}"
+
+    _without: ClassVar[tuple[str, ...]] = ()
+    """Methods that only say who has the chart, or are no charts."""
 
 
 def plain(value: object) -> Any:

@@ -151,6 +151,14 @@ def test_charts_of_a_run_are_those_of_what_was_predicted(studied: Studied) -> No
     assert sorted(weights["weight"]) == sorted(w for w in studied.fit.clauses()["weight"] if w is not None)
 
 
+def test_what_has_charts_lists_them(studied: Studied) -> None:
+    assert repr(studied.fit.plot) == "FitPlots: learning_curve(), weights()"
+    assert repr(studied.prediction.plot) == "PredictionPlots: confusion()"
+    assert repr(studied.marginals.plot) == "MarginalPlots: calibration(), precision_recall(), roc(), confusion()"
+    drawn = "learning_curve(), weights(), calibration(), precision_recall(), roc(), confusion(), timings()"
+    assert repr(studied.db.run_record(1).plot) == f"RunPlots: {drawn}"
+
+
 def test_confusion_counts_blocks(studied: Studied) -> None:
     scores = studied.prediction.evaluate()
     found = studied.prediction.plot.confusion().table().to_pylist()
