@@ -2593,9 +2593,9 @@ class Database(Helpful):
         >>> prediction = db.predict(sqlrl.parse_mln(text, query=["Smokes"]), keep=True)
         >>> db.run_record(prediction.run).plot.weights().table()
         Strongest clauses
-        clause                                   weight
-        ---------------------------------------  ------
-        Friends(x, y) ^ Smokes(x) => Smokes(y)        1
+        clause                                  weight
+        --------------------------------------  ------
+        Friends(x, y) ^ Smokes(x) => Smokes(y)       1
         """
         from sqlrl.database.run_records import run_record
 

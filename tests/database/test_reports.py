@@ -211,6 +211,24 @@ def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
     assert "audited Grand" in sentences(audited.report(), "audit")
 
 
+def test_findings_of_the_audit_stand_on_the_page() -> None:
+    db = sqlrl.connect()
+    teams = [f"t{i}" for i in range(8)]
+    pairs = [(a, b) for a in teams for b in teams if a != b]
+    db.load("Beats", [(a, b) for a, b in pairs if a < b], types=["team", "team"], target=True)
+    db.scope("Beats", pairs)
+    audit = db.audit("Beats", folds=4)
+    prediction = db.predict(sqlrl.parse_mln("Beats(team, team)\n0.5 Beats(x, y)"), keep=True)
+    prediction.evaluate()
+    report = prediction.report()
+    found = [x for each in report.sections if each.name == "audit" for x in each.parts if isinstance(x, Rows)]
+    assert found[0].table["what"] == audit.findings["what"]
+    assert found[0].table["show_sql"] == audit.findings["show_sql"]
+    assert len(found[1].table) > 0
+    assert "Run 1 audited Beats, 56 query atoms" in sentences(report, "audit")
+    assert "in all the data, all 28 true atoms have a reverse" in report.html()
+
+
 def test_soft_models_have_their_own_charts() -> None:
     db = sqlrl.connect()
     db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
