@@ -36,8 +36,9 @@ Word(d, +w) => Kind(d, +k)
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """One browser for these tests; it ends with them, since a process can have one driver at a time."""
     with playwright.sync_playwright() as driver:
         # Chromium refuses its sandbox to root, as whom containers run.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
