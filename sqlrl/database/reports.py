@@ -313,8 +313,8 @@ def _clause_rows(family: _Family, model: int) -> pa.Table:
             CAST(n.n_observed AS DOUBLE) / nullif(CAST(n.groundings AS DOUBLE), 0) AS true_share,
             v.positives, v.negatives, f.selected, f.probability, p.for_right, p.for_wrong, p.against_right, p.against_wrong, c.step
         FROM clause AS c
-            LEFT JOIN counts AS n ON CASE WHEN :counted_model = :model THEN n.clause = c.clause ELSE n.key = c.key END
-            LEFT JOIN says AS p ON CASE WHEN :evaluated_model = :model THEN p.clause = c.clause ELSE p.key = c.key END
+            LEFT JOIN counts AS n ON n.COUNTED = c.COUNTED
+            LEFT JOIN says AS p ON p.EVALUATED = c.EVALUATED
             LEFT JOIN rule_distance AS d ON d.run = :run AND d.clause = c.clause
             LEFT JOIN covers AS v ON v.text = c.text
             LEFT JOIN formed AS f ON f.text = c.text
@@ -323,15 +323,16 @@ def _clause_rows(family: _Family, model: int) -> pa.Table:
         LIMIT :most
     """
     evaluated = family.worlds or run
+    # A condition that looked at the models would be no join by equal values, and take the square of the clauses.
+    for name, each in (("COUNTED", counted_by), ("EVALUATED", evaluated)):
+        text = text.replace(name, "clause" if each.model_number == model else "key")
     return ask(
         records,
         text,
         model=model,
         run=run.number,
         counted=counted_by.number,
-        counted_model=counted_by.model_number or -1,
         evaluated=evaluated.number,
-        evaluated_model=evaluated.model_number or -1,
         most=MOST_CLAUSES,
     )
 
