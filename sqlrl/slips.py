@@ -43,7 +43,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "query execute fetch fetchall fetchone run_sql read_sql": "db.sql(query) runs SQL on it",
             "count_by group_by group_counts": "db.count(model, by='x') counts the clauses by the constants of their variables",
             "examples example_names": "db.sql('from sqlrl.example') lists the examples",
-            "runs history": "db.sql('from sqlrl.run') lists the runs",
+            "runs history": "db.sql('from sqlrl.run') lists the runs, and db.run_record(number) is one of them",
+            "report html_report plot charts": "db.run_record(number).report('report.html') writes a page about a run, and db.run_record(number).plot has its charts",
             "models": "db.model(number) returns a model that was kept, and db.sql('from sqlrl.model') lists them",
             "clauses weights rules": "db.sql('from sqlrl.strongest_clauses') lists those of the newest model",
             "add insert add_facts load_facts load_csv load_parquet read_csv read_parquet load_table from_pandas register": "db.load('Predicate', source) "
@@ -81,6 +82,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "db.sql('from sqlrl.step') the steps of an online one",
             "summary describe": "print it, or fit.clauses()",
             "params": "fit.get_params() returns its parameters",
+            "report html_report": "db.run_record(fit.run_).report('report.html') writes a page about its run",
         }
     ),
     "Prediction": _words(
@@ -173,6 +175,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "sem standard_error std error": "scores.average_precision_error and scores.auc_error are the standard errors of the means",
             "difference ttest paired minus": "scores.compare(other) compares two rankings of the same examples",
             f"{_FRAME} report": "scores.table() returns a row for each example, scores.means() one for each measure",
+        }
+    ),
+    "RunRecord": _words(
+        {
+            "model": "db.model(run.model_number) returns it",
+            "html page to_html save": "run.report('report.html') writes a page about it",
+            "timings": "run.seconds has the wall time by stage, and run.plot.timings() draws it",
         }
     ),
     "Split": _words(
@@ -268,7 +277,7 @@ def no_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Attribute
 
 def hint(owner: str, name: str, known: Iterable[str]) -> str:
     """Return the end of a message: the sentence of a word, else the names that are nearest, else nothing."""
-    found = WORDS[owner]
+    found = WORDS.get(owner, {})
     if name in found:
         return f": {found[name]}"
     near = misspelt(name, (each for each in known if not each.startswith("_")))

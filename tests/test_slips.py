@@ -50,6 +50,7 @@ class Things:
             "Scores": [self.scores],
             "ProbabilityScores": [self.chances],
             "RankingScores": [score_rankings([True, False], [0.5, 0.25], [0, 0])],
+            "RunRecord": [self.db.run_record(self.fit.run_)],
             "Split": [self.split],
             "sqlrl": [sqlrl],
         }

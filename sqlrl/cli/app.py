@@ -25,6 +25,7 @@ from sqlrl.cli.migrate import migrate
 from sqlrl.cli.overlap import overlap
 from sqlrl.cli.psl import psl
 from sqlrl.cli.remove import remove
+from sqlrl.cli.report import report
 from sqlrl.cli.run import run as run_script
 from sqlrl.cli.sql import sql
 from sqlrl.cli.streams import prepare_streams
@@ -88,6 +89,7 @@ for command in (
     psl,
     export,
     explain,
+    report,
     sql,
     run_script,
     migrate,

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from sqlrl.database.audit import Audit
+    from sqlrl.database.run_records import RunRecord
     from sqlrl.script.runner import ScriptResult
     from sqlrl.solve.exchange.solutions import Format, NetworkFormat
     from sqlrl.solve.exchange.wcnf import Dialect
@@ -2564,6 +2565,41 @@ class Database(Helpful):
         return audit(
             self.session, target, folds=folds, train=train, test=test, near=near, model=model, random_state=random_state
         )
+
+    def run_record(self, run: int | None = None) -> RunRecord:
+        r"""Return a run as the database has it: its facts, its charts, and the page about it.
+
+        Parameters
+        ----------
+        run : int, optional
+            Its number in `sqlrl.run`, as `run_` of a fitted estimator and `run` of a kept prediction; the newest one by default.
+
+        Returns
+        -------
+        RunRecord
+            `report("report.html")` writes the page, `plot` has the charts.
+
+        Raises
+        ------
+        InputError
+            There is no such run.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> prediction = db.predict(sqlrl.parse_mln(text, query=["Smokes"]), keep=True)
+        >>> db.run_record(prediction.run).plot.weights().table()
+        Strongest clauses
+        clause                                  weight
+        --------------------------------------  ------
+        Friends(x, y) ^ Smokes(x) => Smokes(y)       1
+        """
+        from sqlrl.database.run_records import run_record
+
+        return run_record(self.session, run)
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 

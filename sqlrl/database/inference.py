@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,9 @@ from sqlrl.progress import enough_memory
 from sqlrl.report.console import Progress
 from sqlrl.slips import Helpful
 from sqlrl.wording import counted, shortened
+
+if TYPE_CHECKING:
+    from sqlrl.report.page import Report
 
 Result = TypeVar("Result")
 Found = TypeVar("Found", bound="Inferred")
@@ -98,6 +102,27 @@ class Inferred(Helpful):
     def write(self, into: str, *, replace: bool = False) -> None:
         """Create a table for each open predicate."""
         raise NotImplementedError
+
+    def report(self, path: str | Path | None = None) -> Report:
+        """Return a page about the run that was kept; `RunRecord.report` explains it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the page, a name that ends in .html.
+
+        Raises
+        ------
+        InputError
+            It was not kept.
+        """
+        if self.run is None:
+            raise InputError(
+                "a report is about a run that the database keeps, and this was not kept: give keep=True, and call evaluate() if there are labels"
+            )
+        from sqlrl.database.run_records import run_record
+
+        return run_record(self.session, self.run).report(path)
 
     @property
     def open_predicates(self) -> list[str]:

@@ -26,6 +26,7 @@ from sqlrl.report import Table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.database.plots import MarginalPlots
     from sqlrl.database.samples import SampleTables
     from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
@@ -204,6 +205,13 @@ class Marginals(Inferred):
     @property
     def _atoms(self) -> IntArray:
         return self.network_atoms.ids[self.reported]
+
+    @property
+    def plot(self) -> MarginalPlots:
+        """The charts of the probabilities: `calibration()`, `precision_recall()`, `roc()`, `confusion()`."""
+        from sqlrl.database.plots import MarginalPlots
+
+        return MarginalPlots(self)
 
     def _title(self) -> str:
         found = self.visible

@@ -30,6 +30,7 @@ from sqlrl.solve.result import MPEResult, Status, joined
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.database.plots import PredictionPlots
     from sqlrl.database.why import Reasons
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.methods import Method, WorldMethod
@@ -278,6 +279,13 @@ class Prediction(Inferred):
         from sqlrl.database.evaluation import evaluate_world
 
         return evaluate_world(self, outside)
+
+    @property
+    def plot(self) -> PredictionPlots:
+        """The charts of the world: `confusion()`."""
+        from sqlrl.database.plots import PredictionPlots
+
+        return PredictionPlots(self)
 
     def _title(self) -> str:
         real = self.reported

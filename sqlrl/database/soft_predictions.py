@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,9 @@ from sqlrl.report.console import Progress
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError, joined
 from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.database.plots import SoftPlots
 
 SHOWN_RULES = 3
 """So many ground rules of a conflict are named."""
@@ -305,6 +309,13 @@ class SoftPrediction(Inferred):
         return Pushes(
             text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}")
         )
+
+    @property
+    def plot(self) -> SoftPlots:
+        """The charts of the truth values: `precision_recall()`, `roc()`, `confusion()`."""
+        from sqlrl.database.plots import SoftPlots
+
+        return SoftPlots(self)
 
     def _title(self) -> str:
         names = ", ".join(self.open_predicates)

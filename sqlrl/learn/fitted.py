@@ -12,6 +12,7 @@ from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.labels import InfeasibleTruth
 from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
+from sqlrl.learn.plots import Plotted
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.wording import shortened
@@ -157,7 +158,7 @@ def _page(estimator: Estimator) -> str:
 # ---- what was learned --------------------------------------------------------------------------------
 
 
-class Fitted(Configured):
+class Fitted(Configured, Plotted):
     """What estimators of weights have before and after `fit`. A fitted one has nothing of the database, and can be pickled.
 
     Attributes

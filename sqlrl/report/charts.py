@@ -1,19 +1,610 @@
-"""Charts of what was learned, for those who would rather look. They need matplotlib (`pip install 'sqlrl[plots]'`)."""
+"""Charts: values that hold exact data and a Vega-Lite specification, which notebooks show, files keep and pages embed.
+
+Drawing one outside a page needs vl-convert, and `to_altair` Altair (`pip install 'sqlrl[report]'`); the data need neither. `plot_progress` and
+`plot_weights` draw with matplotlib (`pip install 'sqlrl[plots]'`), for those who lay out figures of their own with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.errors import InputError, SqlrlError
+from sqlrl.markup import visible
+from sqlrl.paths import expanded
 from sqlrl.report.table import Table
 
 if TYPE_CHECKING:
+    from altair import Chart as AltairChart
     from matplotlib.axes import Axes
+
+VEGA_LITE = "6.4"
+"""The version of Vega-Lite in which charts are specified: the one of Altair 6.3."""
+
+MOST_POINTS = 1000
+"""Points of a line that are drawn; a chart's table has them all."""
+
+MOST_CONSTANTS = 30
+"""Constants of a confusion matrix that are drawn, those of most blocks."""
+
+RECENT = 100
+"""Steps of the moving average of a learning curve, as in the view `sqlrl.learning_curve`."""
+
+LONGEST = 60
+"""Characters of a clause beside its bar."""
+
+_WIDTH = 480
+_FOR, _AGAINST, _ALSO = "#1b7fbd", "#d95f02", "#6a8f2f"
+_MIME = "application/vnd.vegalite.v6+json"
+_FILES = ("svg", "png", "html", "json")
+
+
+# ---- a chart -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chart:
+    """A chart: exact data, and how they are drawn.
+
+    Parameters
+    ----------
+    title : str
+    data : pyarrow.Table
+        What the chart is about, whole.
+    spec : mapping
+        The marks and encodings, in Vega-Lite; without title and data.
+    drawn : pyarrow.Table, optional
+        What is drawn, where that is not the data as they are: a row for each mark.
+    note : str
+        One sentence below the chart: what is left out, or how it is read.
+
+    Examples
+    --------
+    >>> chart = weights(pa.table({"clause": ["P(x) => Q(x)", "P(x)"], "weight": [1.5, -0.25]}))
+    >>> chart.table()["weight"]
+    [1.5, -0.25]
+    >>> [row["label"] for row in chart.to_dict()["data"]["values"]]
+    ['P(x) => Q(x)', 'P(x)']
+    """
+
+    title: str
+    data: pa.Table
+    spec: Mapping[str, Any]
+    drawn: pa.Table | None = None
+    note: str = ""
+
+    def table(self) -> Table:
+        """Return the data, all of them."""
+        return Table(self.data, title=self.title)
+
+    def to_dict(self, *, width: int | str = _WIDTH) -> dict[str, Any]:
+        """Return the whole specification in Vega-Lite, with the data inside.
+
+        Parameters
+        ----------
+        width : int or str
+            In pixels; "container" fits the element that a page puts it in.
+        """
+        rows = (self.data if self.drawn is None else self.drawn).to_pylist()
+        values = [{name: plain(value) for name, value in row.items()} for row in rows]
+        return {
+            "$schema": f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json",
+            "title": visible(self.title),
+            "description": visible(f"{self.title}. {self.note}".strip()),
+            "data": {"values": values},
+            "width": width,
+            "height": 260,
+            **self.spec,
+        }
+
+    def to_altair(self) -> AltairChart:
+        """Return it as a chart of Altair, to go on with.
+
+        Raises
+        ------
+        SqlrlError
+            Altair is not installed.
+        """
+        try:
+            import altair as alt
+        except ImportError as error:
+            raise missing("altair") from error
+        found: AltairChart = alt.Chart.from_dict(self.to_dict())
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file: an image, a page that needs no network, or its specification.
+
+        Parameters
+        ----------
+        path : str or Path
+            Its ending says what is written: .svg, .png, .html or .json.
+
+        Raises
+        ------
+        InputError
+            It has another ending.
+        SqlrlError
+            vl-convert is not installed; a .json needs none.
+        """
+        file = expanded(Path(path))
+        kind = file.suffix[1:].lower()
+        if kind not in _FILES:
+            raise InputError(
+                f"{path}: end the name in {', '.join('.' + each for each in _FILES)}, which says what is written"
+            )
+        if kind == "json":
+            file.write_text(json.dumps(self.to_dict(), ensure_ascii=False), encoding="utf-8")
+        elif kind == "png":
+            file.write_bytes(converter().vegalite_to_png(self.to_dict(), vl_version=VEGA_LITE, scale=2))
+        elif kind == "svg":
+            file.write_text(self._svg(), encoding="utf-8")
+        else:
+            page = converter().vegalite_to_html(self.to_dict(), vl_version=VEGA_LITE, bundle=True)
+            file.write_text(page, encoding="utf-8")
+
+    def _svg(self) -> str:
+        svg: str = converter().vegalite_to_svg(self.to_dict(), vl_version=VEGA_LITE)
+        return svg
+
+    def __repr__(self) -> str:
+        return f"Chart of {self.title}: {len(self.data):,} row{'s' * (len(self.data) != 1)}; table() has them"
+
+    def _repr_html_(self) -> str:
+        try:
+            drawn = self._svg()
+        except SqlrlError as error:
+            return markup.paragraph(str(error)) + self.table()._repr_html_()
+        return f"<figure>{drawn}{markup.paragraph(self.note) if self.note else ''}</figure>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
+        """Return what a notebook may choose from: what it can draw itself, or the drawing."""
+        return {_MIME: self.to_dict(), "text/html": self._repr_html_(), "text/plain": repr(self)}
+
+
+class Plots:
+    """What has charts: its methods return them."""
+
+    def __repr__(self) -> str:
+        names = [name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(self, name))]
+        return f"{type(self).__name__}: {', '.join(f'{name}()' for name in names if name not in self._without)}"
+
+    _without: ClassVar[tuple[str, ...]] = ()
+    """Methods that only say who has the chart, or are no charts."""
+
+
+def plain(value: object) -> Any:
+    r"""Return a value of a table as JSON has it: counts stay whole, what is no number of JSON is null, texts show their control characters.
+
+    Examples
+    --------
+    >>> [plain(x) for x in (None, True, Decimal(7), math.inf, "a\u202e")]
+    [None, True, 7, None, 'a\\u202e']
+    """
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Decimal():
+            return int(value)
+        case str():
+            return visible(value)
+        case _:
+            return visible(str(value))
+
+
+def converter() -> Any:
+    """Return vl-convert, which has Vega and draws without a network; an error that names the extra if it is not installed."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise missing("vl-convert") from error
+    return vl_convert
+
+
+@cache
+def vega_bundle() -> str:
+    """Return the JavaScript of Vega, Vega-Lite and Vega-Embed, which sets `vegaEmbed`; it takes two seconds, once a process."""
+    bundle: str = converter().javascript_bundle(vl_version=VEGA_LITE)
+    return bundle
+
+
+def missing(library: str) -> SqlrlError:
+    """Return the error that a library of the extra is not installed."""
+    return SqlrlError(
+        f"{library} is not installed, which draws charts: run `pip install 'sqlrl[report]'`, or use `table()`, the data"
+    )
+
+
+# ---- what is drawn -----------------------------------------------------------------------------------
+
+
+def learning_curve(curve: pa.Table, *, learner: str = "") -> Chart:
+    """Return how learning went on: of an online learner how well each example was predicted before it was learned, else the objective.
+
+    Parameters
+    ----------
+    curve : pyarrow.Table
+        Columns `unit` (step or iteration), `position`, `running_accuracy`, `recent_accuracy`, `objective`, `bound`, `errors`, as in the view
+        `sqlrl.learning_curve`; columns that are not there are unknown.
+    learner : str
+        Its name, for the title.
+
+    Raises
+    ------
+    InputError
+        There is nothing to draw.
+
+    Examples
+    --------
+    >>> learning_curve(step_curve(pa.table({"step": [0, 1], "atoms": [4, 4], "correct": [1, 3]}))).table()[
+    ...     "running_accuracy"
+    ... ]
+    [0.25, 0.5]
+    """
+    steps = "step" in curve.column("unit").to_pylist()
+    if steps:
+        lines = {"all steps so far": "running_accuracy", f"last {RECENT} steps": "recent_accuracy"}
+        what = "atoms predicted rightly (share)"
+    else:
+        lines = {"objective": "objective", "bound": "bound", "atoms predicted wrongly": "errors"}
+        if any(_known(curve, name) for name in ("objective", "bound")):
+            del lines["atoms predicted wrongly"]
+        what = " and ".join(name for name, column in lines.items() if _known(curve, column))
+    lines = {name: column for name, column in lines.items() if _known(curve, column)}
+    if not lines:
+        raise InputError("there is no learning curve: neither steps nor iterations with an objective were kept")
+    unit = "step" if steps else "iteration"
+    kept = _thinned(len(curve))
+    parts = [
+        pa.table(
+            {
+                "position": curve.column("position").take(kept),
+                "value": curve.column(column).take(kept).cast(pa.float64()),
+            }
+        ).append_column("line", pa.array([name] * len(kept), pa.string()))
+        for name, column in lines.items()
+    ]
+    drawn = pa.concat_tables(parts)
+    note = f"Drawn at {len(kept):,} of {len(curve):,} {unit}s." if len(kept) < len(curve) else ""
+    if steps:
+        note = f"Each example is predicted before it is learned. {note}".strip()
+    colors: dict[str, Any] = {"domain": list(lines), "range": [_FOR, _AGAINST, _ALSO][: len(lines)]}
+    spec: dict[str, Any] = {
+        "mark": {"type": "line", "tooltip": True, "point": len(kept) == 1},
+        "encoding": {
+            "x": {"field": "position", "type": "quantitative", "title": unit, "axis": {"tickMinStep": 1}},
+            "y": {"field": "value", "type": "quantitative", "title": what, "scale": {"zero": False}},
+            "color": {**_legend("line", list(lines)), "scale": colors},
+            "strokeDash": {"field": "line", "type": "nominal", "sort": list(lines), "legend": None},
+        },
+    }
+    return Chart(f"Learning curve{' of ' + learner if learner else ''}", curve, spec, drawn, note)
+
+
+def step_curve(steps: pa.Table) -> pa.Table:
+    """Return the learning curve of an online learner from its steps (`step`, `atoms`, `correct`), as `sqlrl.learning_curve` has it."""
+    order = np.argsort(steps.column("step").to_numpy(), kind="stable")
+    position, atoms, correct = (steps.column(name).to_numpy()[order] for name in ("step", "atoms", "correct"))
+    right, every = np.cumsum(correct), np.cumsum(atoms)
+    before = np.maximum(np.arange(1, len(order) + 1) - RECENT, 0)
+    some = [np.concatenate([[0], total]) for total in (right, every)]
+    last = [total[1:] - total[before] for total in some]
+    columns = {"accuracy": (correct, atoms), "running_accuracy": (right, every), "recent_accuracy": (last[0], last[1])}
+    shares = {name: _share(part, whole) for name, (part, whole) in columns.items()}
+    return pa.table({"unit": pa.array(["step"] * len(order), pa.string()), "position": position, **shares})
+
+
+def weights(clauses: Table | pa.Table, *, most: int = 20) -> Chart:
+    """Return the strongest clauses as bars.
+
+    Parameters
+    ----------
+    clauses : Table or pyarrow.Table
+        Columns `clause` (text) and `weight` (NULL for hard clauses, which are left out).
+    most : int
+        How many clauses are drawn.
+
+    Raises
+    ------
+    InputError
+        No clause has a weight, or `most` is below 1.
+    """
+    if most < 1:
+        raise InputError(f"most={most}: give at least 1")
+    weighted = _weighted(clauses)
+    strength = weighted.column("weight").to_numpy()
+    order = np.argsort(-np.abs(strength), kind="stable")
+    data = weighted.take(pa.array(order))
+    first = data.slice(0, most)
+    shown = pa.table(
+        {
+            "rank": np.arange(len(first)),
+            "clause": first.column("clause"),
+            "weight": first.column("weight"),
+            "label": pa.array([_short(text) for text in first.column("clause").to_pylist()], pa.string()),
+        }
+    )
+    # Two clauses may be cut to one text: the rank tells them apart.
+    place = {"field": "rank", "type": "ordinal", "title": None, "axis": None}
+    tooltip = [{"field": "clause"}, {"field": "weight", "format": ".4g"}]
+    color = {"condition": {"test": "datum.weight < 0", "value": _AGAINST}, "value": _FOR}
+    spec = {
+        "height": 30 * len(shown),
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 7, "yOffset": 6},
+                "encoding": {
+                    "y": place,
+                    "x": {"field": "weight", "type": "quantitative", "title": "weight", "axis": {"grid": False}},
+                    "color": color,
+                    "tooltip": tooltip,
+                },
+            },
+            # Above its bar a text has the width of the chart: clauses are long, and phones narrow.
+            {
+                "mark": {"type": "text", "align": "left", "dy": -6, "fontSize": 11, "limit": {"expr": "width"}},
+                "encoding": {"y": place, "x": {"value": 0}, "text": {"field": "label"}, "tooltip": tooltip},
+            },
+        ],
+    }
+    left = len(data) - len(shown)
+    note = f"The {len(shown):,} strongest of {len(data):,} weighted clauses." if left else ""
+    return Chart("Strongest clauses", data, spec, shown, note)
+
+
+def calibration(bins: pa.Table) -> Chart:
+    """Return probabilities beside the share of true atoms.
+
+    Parameters
+    ----------
+    bins : pyarrow.Table
+        Columns `probability` (mean of the bin), `share` (of true atoms) and `atoms`, as `Calibration.table()` and the view `sqlrl.calibration` have
+        them; bins without atoms are left out.
+
+    Raises
+    ------
+    InputError
+        No bin has atoms.
+    """
+    filled = bins.filter(pa.array([bool(n) for n in bins.column("atoms").to_pylist()], pa.bool_()))
+    if not len(filled):
+        raise InputError("there is nothing to draw: no atom has both a probability and a label")
+    both = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    spec = {
+        "layer": [
+            {
+                "data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]},
+                "mark": {"type": "line", "strokeDash": [4, 4], "color": "#888888"},
+                "encoding": {"x": {"field": "x", **both}, "y": {"field": "y", **both}},
+            },
+            {
+                "mark": {"type": "line", "color": _FOR},
+                "encoding": {"x": {"field": "probability", **both}, "y": {"field": "share", **both}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 1, "tooltip": True, "color": _FOR},
+                "encoding": {
+                    "x": {"field": "probability", "title": "probability (mean of the bin)", **both},
+                    "y": {"field": "share", "title": "share of true atoms", **both},
+                    "size": {"field": "atoms", "type": "quantitative", "scale": {"range": [40, 400]}, "legend": None},
+                },
+            },
+        ]
+    }
+    note = "Calibrated probabilities lie on the dashed line; larger points have more atoms."
+    return Chart("Calibration", bins, spec, filled, note)
+
+
+def precision_recall(curve: pa.Table, *, average_precision: float) -> Chart:
+    """Return the curve of precision and recall: columns `recall`, `precision`, `threshold`, the highest threshold first."""
+    return _steps(
+        curve,
+        ("recall", "precision"),
+        f"Precision and recall (average precision {average_precision:.3f})",
+        "step-before",
+    )
+
+
+def roc(curve: pa.Table, *, area: float) -> Chart:
+    """Return the ROC curve: columns `false_positive_rate`, `true_positive_rate`, `threshold`, the highest threshold first."""
+    names = ("false_positive_rate", "true_positive_rate")
+    return _steps(curve, names, f"ROC curve (area {area:.3f})", "linear")
+
+
+def confusion(counts: pa.Table, *, things: str = "atoms", predicate: str | None = None) -> Chart:
+    """Return what was predicted beside what is true, as a matrix.
+
+    Parameters
+    ----------
+    counts : pyarrow.Table
+        Columns `label`, `predicted` (texts; NULL for none) and `count`.
+    things : str
+        What is counted.
+    predicate : str, optional
+        Whose they are, for the title.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    if not len(counts):
+        raise InputError("there is nothing to draw: no predicted atom has a label")
+    rows = [
+        {**row, **{key: "(none)" if row[key] is None else row[key] for key in ("label", "predicted")}}
+        for row in counts.to_pylist()
+    ]
+    sums: dict[str, int] = {}
+    for row in rows:
+        for key in {row["label"], row["predicted"]}:
+            sums[key] = sums.get(key, 0) + int(row["count"])
+    often = sorted(sums, key=lambda key: (-sums[key], key))[:MOST_CONSTANTS]
+    kept = sorted(often)
+    shown = [row for row in rows if row["label"] in often and row["predicted"] in often]
+    whole, drawn = (sum(int(row["count"]) for row in each) for each in (rows, shown))
+    note = (
+        ""
+        if drawn == whole
+        else f"Drawn are {len(kept)} of {len(sums):,} constants, with {drawn:,} of {whole:,} {things}."
+    )
+    totals: dict[str, int] = {}
+    for row in rows:
+        totals[row["label"]] = totals.get(row["label"], 0) + int(row["count"])
+    cells = [{**row, "share": int(row["count"]) / totals[row["label"]]} for row in shown]
+    names = [visible(name) for name in kept]
+    axis: dict[str, Any] = {"type": "nominal", "sort": names, "scale": {"domain": names}}
+    across: dict[str, Any] = {
+        "field": "predicted",
+        "title": "predicted",
+        **axis,
+        "axis": {"labelAngle": -40, "labelLimit": 120},
+    }
+    down: dict[str, Any] = {"field": "label", "title": "label", **axis, "axis": {"labelLimit": 120}}
+    size = {"height": 24 * len(kept)} if len(kept) > 8 else {}
+    spec = {
+        **size,
+        "encoding": {
+            "x": across,
+            "y": down,
+            "tooltip": [
+                {"field": "label"},
+                {"field": "predicted"},
+                {"field": "count", "title": things, "format": ","},
+                {"field": "share", "format": ".1%"},
+            ],
+        },
+        "layer": [
+            {
+                "mark": "rect",
+                "encoding": {
+                    "color": {
+                        "field": "share",
+                        "type": "quantitative",
+                        "scale": {"scheme": "blues", "domain": [0, 1]},
+                        "title": "share of the label",
+                        "legend": None,
+                    }
+                },
+            },
+            {
+                "mark": {"type": "text"},
+                "encoding": {
+                    "text": {"field": "count", "format": ","},
+                    "color": {"condition": {"test": "datum.share > 0.55", "value": "#ffffff"}, "value": "#102030"},
+                },
+            },
+        ],
+    }
+    reading = f"Counts of {things}; a row is darker the greater its share of the label."
+    title = "Confusion matrix" if predicate is None else f"Confusion matrix of {predicate}"
+    return Chart(title, counts, spec, pa.Table.from_pylist(cells), f"{reading} {note}".strip())
+
+
+def timings(stages: pa.Table) -> Chart:
+    """Return the wall time of stages as bars: columns `run`, `stage`, `seconds`; an InputError without any."""
+    if not len(stages):
+        raise InputError("there is nothing to draw: the run has no timings, since it has not ended")
+    runs, bars = (len(set(stages.column(name).to_pylist())) for name in ("run", "stage"))
+    several = runs > 1
+    color = (
+        {"color": {"field": "run", "type": "nominal"}, "yOffset": {"field": "run", "type": "nominal"}}
+        if several
+        else {}
+    )
+    spec = {
+        "height": bars * (16 + 10 * runs),
+        "mark": {"type": "bar", "tooltip": True},
+        "encoding": {
+            "y": {"field": "stage", "type": "nominal", "title": None, "sort": None},
+            "x": {"field": "seconds", "type": "quantitative", "title": "seconds"},
+            **color,
+        },
+    }
+    return Chart("Time by stage", stages, spec)
+
+
+# ---- parts of specifications -------------------------------------------------------------------------
+
+
+def _steps(curve: pa.Table, names: tuple[str, str], title: str, how: str) -> Chart:
+    """Return one measure over another, both shares."""
+    kept = _along(*(curve.column(name).to_numpy() for name in names))
+    drawn = curve.take(kept).append_column("order", pa.array(range(len(kept)), pa.int64()))
+    both = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    x, y = ({"field": name, "title": name.replace("_", " "), **both} for name in names)
+    spec = {
+        "mark": {"type": "line", "tooltip": True, "interpolate": how, "color": _FOR, "clip": True},
+        "encoding": {"x": x, "y": y, "order": {"field": "order", "type": "quantitative"}},
+    }
+    note = f"Drawn at {len(kept):,} of {len(curve):,} thresholds." if len(kept) < len(curve) else ""
+    return Chart(title, curve, spec, drawn, note)
+
+
+def _legend(field: str, order: Sequence[str]) -> dict[str, Any]:
+    return {"field": field, "type": "nominal", "title": None, "sort": list(order), "legend": {"orient": "top"}}
+
+
+def _weighted(clauses: Table | pa.Table) -> pa.Table:
+    """Return the clauses that have a weight; an error if none has."""
+    clauses = clauses.to_arrow() if isinstance(clauses, Table) else clauses
+    weighted = clauses.filter(clauses.column("weight").is_valid()) if "weight" in clauses.column_names else None
+    if weighted is None or not weighted.num_rows:
+        raise InputError("no clause has a weight")
+    return weighted
+
+
+def _known(data: pa.Table, column: str) -> bool:
+    """Return whether a column is there and has a value."""
+    return column in data.column_names and data.column(column).null_count < len(data)
+
+
+def _share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> pa.Array:
+    return pa.array(part / np.maximum(whole, 1), mask=whole == 0)
+
+
+def _thinned(rows: int) -> npt.NDArray[np.int64]:
+    """Return the rows of a line that are drawn: the first, the last, and even ones between."""
+    return (
+        np.unique(np.linspace(0, rows - 1, min(rows, MOST_POINTS)).round().astype(np.int64))
+        if rows
+        else np.zeros(0, np.int64)
+    )
+
+
+def _along(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return the points of a curve that are drawn: at even distances along it, so that a steep part keeps its shape.
+
+    Examples
+    --------
+    >>> _along(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).tolist()
+    [0, 1, 2]
+    """
+    if len(x) <= MOST_POINTS:
+        return np.arange(len(x))
+    way = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    places = np.searchsorted(way, np.linspace(0, way[-1], MOST_POINTS - 1))
+    return np.unique(np.append(places, len(x) - 1))
+
+
+def _short(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+
+
+# ---- drawn by matplotlib -----------------------------------------------------------------------------
 
 
 def plot_progress(steps: pa.Table, *, smooth: int = 50, ax: Axes | None = None) -> Axes:
@@ -78,15 +669,12 @@ def plot_weights(clauses: Table | pa.Table, *, most: int = 20, ax: Axes | None =
     SqlrlError
         matplotlib is not installed.
     """
-    clauses = clauses.to_arrow() if isinstance(clauses, Table) else clauses
-    weighted = clauses.filter(clauses.column("weight").is_valid())
-    if not weighted.num_rows:
-        raise InputError("no clause has a weight")
-    weights = weighted.column("weight").to_numpy()
-    order = np.argsort(-np.abs(weights), kind="stable")[:most][::-1]
+    weighted = _weighted(clauses)
+    strength = weighted.column("weight").to_numpy()
+    order = np.argsort(-np.abs(strength), kind="stable")[:most][::-1]
     texts = [weighted.column("clause")[int(i)].as_py() for i in order]
     ax = _axes(ax)
-    ax.barh(np.arange(len(order)), weights[order])
+    ax.barh(np.arange(len(order)), strength[order])
     # `$` would start a formula of matplotlib's.
     ax.set_yticks(np.arange(len(order)), [text.replace("$", r"\$") for text in texts])
     ax.set(xlabel="weight (log-odds)")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import THEN, Configured, WeightLearner
 from sqlrl.learn.parameters import Option, declarations
+from sqlrl.learn.plots import Plotted
 from sqlrl.learn.settings import RUN
 from sqlrl.wording import counted
 
@@ -61,7 +62,7 @@ def relearner(then: object) -> WeightLearner | None:
     return made
 
 
-class Relearning(Configured):
+class Relearning(Configured, Plotted):
     """What learners of clauses have that let another learner learn the weights of what they have found again.
 
     Parameters

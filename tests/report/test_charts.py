@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlrl.errors import InputError
-from sqlrl.report.charts import plot_progress, plot_weights
+from sqlrl.errors import InputError, SqlrlError
+from sqlrl.report import charts
+from sqlrl.report.charts import Chart, plot_progress, plot_weights
 
 matplotlib = pytest.importorskip("matplotlib", reason="charts are an extra")
 matplotlib.use("agg")
@@ -39,3 +45,104 @@ def test_nothing_to_draw() -> None:
         plot_progress(empty, smooth=0)
     with pytest.raises(InputError, match="no clause has a weight"):
         plot_weights(pa.table({"clause": ["a."], "weight": pa.array([None], pa.float64())}))
+
+
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+def every_chart() -> dict[str, Chart]:
+    steps = pa.table({"step": [1, 0, 2], "atoms": [4, 2, 0], "correct": [3, 1, 0]})
+    iterations = pa.table(
+        {"unit": ["iteration"] * 2, "position": [0, 1], "objective": [3.0, 2.0], "bound": [None, 1.0]}
+    )
+    bins = pa.table({"atoms": [3, 0], "true": [1, 0], "probability": [0.4, None], "share": [1 / 3, None]})
+    recall = pa.table({"threshold": [0.9, 0.1], "recall": [0.5, 1.0], "precision": [1.0, 0.5]})
+    rates = pa.table({"threshold": [np.inf, 0.1], "false_positive_rate": [0.0, 1.0], "true_positive_rate": [0.0, 1.0]})
+    counts = pa.table(
+        {"label": [HOSTILE, None], "predicted": [HOSTILE, "b"], "count": pa.array([Decimal(2), 1], pa.decimal128(38))}
+    )
+    stages = pa.table({"run": ["1 a", "2 b"], "stage": ["grounding", HOSTILE], "seconds": [0.5, 2.0]})
+    return {
+        "steps": charts.learning_curve(charts.step_curve(steps), learner="AdaGrad"),
+        "iterations": charts.learning_curve(iterations),
+        "weights": charts.weights(pa.table({"clause": [HOSTILE, "b"], "weight": [0.5, -2.0]}), most=1),
+        "calibration": charts.calibration(bins),
+        "precision and recall": charts.precision_recall(recall, average_precision=0.75),
+        "roc": charts.roc(rates, area=0.5),
+        "confusion": charts.confusion(counts),
+        "timings": charts.timings(stages),
+    }
+
+
+@pytest.mark.parametrize("name", every_chart())
+def test_a_chart_is_vega_lite_and_is_drawn(name: str, tmp_path: Path) -> None:
+    altair = pytest.importorskip("altair", reason="an extra")
+    chart = every_chart()[name]
+    # Altair checks a specification against the schema of Vega-Lite.
+    assert altair.Chart.from_dict(chart.to_dict()).to_dict()["data"]
+    assert chart.to_altair().to_dict()["title"] == chart.title
+    drawn = chart._repr_html_()
+    assert "<svg" in drawn
+    assert HOSTILE not in drawn
+    chart.save(tmp_path / "chart.svg")
+    assert "<svg" in (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    chart.save(tmp_path / "chart.json")
+    assert json.loads((tmp_path / "chart.json").read_text(encoding="utf-8")) == chart.to_dict()
+
+
+def test_what_is_drawn_is_what_the_data_say() -> None:
+    found = every_chart()
+    curve = found["steps"].table().to_pylist()
+    assert [row["position"] for row in curve] == [0, 1, 2]
+    assert [row["running_accuracy"] for row in curve] == [1 / 2, 4 / 6, 4 / 6]
+    assert [row["accuracy"] for row in curve] == [1 / 2, 3 / 4, None]
+    assert {row["line"] for row in found["iterations"].to_dict()["data"]["values"]} == {"objective", "bound"}
+    assert found["weights"].table()["weight"] == [-2.0, 0.5]
+    assert [row["weight"] for row in found["weights"].to_dict()["data"]["values"]] == [-2.0]
+    assert "1 strongest of 2" in found["weights"].note
+    cells = found["confusion"].to_dict()["data"]["values"]
+    assert [(row["label"], row["count"], row["share"]) for row in cells] == [(HOSTILE, 2, 1.0), ("(none)", 1, 1.0)]
+
+
+def test_the_moving_average_goes_over_as_many_steps_as_in_the_view() -> None:
+    right = np.arange(250) % 2
+    steps = pa.table({"step": np.arange(250), "atoms": np.ones(250, np.int64), "correct": right})
+    recent = charts.step_curve(steps).column("recent_accuracy").to_pylist()
+    assert recent[:3] == [0.0, 1 / 2, 1 / 3]
+    assert recent[249] == right[150:].mean()
+
+
+def test_long_lines_are_thinned_and_their_tables_are_not() -> None:
+    steps = pa.table({"step": np.arange(5000), "atoms": np.ones(5000, np.int64), "correct": np.ones(5000, np.int64)})
+    chart = charts.learning_curve(charts.step_curve(steps))
+    assert len(chart.table()) == 5000
+    assert len(chart.to_dict()["data"]["values"]) == 2 * charts.MOST_POINTS
+    assert "1,000 of 5,000 steps" in chart.note
+
+
+def test_a_large_confusion_matrix_says_what_it_leaves_out() -> None:
+    names = [f"c{k:02d}" for k in range(40)]
+    chart = charts.confusion(
+        pa.table({"label": names, "predicted": names, "count": list(range(1, 41))}), things="blocks"
+    )
+    assert len(chart.to_dict()["data"]["values"]) == charts.MOST_CONSTANTS
+    assert f"{charts.MOST_CONSTANTS} of 40 constants, with 765 of 820 blocks" in chart.note
+
+
+@pytest.mark.parametrize("library", ["vl_convert", "altair"])
+def test_a_missing_library_is_named_with_its_extra(
+    library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    chart = every_chart()["weights"]
+    with pytest.raises(SqlrlError, match=r"pip install 'sqlrl\[report\]'"):
+        chart.to_altair() if library == "altair" else chart.save(tmp_path / "chart.png")
+    if library == "vl_convert":
+        # A notebook shows the data, and why they are not drawn.
+        assert "<table>" in chart._repr_html_()
+        assert "sqlrl[report]" in chart._repr_html_()
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"end the name in .svg, .png, .html, .json"):
+        every_chart()["weights"].save(tmp_path / "chart.pdf")

@@ -1,0 +1,87 @@
+"""Curves of precision and recall, and of rates: what each threshold of a score would have predicted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sqlrl.errors import InputError
+from sqlrl.evaluate.rankings import labels_and_scores, tied
+from sqlrl.report.table import Table
+
+
+def precision_recall_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
+    """Return precision and recall at each threshold.
+
+    Parameters
+    ----------
+    truth, score : array
+        As in `auc_roc`.
+
+    Returns
+    -------
+    Table
+        Columns `threshold` (atoms that score as much or more count as predicted true), `recall`, `precision`, `predicted_true` and `true_positives`;
+        the highest threshold first. Atoms with one score count together.
+
+    Raises
+    ------
+    InputError
+        No atom is true, or the arrays are none of those that `auc_roc` takes.
+
+    Examples
+    --------
+    >>> precision_recall_curve([True, False, True], [0.9, 0.4, 0.4])
+    threshold  recall  precision  predicted_true  true_positives
+    ---------  ------  ---------  --------------  --------------
+          0.9     0.5          1               1               1
+          0.4       1   0.666667               3               2
+    """
+    threshold, above, found = _at_thresholds(truth, score)
+    if not len(found) or found[-1] == 0:
+        raise InputError("precision and recall need a true atom, and no label is true")
+    columns = {"threshold": threshold, "recall": found / found[-1], "precision": found / above}
+    return Table(pa.table({**columns, "predicted_true": above, "true_positives": found}))
+
+
+def roc_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
+    """Return the rates of false and true positives at each threshold.
+
+    Parameters
+    ----------
+    truth, score : array
+        As in `auc_roc`.
+
+    Returns
+    -------
+    Table
+        Columns `threshold` (infinite in the first row, where nothing is predicted true), `false_positive_rate` and `true_positive_rate`; the highest
+        threshold first.
+
+    Raises
+    ------
+    InputError
+        The labels are of one kind, or the arrays are none of those that `auc_roc` takes.
+
+    Examples
+    --------
+    >>> roc_curve([True, False, True, False], [0.9, 0.4, 0.4, 0.1])["true_positive_rate"]
+    [0.0, 0.5, 1.0, 1.0]
+    """
+    threshold, above, found = _at_thresholds(truth, score)
+    if not len(found) or found[-1] in (0, above[-1]):
+        raise InputError("a ROC curve needs true and false atoms, and all labels are of one kind")
+    false = above - found
+    rates = {"false_positive_rate": false / false[-1], "true_positive_rate": found / found[-1]}
+    start = {"threshold": np.concatenate([[np.inf], threshold])}
+    return Table(pa.table(start | {name: np.concatenate([[0.0], rate]) for name, rate in rates.items()}))
+
+
+def _at_thresholds(
+    truth: npt.ArrayLike, score: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the distinct scores, descending, and how many atoms, and how many true ones, score as much or more."""
+    label, value = labels_and_scores(truth, score)
+    ties = tied(label, value, np.zeros(len(label), np.int64), 1)
+    return np.unique(value)[::-1], np.cumsum(ties.size), np.cumsum(ties.hits)

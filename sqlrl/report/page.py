@@ -1,0 +1,353 @@
+"""Pages: a frozen value of sections as one file of HTML that needs no network, with its data, its scripts and Vega inside.
+
+Everything that comes from a user reaches the page as escaped text, or as JSON without `<`, which the scripts write as text alone; a policy in the page
+lets no other script run, and nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from sqlrl import markup
+from sqlrl.errors import InputError
+from sqlrl.markup import visible
+from sqlrl.paths import expanded
+from sqlrl.report.charts import Chart, plain, vega_bundle
+from sqlrl.report.table import Table
+from sqlrl.report.text import cell_text
+
+Kind: TypeAlias = Literal["text", "number", "bool"]
+
+MOST_EXACT = 2**53
+"""Whole numbers above it are texts in the page: JavaScript's numbers would round them."""
+
+MOST_CHART_ROWS = 100
+"""Rows of a chart's data that stand below it as a table."""
+
+
+# ---- what a page is made of --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence: what is left out, or why something is not there."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with values; a `title` that is not empty stands above them, and with `folded` they open on a click."""
+
+    pairs: tuple[tuple[str, str], ...]
+    title: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A small table that is there as it is."""
+
+    table: Table
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a listing: its name in the data, the words above it, what they mean; `narrow` columns are there on a phone, too."""
+
+    key: str
+    label: str
+    kind: Kind
+    meaning: str
+    narrow: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A table of any length that is sorted and filtered in the page; only the rows in view are elements of it.
+
+    `data` has the columns; `sort` is the one by which they stand at first, the greatest first if `descending`.
+    """
+
+    columns: tuple[Column, ...]
+    data: pa.Table
+    things: str
+    sort: str
+    descending: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Examples, their atoms, and what clauses say about each.
+
+    `examples` and `atoms` are listings; the column `of` of `atoms` has the row of its example in `examples`, which is not shown. What is said about atom k
+    are the entries `start[k]` to `start[k + 1]` of `said`, with columns `clause` (the row in `clauses`), `change` (n as predicted minus n were the atom alone
+    the other way round) and `worth` (what that makes in log-odds, NULL for hard clauses). `clauses` has `text` and `weight`. `notes` has the columns `atom`
+    (its row) and `text`: sentences about single atoms. `missing` says why clauses are not there, if they are not.
+    """
+
+    examples: Listing
+    atoms: Listing
+    clauses: pa.Table
+    start: Sequence[int]
+    said: pa.Table
+    notes: pa.Table
+    missing: str = ""
+
+
+Part: TypeAlias = Sentence | Facts | Rows | Listing | Atoms | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a heading; `name` is its anchor."""
+
+    name: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A page about a run: `html()` writes it, `save` keeps it in a file, and notebooks show it in a frame.
+
+    Parameters
+    ----------
+    title : str
+    sections : sequence of Section
+
+    Examples
+    --------
+    >>> page = Report("Run 1", (Section("run", "The run", (Sentence("a < b"),)),)).html()
+    >>> "<p>a &lt; b</p>" in page
+    True
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+
+    def html(self) -> str:
+        """Return the page.
+
+        Raises
+        ------
+        SqlrlError
+            vl-convert is not installed, which has the scripts that draw charts.
+        """
+        return _page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in .html.
+
+        Raises
+        ------
+        InputError
+            It has another ending.
+        SqlrlError
+            vl-convert is not installed.
+        """
+        check_path(path)
+        expanded(Path(path)).write_text(self.html(), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"Report of {self.title}: {', '.join(section.title.lower() for section in self.sections)}; save(path) writes the page"
+
+    def _repr_html_(self) -> str:
+        frame = html.escape(self.html(), quote=True)
+        return f'<iframe title="{html.escape(visible(self.title))}" style="width: 100%; height: 40rem; border: 0" srcdoc="{frame}"></iframe>'
+
+
+def check_path(path: str | Path) -> None:
+    """Refuse a name that is not one of a page.
+
+    Examples
+    --------
+    >>> check_path("report.pdf")
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: report.pdf: a report is a page of HTML: end its name in .html
+    """
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is a page of HTML: end its name in .html")
+
+
+# ---- writing it --------------------------------------------------------------------------------------
+
+
+@cache
+def _resource(name: str) -> str:
+    return files("sqlrl.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _page(report: Report) -> str:
+    parts: list[dict[str, Any]] = []
+    sections = "".join(_section(section, parts) for section in report.sections)
+    links = "".join(
+        f'<li><a href="#{html.escape(section.name)}">{html.escape(section.title)}</a></li>'
+        for section in report.sections
+    )
+    scripts = {"page": _resource("page.js"), "vega": vega_bundle() + '\nwindow.dispatchEvent(new Event("vega"));\n'}
+    policy = " ".join(f"'sha256-{_digest(script)}'" for script in scripts.values())
+    values = {
+        "title": html.escape(visible(report.title)),
+        "policy": policy,
+        "style": _resource("page.css"),
+        "links": links,
+        "sections": sections,
+        "data": json_in_html(parts),
+        **scripts,
+    }
+    return _filled(_resource("page.html"), values)
+
+
+def _filled(template: str, values: dict[str, str]) -> str:
+    """Put values in place of `{{name}}`, in one pass: what a value holds is never looked at again.
+
+    Examples
+    --------
+    >>> _filled("<b>{{a}}</b>{{b}}", {"a": "{{b}}", "b": "1"})
+    '<b>{{b}}</b>1'
+    """
+    head, *rest = template.split("{{")
+    written = [head]
+    for each in rest:
+        name, _, text = each.partition("}}")
+        written += [values[name], text]
+    return "".join(written)
+
+
+def _digest(script: str) -> str:
+    """Return the hash by which the page's policy knows a script; an error for one that would end its own element."""
+    if "</script" in script.lower() or "<!--" in script:
+        raise ValueError("a script of the page holds what ends a script in HTML")
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def json_in_html(value: object) -> str:
+    r"""Return JSON that can stand in an element of HTML: it holds no `<`, `>` or `&`.
+
+    Examples
+    --------
+    >>> print(json_in_html({"clause": "</script>"}))
+    {"clause":"\u003c/script\u003e"}
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _section(section: Section, parts: list[dict[str, Any]]) -> str:
+    name = html.escape(section.name)
+    body = "".join(
+        # Charts beside each other share a line where there is room.
+        f'<div class="charts">{written}</div>' if charts else written
+        for charts, group in groupby(section.parts, key=lambda part: isinstance(part, Chart))
+        for written in ["".join(_part(part, parts) for part in group)]
+    )
+    return f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{html.escape(section.title)}</h2>{body}</section>'
+
+
+def _part(part: Part, parts: list[dict[str, Any]]) -> str:
+    """Write a part; what the scripts need of it is added to `parts`."""
+    match part:
+        case Sentence(text):
+            return markup.paragraph(text)
+        case Facts(pairs, title, folded):
+            table = _wide(markup.pairs(pairs), title or "facts")
+            if folded:
+                return f"<details><summary>{html.escape(visible(title))}</summary>{table}</details>"
+            return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + table
+        case Rows(found, title):
+            return (f"<h3>{html.escape(visible(title))}</h3>" if title else "") + _wide(_rows(found), title or "table")
+        case Chart():
+            return _figure(part, parts)
+        case Listing():
+            parts.append({"kind": "listing", **_listing(part)})
+        case Atoms():
+            parts.append({"kind": "atoms", **_atoms(part)})
+    return f'<div data-part="{len(parts) - 1}"></div>'
+
+
+def _wide(table: str, label: str) -> str:
+    """Put a table of HTML into what scrolls by itself where it is wider than the page, also by the keyboard."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(visible(label))}">{table}</div>'
+
+
+def _figure(chart: Chart, parts: list[dict[str, Any]]) -> str:
+    spec = chart.to_dict(width="container")
+    title = html.escape(spec.pop("title"))
+    parts.append({"kind": "chart", "spec": spec})
+    note = markup.paragraph(chart.note) if chart.note else ""
+    table = _wide(_rows(chart.table().head(MOST_CHART_ROWS), of=len(chart.data)), f"data of {chart.title}")
+    return (
+        f'<figure><figcaption>{title}</figcaption><div class="chart" data-part="{len(parts) - 1}"></div>{note}'
+        f"<details><summary>As a table</summary>{table}</details></figure>"
+    )
+
+
+def _rows(table: Table, of: int | None = None) -> str:
+    data = table.to_arrow()
+    cells = [[cell_text(value) if value is not None else "" for value in row.values()] for row in data.to_pylist()]
+    right = [
+        pa.types.is_integer(f.type) or pa.types.is_floating(f.type) or pa.types.is_decimal(f.type) for f in data.schema
+    ]
+    text = markup.table([name.replace("_", " ") for name in data.column_names], cells, right)
+    more = (of or 0) - len(cells)
+    return text + (markup.paragraph(f"… {more:,} more rows") if more > 0 else "")
+
+
+def _listing(listing: Listing) -> dict[str, Any]:
+    return {
+        "columns": [vars(column) for column in listing.columns],
+        "rows": [_values(listing.data.column(column.key)) for column in listing.columns],
+        "things": listing.things,
+        "sort": listing.sort,
+        "descending": listing.descending,
+    }
+
+
+def _atoms(part: Atoms) -> dict[str, Any]:
+    return {
+        "examples": _listing(part.examples),
+        "atoms": _listing(part.atoms),
+        "of": part.atoms.data.column("of").to_pylist(),
+        "clauses": {name: _values(part.clauses.column(name)) for name in ("text", "weight")},
+        "start": list(part.start),
+        "said": {name: _values(part.said.column(name)) for name in ("clause", "change", "worth")},
+        "notes": {name: _values(part.notes.column(name)) for name in ("atom", "text")},
+        "missing": visible(part.missing),
+    }
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Return a column as JSON has it: floats with the six digits that are shown, counts that JavaScript would round as texts.
+
+    Examples
+    --------
+    >>> _values(pa.chunked_array([[1 / 3, None]])), _values(pa.chunked_array([[2**60, 7]]))
+    ([0.333333, None], ['1152921504606846976', 7])
+    """
+    if pa.types.is_floating(column.type):
+        return [None if x is None else plain(float(f"{x:.6g}")) for x in column.to_pylist()]
+    found = [plain(x) for x in column.to_pylist()]
+    if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
+        return [str(x) if x is not None and abs(x) > MOST_EXACT else x for x in found]
+    return found

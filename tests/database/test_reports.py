@@ -1,0 +1,320 @@
+"""Reports: what a page says is what the database holds, and what is missing is said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sqlrl
+from sqlrl.database import reports
+from sqlrl.demo import MODEL, generate
+from sqlrl.errors import InputError
+from sqlrl.report.charts import Chart
+from sqlrl.report.page import Atoms, Listing, Report, Rows, Sentence
+
+
+@dataclass(frozen=True)
+class Studied:
+    """A small bibliography, learned from, predicted, and evaluated."""
+
+    db: sqlrl.Database
+    fit: Any
+    prediction: Any
+    marginals: Any
+    test: list[str]
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studied]:
+    folder = tmp_path_factory.mktemp("studied")
+    bibliography = generate(24, seed=3)
+    bibliography.write(folder)
+    names = list(bibliography.citations)
+    with sqlrl.connect(folder / "cite.duckdb") as db:
+        db.load("Token", folder / "token.parquet", example="bib")
+        db.load("Next", folder / "next.parquet", types=("position", "position"))
+        db.load("InField", folder / "field.parquet", target=True)
+        fit = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(MODEL), names[:16])
+        prediction = db.predict(fit.model_, examples=names[16:], keep=True)
+        prediction.evaluate()
+        marginals = db.marginals(fit.model_, examples=names[16:], keep=True)
+        marginals.evaluate()
+        yield Studied(db, fit, prediction, marginals, names[16:])
+
+
+def part(report: Report, section: str, kind: type) -> Any:
+    (found,) = [x for each in report.sections if each.name == section for x in each.parts if isinstance(x, kind)]
+    return found
+
+
+def sentences(report: Report, section: str) -> str:
+    parts = [x for each in report.sections if each.name == section for x in each.parts]
+    return " ".join(x.text for x in parts if isinstance(x, Sentence))
+
+
+def titles(report: Report) -> list[str]:
+    return [x.title for each in report.sections for x in each.parts if isinstance(x, Chart)]
+
+
+def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
+    numbers = [studied.fit.run_, studied.prediction.run, studied.marginals.run]
+    for number in numbers:
+        report = studied.db.run_record(number).report()
+        others = part(report, "run", Rows).table["run"]
+        assert sorted([number, *others]) == numbers
+        drawn = " ".join(titles(report))
+        for title in ("Learning curve", "Strongest", "Confusion", "Calibration", "Precision", "ROC", "Time by stage"):
+            assert title in drawn
+
+
+def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: Studied) -> None:
+    listing = part(studied.db.run_record(studied.fit.run_).report(), "clauses", Listing)
+    stated = studied.db.sql(
+        "select text, weight, open, for_right from sqlrl.clause join sqlrl.clause_statistics using (clause) "
+        f"join sqlrl.support using (clause) where model = 1 and clause_statistics.run = {studied.fit.run_} and support.run = {studied.prediction.run}"
+    ).fetchall()
+    shown = listing.data.to_pylist()
+    key = lambda row: tuple(str(x) for x in row)  # noqa: E731
+    found = [(row["clause"], row["weight"], row["support"], row["for_right"]) for row in shown]
+    assert sorted(found, key=key) == sorted(stated, key=key)
+    # The same clauses have the same support from the page of the prediction, whose model has another number.
+    again = part(studied.db.run_record(studied.prediction.run).report(), "clauses", Listing).data.to_pylist()
+    assert {row["clause"]: row["for_right"] for row in again} == {row["clause"]: row["for_right"] for row in shown}
+
+
+def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
+    atoms = part(studied.db.run_record(studied.fit.run_).report(), "examples", Atoms)
+    rows = atoms.atoms.data.to_pylist()
+    assert not atoms.missing
+    wrong = [k for k, row in enumerate(rows) if row["outcome"] == "wrong"]
+    for k in [*wrong[:3], len(rows) - 1]:
+        said = atoms.said.slice(atoms.start[k], atoms.start[k + 1] - atoms.start[k]).to_pylist()
+        texts, weights = atoms.clauses["text"].to_pylist(), atoms.clauses["weight"].to_pylist()
+        expected: dict[str, float] = {}
+        for reason in studied.prediction.why(rows[k]["atom"]).table:
+            if reason["weight"] is not None:
+                expected[reason["clause"]] = expected.get(reason["clause"], 0.0) + reason["contribution"]
+        found = {texts[x["clause"]]: x["worth"] for x in said}
+        assert found == pytest.approx({clause: worth for clause, worth in expected.items() if abs(worth) > 1e-12})
+        assert all(x["worth"] == pytest.approx(weights[x["clause"]] * x["change"]) for x in said)
+        assert sum(found.values()) == pytest.approx(rows[k]["log_odds"])
+
+
+def test_what_why_kept_stands_beside_its_atom(studied: Studied) -> None:
+    (name,) = studied.db.sql("select name from sqlrl.outcome where label and predicted limit 1").fetchall()[0]
+    reasons = studied.prediction.why(name)
+    atoms = part(studied.db.run_record(studied.prediction.run).report(), "examples", Atoms)
+    (row,) = [k for k, each in enumerate(atoms.atoms.data["atom"].to_pylist()) if each == name]
+    notes = [note["text"] for note in atoms.notes.to_pylist() if note["atom"] == row]
+    assert any(reasons.table["ground_clause"][0] in note for note in notes)
+
+
+def test_the_worst_predicted_examples_come_first_and_what_is_left_out_is_said(
+    studied: Studied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = studied.db.sql(
+        f"select example_name, count(*) filter (label <> predicted) from sqlrl.outcome where run = {studied.prediction.run} group by all order by 2 desc"
+    ).fetchall()
+    monkeypatch.setattr(reports, "MOST_ATOMS", 100)
+    report = studied.db.run_record(studied.prediction.run).report()
+    atoms = part(report, "examples", Atoms)
+    listed = atoms.examples.data.to_pylist()
+    assert [row["wrong"] for row in listed] == [n for _, n in wrong][: len(listed)]
+    assert 0 < len(listed) < len(studied.test)
+    assert len(atoms.atoms.data) <= 100
+    assert f"{len(listed)} of {len(studied.test)} examples with most atoms predicted wrongly" in sentences(
+        report, "examples"
+    )
+    assert "are left out" in sentences(report, "examples")
+
+
+def test_charts_of_a_run_are_those_of_what_was_predicted(studied: Studied) -> None:
+    run = studied.db.run_record(studied.prediction.run)
+    assert run.plot.confusion().table() == studied.prediction.plot.confusion().table()
+    run = studied.db.run_record(studied.marginals.run)
+    for name in ("confusion", "calibration", "precision_recall", "roc"):
+        assert getattr(run.plot, name)().table() == getattr(studied.marginals.plot, name)().table()
+    scores = studied.marginals.evaluate()
+    assert f"{scores.auc_roc:.3f}" in studied.marginals.plot.roc().title
+    assert f"{scores.average_precision:.3f}" in studied.marginals.plot.precision_recall().title
+    curve = studied.db.run_record(studied.fit.run_).plot.learning_curve().table()
+    fit = studied.fit.plot.learning_curve().table()
+    for name in ("position", "accuracy", "running_accuracy", "recent_accuracy"):
+        assert fit[name] == curve[name]
+    weights = studied.db.run_record(studied.fit.run_).plot.weights().table()
+    assert sorted(weights["weight"]) == sorted(w for w in studied.fit.clauses()["weight"] if w is not None)
+
+
+def test_what_has_charts_lists_them(studied: Studied) -> None:
+    assert repr(studied.fit.plot) == "FitPlots: learning_curve(), weights()"
+    assert repr(studied.prediction.plot) == "PredictionPlots: confusion()"
+    assert repr(studied.marginals.plot) == "MarginalPlots: calibration(), precision_recall(), roc(), confusion()"
+    drawn = "learning_curve(), weights(), calibration(), precision_recall(), roc(), confusion(), timings()"
+    assert repr(studied.db.run_record(1).plot) == f"RunPlots: {drawn}"
+
+
+def test_confusion_counts_blocks(studied: Studied) -> None:
+    scores = studied.prediction.evaluate()
+    found = studied.prediction.plot.confusion().table().to_pylist()
+    right = sum(row["count"] for row in found if row["label"] == row["predicted"] is not None)
+    assert right == scores.total.true_positives
+
+
+def test_what_cannot_be_drawn_says_what_can(studied: Studied) -> None:
+    for draw in (
+        studied.prediction.plot.calibration,
+        studied.prediction.plot.roc,
+        studied.prediction.plot.precision_recall,
+    ):
+        with pytest.raises(InputError, match="marginals"):
+            draw()
+    with pytest.raises(InputError, match="was not evaluated"):
+        studied.db.run_record(studied.fit.run_).plot.roc()
+    with pytest.raises(InputError, match="fit with keep_steps=True"):
+        sqlrl.AdaGrad(keep_steps=False).fit(studied.db, sqlrl.parse_mln(MODEL), studied.test[:2]).plot.learning_curve()
+    with pytest.raises(sqlrl.SqlrlError, match="call fit"):
+        sqlrl.AdaGrad().plot.weights()
+    with pytest.raises(InputError, match="keep=True"):
+        studied.db.predict(studied.fit.model_, examples=studied.test[:1]).report()
+    with pytest.raises(InputError, match="there is no run 999; there are runs 1 to"):
+        studied.db.run_record(999)
+
+
+def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
+    db = sqlrl.connect()
+    people = [f"p{i}" for i in range(8)]
+    db.load("Parent", [(a, b) for a, b in zip(people, people[2:], strict=False)], types=["person", "person"])
+    db.load(
+        "Grand", [(a, b) for a, b in zip(people, people[4:], strict=False)], types=["person", "person"], target=True
+    )
+    found = sqlrl.ILP().fit(db, "Grand")
+    report = db.run_record(found.run_).report()
+    assert "There is no learning curve" in sentences(report, "learning")
+    listing = part(report, "clauses", Listing)
+    assert (
+        listing.data["positives"].to_pylist()
+        == found.clauses().to_arrow().filter(found.clauses().to_arrow()["in_theory"])["positives"].to_pylist()
+    )
+    assert "No clause has a weight" in sentences(report, "clauses")
+    with pytest.raises(InputError, match="no clause has a weight"):
+        found.plot.weights()
+    db.audit("Grand", folds=2)
+    audited = db.run_record()
+    assert audited.learner == "audit"
+    assert "has no model" in sentences(audited.report(), "clauses")
+    assert "audited Grand" in sentences(audited.report(), "audit")
+
+
+def test_findings_of_the_audit_stand_on_the_page() -> None:
+    db = sqlrl.connect()
+    teams = [f"t{i}" for i in range(8)]
+    pairs = [(a, b) for a in teams for b in teams if a != b]
+    db.load("Beats", [(a, b) for a, b in pairs if a < b], types=["team", "team"], target=True)
+    db.scope("Beats", pairs)
+    audit = db.audit("Beats", folds=4)
+    prediction = db.predict(sqlrl.parse_mln("Beats(team, team)\n0.5 Beats(x, y)"), keep=True)
+    prediction.evaluate()
+    report = prediction.report()
+    found = [x for each in report.sections if each.name == "audit" for x in each.parts if isinstance(x, Rows)]
+    assert found[0].table["what"] == audit.findings["what"]
+    assert found[0].table["show_sql"] == audit.findings["show_sql"]
+    assert len(found[1].table) > 0
+    assert "Run 1 audited Beats, 56 query atoms" in sentences(report, "audit")
+    assert "in all the data, all 28 true atoms have a reverse" in report.html()
+
+
+def test_soft_models_have_their_own_charts() -> None:
+    db = sqlrl.connect()
+    db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    db.load("Smokes", [("Anna",), ("Bob",)], target=True)
+    model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2\n1: Smokes('Anna')")
+    prediction = db.predict(model, keep=True)
+    prediction.evaluate()
+    report = prediction.report()
+    atoms = part(report, "examples", Atoms)
+    assert atoms.atoms.data["value"].to_pylist() == pytest.approx(prediction.atoms()["value"].to_pylist())
+    assert "hinges" in atoms.missing
+    assert any("ROC curve" in title for title in titles(report))
+    assert "no probabilities" in sentences(report, "predictions")
+    assert part(report, "clauses", Listing).data["support"].null_count == 0
+    run = db.run_record(prediction.run)
+    for name in ("confusion", "precision_recall", "roc"):
+        assert getattr(run.plot, name)().table() == getattr(prediction.plot, name)().table()
+    with pytest.raises(InputError, match="no probabilities"):
+        prediction.plot.calibration()
+
+
+def test_one_network_of_several_predicates_and_quantifiers() -> None:
+    db = sqlrl.connect()
+    people = [f"p{i:02d}" for i in range(12)]
+    db.load(
+        "Friends", [(a, b) for i, a in enumerate(people) for b in people[i + 1 : i + 3]], types=["person", "person"]
+    )
+    db.load("Smokes", [(a,) for a in people[::2]], types=["person"], target=True)
+    db.load("Cancer", [(a,) for a in people[::3]], types=["person"], target=True)
+    rules = "0.5 Smokes(x) => Cancer(x)\n-0.3 Smokes(x)\n0.7 EXIST y (Friends(x, y) ^ Smokes(y) ^ Cancer(y))\nCancer(x) => Smokes(x)."
+    prediction = db.predict(
+        sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\nCancer(person)\n{rules}"), keep=True
+    )
+    prediction.evaluate()
+    report = prediction.report()
+    assert [title for title in titles(report) if "Confusion" in title] == [
+        f"Confusion matrix of {name}, run 1" for name in ("Cancer", "Smokes")
+    ]
+    assert prediction.plot.confusion().title == "Confusion matrix"
+    assert sum(prediction.plot.confusion().table()["count"]) == 24
+    atoms = part(report, "examples", Atoms)
+    assert len(atoms.examples.data) == 1
+    rows = atoms.atoms.data.to_pylist()
+    assert [row["outcome"] for row in rows] == sorted((row["outcome"] for row in rows), reverse=True)
+    texts = atoms.clauses["text"].to_pylist()
+    for k, row in enumerate(rows):
+        said = atoms.said.slice(atoms.start[k], atoms.start[k + 1] - atoms.start[k]).to_pylist()
+        # What a formula with helper atoms says is not listed, and that it says something is.
+        assert not any("EXIST" in texts[x["clause"]] for x in said)
+        notes = [note["text"] for note in atoms.notes.to_pylist() if note["atom"] == k]
+        assert any("quantifiers" in note for note in notes) == (row["log_odds"] is None)
+        hard = {reason["clause"] for reason in prediction.why(row["atom"]).table if reason["weight"] is None}
+        assert {texts[x["clause"]] for x in said if x["worth"] is None} == {
+            text for text in hard if "block" not in text
+        }
+
+
+def test_data_that_changed_leave_atoms_without_clauses(studied: Studied, tmp_path: Path) -> None:
+    with sqlrl.connect(tmp_path / "small.duckdb") as db:
+        db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
+        db.load("Liked", [("d1",)], types=["doc"], target=True)
+        model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+        prediction = db.predict(model, keep=True)
+        prediction.evaluate()
+        before = part(prediction.report(), "examples", Atoms)
+        assert not before.missing
+        db.load("Word", [("d3", "good")], append=True)
+        report = db.run_record(prediction.run).report()
+        after = part(report, "examples", Atoms)
+        assert "have changed since run" in after.missing
+        assert after.atoms.data["atom"] == before.atoms.data["atom"]
+        assert len(after.said) == 0
+
+
+def test_a_missing_library_is_named_before_the_work(
+    studied: Studied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(sqlrl.SqlrlError, match=r"pip install 'sqlrl\[report\]'"):
+        studied.db.run_record(1).report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"end its name in .html"):
+        studied.db.run_record(1).report(tmp_path / "r.pdf")
+    report = studied.db.run_record(1).report(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.html()
+    assert np.all(np.diff(part(report, "examples", Atoms).start) >= 0)

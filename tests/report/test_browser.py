@@ -1,0 +1,193 @@
+"""Reports as a browser shows them: Debian's Chromium, found by its path; skipped where it is absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sqlrl
+from sqlrl.report.page import Column, Listing, Report, Section
+
+pytest.importorskip("vl_convert", reason="pages are an extra: pip install 'sqlrl[report]'")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the browser is driven by playwright: pip install playwright"
+)
+
+CHROMIUM = os.environ.get("SQLRL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or name it in SQLRL_CHROMIUM"
+)
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+MODEL = """
+Word(doc, word)
+Link(doc, doc)
+Kind(doc, kind!)
+Word(d, +w) => Kind(d, +k)
+0.4 Kind(d, k)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One browser for these tests; it ends with them, since a process can have one driver at a time."""
+    with playwright.sync_playwright() as driver:
+        # Chromium refuses its sandbox to root, as whom containers run.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents with words, one of which no page should take for markup, learned and predicted."""
+    folder = tmp_path_factory.mktemp("report")
+    rng = np.random.default_rng(0)
+    words = [HOSTILE, "good", "bad", "odd"]
+    docs = [f"d{i:02d}" for i in range(24)]
+    has = [(doc, words[k]) for i, doc in enumerate(docs) for k in {i % 3, int(rng.integers(4))}]
+    kinds = [(doc, ["spam", HOSTILE, "ham"][i % 3]) for i, doc in enumerate(docs)]
+    with sqlrl.connect(folder / "docs.duckdb") as db:
+        db.load("Word", has, types=["doc", "word"], example="doc")
+        db.load("Kind", kinds, types=["doc", "kind"], target=True)
+        fit = sqlrl.AdaGrad(passes=2).fit(db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12])
+        db.predict(fit.model_, examples=docs[12:], keep=True).evaluate()
+        db.marginals(fit.model_, examples=docs[12:], keep=True).evaluate()
+        db.run_record(fit.run_).report(folder / "report.html")
+    return folder / "report.html"
+
+
+@contextmanager
+def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light") -> Iterator[Any]:
+    """Open a page whose console stays empty, and that asks for nothing."""
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page, trouble = context.new_page(), list[str]()
+    page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: None if request.url == path.as_uri() else trouble.append(request.url))
+    try:
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-charts=ready]")
+        yield page
+        assert trouble == []
+    finally:
+        context.close()
+
+
+def draw_all(page: Any) -> None:
+    """Scroll through a page, so that every chart is drawn."""
+    for chart in page.locator(".chart").all():
+        chart.scroll_into_view_if_needed()
+        chart.locator("svg").wait_for()
+
+
+def column(page: Any, listing: str, place: int) -> list[str]:
+    """What a column shows in the rows in view, from the top."""
+    script = """(rows, place) => rows.filter(row => !row.hidden).sort((a, b) => a.dataset.place - b.dataset.place)
+        .map(row => row.children[place].lastChild.data)"""
+    found: list[str] = page.locator(f"{listing} .body .row").evaluate_all(script, place)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_loads_without_errors_and_does_not_scroll_sideways(
+    browser: Any, report: Path, width: int, scheme: str
+) -> None:
+    with opened(browser, report, width=width, scheme=scheme) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        draw_all(page)
+        assert page.locator(".chart svg").count() == page.locator(".chart").count() >= 6
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert light == (scheme == "light")
+        page.locator("#theme").click()
+        assert light != (page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)")
+
+
+def test_the_table_of_clauses_sorts_and_filters(browser: Any, report: Path) -> None:
+    with opened(browser, report) as page:
+        data = "JSON.parse(document.getElementById('data').textContent).find(part => part.kind === 'listing').rows[1]"
+        every = sorted(page.evaluate(data), reverse=True)
+        weights = [float(text) for text in column(page, "#clauses", 1)]
+        assert len(weights) > 5
+        assert weights == every[: len(weights)]
+        page.locator("#clauses .head button", has_text="weight").click()
+        weights = [float(text) for text in column(page, "#clauses", 1)]
+        assert weights == every[::-1][: len(weights)]
+        assert page.locator("#clauses [aria-sort=ascending]").inner_text() == "weight"
+        page.locator("#clauses .head button", has_text="clause").click()
+        texts = column(page, "#clauses", 0)
+        assert texts == sorted(texts)
+        page.locator("#clauses input").fill('"good" weight>0 -spam')
+        playwright.expect(page.locator("#clauses output")).to_contain_text(" of ")
+        assert column(page, "#clauses", 0)
+        assert all('"good"' in text and "spam" not in text for text in column(page, "#clauses", 0))
+        assert all(float(text) > 0 for text in column(page, "#clauses", 1))
+
+
+def test_a_click_and_the_keyboard_show_the_clauses_behind_an_atom(browser: Any, report: Path) -> None:
+    with opened(browser, report) as page:
+        row = page.locator("#examples .pair > div:last-child .body .row").first
+        row.click()
+        detail = page.locator("#examples .detail")
+        name = row.locator(".cell").first.get_attribute("title")
+        assert detail.locator("h3").inner_text() == name
+        assert detail.locator(".reasons li").count() > 0
+        assert "weight" in detail.locator(".reasons").inner_text()
+        view = page.locator("#examples .pair > div:last-child .grid")
+        view.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert detail.locator("h3").inner_text() != name
+        # By the keyboard alone, also another example.
+        title = page.locator("#examples .pair > div:last-child h3").first
+        before = title.inner_text()
+        page.locator("#examples .pair > div:first-child .grid").focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        assert title.inner_text() != before
+
+
+def test_markup_in_names_is_text(browser: Any, report: Path) -> None:
+    with opened(browser, report, width=390) as page:
+        draw_all(page)
+        page.locator("#clauses input").fill("onerror")
+        playwright.expect(page.locator("#clauses output")).to_contain_text(" of ")
+        assert all(HOSTILE in text for text in column(page, "#clauses", 0))
+        page.locator("#clauses .body .row").first.click()
+        assert HOSTILE in page.locator("#clauses .detail h3").inner_text()
+        assert page.locator("img").count() == 0
+
+
+def test_only_the_rows_in_view_are_in_the_page(browser: Any, tmp_path: Path) -> None:
+    n = 50_000
+    weight = np.random.default_rng(1).normal(size=n)
+    data = pa.table({"clause": [f"Token(w{i}, p, c) => InField(c, f{i % 7}, p)" for i in range(n)], "weight": weight})
+    columns = (
+        Column("clause", "clause", "text", "its text", narrow=True),
+        Column("weight", "weight", "number", "log-odds", narrow=True),
+    )
+    Report("Many", (Section("clauses", "Clauses", (Listing(columns, data, "clauses", "weight"),)),)).save(
+        tmp_path / "many.html"
+    )
+    with opened(browser, tmp_path / "many.html") as page:
+        assert page.locator("#clauses .body .row").count() < 60
+        assert column(page, "#clauses", 1)[0] == f"{weight.max():.6g}"
+        page.locator("#clauses .grid").focus()
+        page.keyboard.press("End")
+        page.wait_for_function(
+            "[...document.querySelectorAll('#clauses .body .row')].some(row => row.dataset.place === '49999')"
+        )
+        assert column(page, "#clauses", 1)[-1] == f"{weight.min():.6g}"
+        assert page.locator("#clauses .body .row").count() < 60
