@@ -176,8 +176,8 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
     if types is not None and len(free) != len(types):
         problem = f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but {counted(len(free), 'column')} ({', '.join(free)})"
         one_more = len(free) == len(types) + 1 and example is None
-        beside = ", or the one that says the example with example=..." if one_more else ""
-        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...]{beside}.")
+        hint = ", or the one that says the example with example=..." if one_more else ""
+        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...]{hint}.")
     if example is None:
         return Mapped(tuple(free))
     position = _example_argument(where, example, tuple(free), types)
