@@ -402,16 +402,7 @@ def test_names_of_the_data_are_there_as_text(session: dict[type, list[Any]]) -> 
         "Pushes",
         "Fold",
     } <= names
-    assert {
-        "Audit",
-        "RankingScores",
-        "SubgraphWindow",
-        "ServerFiles",
-        "InputError",
-        "Done",
-        "Column",
-        "Constant",
-    } <= names
+    assert {"ServerFiles", "InputError", "Column", "Constant"} <= names
 
 
 @given(st.text(), st.text(alphabet=st.sampled_from("<>&\"'/;!-= script")))

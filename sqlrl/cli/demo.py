@@ -50,7 +50,10 @@ Directory = Annotated[
 
 @grouped
 def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None, *, output: Summary) -> None:
-    """Run the main job on a bibliography that sqlrl generates: load, learn, predict, ask."""
+    """Run the main job on a bibliography that sqlrl generates: load, learn, predict, ask.
+
+    sqlrl demo --directory bibliography
+    """
     with session(output) as run, _folder(directory) as folder:
         _demo(run, folder, citations, seed, keep=directory is not None)
 

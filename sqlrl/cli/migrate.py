@@ -9,7 +9,10 @@ from sqlrl.cli.session import check_file, check_writable, print_json, session
 
 @grouped
 def migrate(output: Messages, database: Database = None, db: Db = None, untrusted: Untrusted = False) -> None:
-    """Bring a database file to the layout of this version of sqlrl; every command that writes does so, too."""
+    """Bring a database file to the layout of this version of sqlrl; every command that writes does so, too.
+
+    sqlrl migrate cite.duckdb
+    """
     path = named_database(database, db)
     with session(output) as run:
         from sqlrl.catalog.inspection import inspect

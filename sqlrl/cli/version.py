@@ -14,7 +14,10 @@ _PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow
 
 
 def version(as_json: Json = False) -> None:
-    """Print the versions of sqlrl, Python and the libraries that results depend on."""
+    """Print the versions of sqlrl, Python and the libraries that results depend on; `sqlrl doctor` looks whether they work.
+
+    sqlrl version --json
+    """
     rows = [{"package": "python", "version": platform.python_version()}]
     for package in _PACKAGES:
         try:

@@ -361,7 +361,7 @@ class _Displays:
                 self._cell, self._free = self._shell.execution_count, []
             if self._free:
                 return self._free.pop()
-        return display(_as_text(""), raw=True, display_id=True)
+        return display(_as_text(""), raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def give_back(self, handle: Any) -> None:
         """Leave a text to the next task of the cell, unless another cell is at work by now."""
@@ -380,7 +380,8 @@ class _NotebookTask(_PlainTask):
 
     def __init__(self, displays: _Displays, place: object, description: str, total: int | None, delay: float) -> None:
         super().__init__(sys.stderr, description, total, delay, _UPDATE)
-        self.place, self._displays, self._handle = place, displays, None
+        self.place, self._displays = place, displays
+        self._handle: Any = None
 
     def _show(self, line: str) -> None:
         if self._handle is None:
