@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+import typer
 
 from sqlrl.paths import expanded
 
 
-def predicates(context: Any, args: Sequence[str], incomplete: str) -> list[str]:
+def predicates(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the predicates that may stand here; the last part of a list with commas is completed."""
     before, comma, _ = incomplete.rpartition(",")
     given = set(before.split(","))
-    return [f"{before}{comma}{name}" for name in _names(context, args) if name not in given]
+    return [f"{before}{comma}{name}" for name in _names(ctx) if name not in given]
 
 
-def _names(context: Any, args: Sequence[str]) -> list[str]:
+def _names(ctx: typer.Context) -> list[str]:
     """Return the predicates of the first database of the command line; none if there is none that can be read now."""
-    for path in _paths(context, args):
+    for path in _paths(ctx):
         try:
             if not _is_database(path):
                 continue
@@ -34,10 +36,19 @@ def _names(context: Any, args: Sequence[str]) -> list[str]:
     return []
 
 
-def _paths(context: Any, args: Sequence[str]) -> Iterator[Path]:
+def _paths(ctx: typer.Context) -> Iterator[Path]:
     """Yield what may be the database: arguments, the value of --db, SQLRL_DB."""
-    given = [*context.params.values(), *args, os.environ.get("SQLRL_DB")]
+    given = [*ctx.params.values(), *_words(), os.environ.get("SQLRL_DB")]
     yield from (expanded(Path(value)) for value in given if isinstance(value, str | Path) and str(value))
+
+
+def _words() -> list[str]:
+    """Return the words of the line so far: an option that lacks its value ends what the parser takes apart."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quotation that is open
+        return line.split()
 
 
 def _is_database(path: Path) -> bool:
