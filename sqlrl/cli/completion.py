@@ -25,14 +25,17 @@ def _names(ctx: typer.Context) -> list[str]:
         try:
             if not _is_database(path):
                 continue
-            import duckdb
+            from sqlrl.engine.connection import connect
 
-            # Nothing is created, migrated or locked for a completion.
-            with duckdb.connect(path, read_only=True) as connection:
-                rows = connection.execute("select predicate from sqlrl.predicate order by predicate").fetchall()
+            # Nothing is created, migrated or locked for a completion, and a stranger may have made the file.
+            engine = connect(path, read_only=True, trusted=False)
+            try:
+                found = engine.rows_of("select predicate from sqlrl.predicate order by predicate")
+            finally:
+                engine.close()
         except Exception:  # noqa: BLE001 - whatever fails, a shell has nothing to complete, and no place for a message
             return []
-        return [str(name) for (name,) in rows]
+        return [] if found is None else found.column("predicate").to_pylist()
     return []
 
 
