@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from sqlrl.markup import printable
+from sqlrl.markup import pairs, printable
 
 
 class SqlrlError(Exception):
@@ -33,6 +33,9 @@ class SqlrlError(Exception):
     def __str__(self) -> str:
         # Names of files, tables and constants are quoted, and a stranger may have chosen them: none may act on a terminal.
         return printable(super().__str__())
+
+    def _repr_html_(self) -> str:
+        return pairs([(type(self).__name__, line) for line in str(self).splitlines()])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions pickle as a call of their class with the message alone, which is not what `__init__` takes.

@@ -127,6 +127,19 @@ def _cache(function: Callable[..., Any]) -> Any:
         return _Unkept(nowhere if "no locator" in str(error) else brief(str(error)))
 
 
+def cache_folder() -> tuple[str, str]:
+    """Return where machine code is kept, or else an empty text and why it is not.
+
+    Examples
+    --------
+    >>> folder, hindrance = cache_folder()
+    >>> bool(folder) != bool(hindrance)
+    True
+    """
+    found = _cache(inlined)
+    return ("", found.reason) if isinstance(found, _Unkept) else (str(found.cache_path), "")
+
+
 _unkept: dict[str, None] = {}
 """Why code was not kept; a warning says the first reason, once in a process."""
 

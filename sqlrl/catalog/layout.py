@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from sqlrl import markup
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.engine.base import TableName
 from sqlrl.logic.bins import Edges
@@ -63,6 +64,7 @@ class TypeInfo:
     of_rules: int = 0
     edges: Edges = ()
     declared: int = 0
+    _repr_html_ = markup.field_table
 
     def grew_from(self, old: TypeInfo) -> bool:
         """Whether this is a type as it was, or with more constants after those that it had, all of them in the data."""
@@ -116,6 +118,7 @@ class PredicateInfo:
     atom_count: int = 0
     hidden: bool = False
     valued: bool = False
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ class Layout:
     atom_limit: int = ATOM_LIMIT
     numbering: int = 0
     sized: bool = True
+    _repr_html_ = markup.field_table
 
     def type_of(self, predicate: str, place: int) -> str:
         """Return the type of an argument of a predicate."""

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.columns import Mapped, map_columns
 from sqlrl.catalog.declarations import compact
 from sqlrl.catalog.encoding import key_columns, missing_text
@@ -74,6 +75,7 @@ class ServerFiles:
     """
 
     path: str
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         given: object = self.path

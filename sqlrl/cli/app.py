@@ -13,8 +13,10 @@ from sqlrl.cli.count import count
 from sqlrl.cli.define import define
 from sqlrl.cli.demo import demo
 from sqlrl.cli.diagnose import diagnose
+from sqlrl.cli.doctor import doctor
 from sqlrl.cli.ego import ego
 from sqlrl.cli.evaluate import evaluate
+from sqlrl.cli.examples import with_examples
 from sqlrl.cli.explain import explain
 from sqlrl.cli.export import export
 from sqlrl.cli.failures import Commands, pipe_closed
@@ -53,7 +55,7 @@ class LoadedLater(Commands):
 
                 settings["help_option_names"] = [*settings["help_option_names"], "--help-all"]
             alone = typer.Typer(rich_markup_mode=app.rich_markup_mode, add_completion=False)
-            alone.command(context_settings=settings)(whole)
+            alone.command(context_settings=settings, help=with_examples(whole))(whole)
             command = typer.main.get_command(alone)
         return name, command, rest
 
@@ -94,9 +96,10 @@ for command in (
     run_script,
     migrate,
     version,
+    doctor,
     demo,
 ):
-    app.command()(command)
+    app.command(help=with_examples(command))(command)
 
 
 def run() -> NoReturn:

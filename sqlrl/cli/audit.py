@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sqlrl.cli.completion import predicates
 from sqlrl.cli.failures import in_options
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
@@ -14,7 +15,10 @@ from sqlrl.cli.options import DATA, DatabaseFirst, Db, Messages, Untrusted, with
 from sqlrl.cli.session import session
 from sqlrl.errors import InputError
 
-Second = Annotated[str | None, typer.Argument(metavar="TARGET", help="The predicate with labels.", show_default=False)]
+Second = Annotated[
+    str | None,
+    typer.Argument(metavar="TARGET", autocompletion=predicates, help="The predicate with labels.", show_default=False),
+]
 FoldsOption = Annotated[
     str | None,
     typer.Option(

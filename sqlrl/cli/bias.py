@@ -6,18 +6,23 @@ from typing import Annotated
 
 import typer
 
+from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, split_names, with_database
 from sqlrl.cli.session import print_json, session
 from sqlrl.cli.streams import write_file
 
-Second = Annotated[str | None, typer.Argument(metavar="PREDICATE", help="The predicate to learn.", show_default=False)]
+Second = Annotated[
+    str | None,
+    typer.Argument(metavar="PREDICATE", autocompletion=predicates, help="The predicate to learn.", show_default=False),
+]
 Body = Annotated[
     list[str] | None,
     typer.Option(
         "--body",
         metavar="NAMES",
+        autocompletion=predicates,
         help="Predicates that bodies may have, with commas or repeated: by default all closed ones.",
         show_default=False,
     ),

@@ -91,6 +91,7 @@ def count(
     """Count the true groundings of every clause, exactly, in a world or in one against another.
 
     sqlrl count cite.duckdb --model learned.mln --world predictions --against observed
+
     sqlrl count cite.duckdb --model learned.mln --by x,y --groups violated
 
     sqlrl count cite.duckdb --model learned.mln --expected --keep

@@ -54,7 +54,7 @@ def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None
 
     sqlrl demo
 
-    sqlrl demo --citations 200 --directory demo
+    sqlrl demo --directory bibliography
     """
     with session(output) as run, _folder(directory) as folder:
         _demo(run, folder, citations, seed, keep=directory is not None)

@@ -61,9 +61,10 @@ def evaluate(
     keep: Keep = False,
     read_only: ReadOnly = False,
 ) -> None:
-    """Predict as `infer` does, and compare with the labels; in --evidence, facts of what is predicted are the labels. With --marginals
-    probabilities are compared: AUC-ROC, average precision, log-likelihood, calibration; and with --by-example how they rank the atoms of each
-    example.
+    """Predict as `infer` does, and compare with the labels.
+
+    In --evidence, facts of what is predicted are the labels. With --marginals probabilities are compared: AUC-ROC, average precision,
+    log-likelihood, calibration; and with --by-example how they rank the atoms of each example.
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
 

@@ -205,14 +205,18 @@ def learn(
     out: Out = None,
     help_all: AllOptions = False,
 ) -> None:
-    """Learn the weights of a model, and new clauses with --learner osl; prints the strongest clauses, those that were added and
-    why, and how well each example was predicted before it was learned, or how a batch learner went on. Without --learner the data
-    choose one: likelihood where no rule joins query atoms, adagrad for ten examples or more, else pscg. Or learn clauses alone
-    with --learner ilp, for a learner of weights to start from; prints the theory. Or find clauses about all predicates, none of which is a
-    target, with --learner msl; prints the strongest clauses and those that were found; or carry over a model of another domain with
-    --learner transfer. Or choose clauses among those of templates with --learner resolwe; prints what was kept and what was dropped, and why. With --then another learner learns the weights of clauses that were found
-    again. Of a program of probabilistic soft logic the weights, or with
-    --learner soft-structure rules about --query; without a DATABASE, or in a new one, from the data that the program names.
+    """Learn the weights of a model, and new clauses with --learner osl or another that finds them.
+
+    Prints the strongest clauses, those that were added and why, and how well each example was predicted before it was learned, or how a
+    batch learner went on. Without --learner the data choose one: likelihood where no rule joins query atoms, adagrad for ten examples or
+    more, else pscg.
+
+    Clauses alone, for a learner of weights to start from: --learner ilp, which prints the theory. Clauses about all predicates, none of
+    which is a target: msl. A model of another domain, carried over: transfer. Clauses chosen among those of templates: resolwe, which
+    prints what was kept and what was dropped, and why. With --then another learner learns the weights of clauses that were found again.
+
+    Of a program of probabilistic soft logic the weights, or with --learner soft-structure rules about --query; without a DATABASE, or in a
+    new one, from the data that the program names.
 
     sqlrl learn cite.duckdb --model lc0.mln --query InField --out learned.mln
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from sqlrl.cli.completion import predicates
 from sqlrl.cli.facts import Duplicates, Empty, Facts, renamed
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import check_standard_input, evidence_of, named_examples, read_model, split_files
@@ -26,7 +27,10 @@ _OWN = "PREDICATE SOURCE"
 
 
 Second = Annotated[
-    str | None, typer.Argument(metavar="PREDICATE", help="The predicate whose facts these are.", show_default=False)
+    str | None,
+    typer.Argument(
+        metavar="PREDICATE", autocompletion=predicates, help="The predicate whose facts these are.", show_default=False
+    ),
 ]
 Third = Annotated[
     str | None,

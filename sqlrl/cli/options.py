@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sqlrl.cli.completion import predicates
+
 FLAG = ""
 """What the help shows as the value of an option that has none."""
 
@@ -54,6 +56,7 @@ Query = Annotated[
     typer.Option(
         "--query",
         metavar="NAMES",
+        autocompletion=predicates,
         help="Predicates to predict, with commas or repeated.",
         rich_help_panel=DATA,
         show_default=False,
@@ -64,6 +67,7 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="NAMES",
+        autocompletion=predicates,
         help="Predicates without data, with commas or repeated; rules that mention them are left out.",
         rich_help_panel=DATA,
         show_default=False,
@@ -75,6 +79,7 @@ Closed = Annotated[
         "--closed",
         "-cw",
         metavar="NAMES",
+        autocompletion=predicates,
         help="Predicates without facts that are false, with commas or repeated.",
         rich_help_panel=DATA,
         show_default=False,
@@ -86,6 +91,7 @@ Open = Annotated[
         "--open",
         "-ow",
         metavar="NAMES",
+        autocompletion=predicates,
         help="Predicates whose unknown atoms are inferred, and not printed, with commas or repeated.",
         rich_help_panel=DATA,
         show_default=False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import (
@@ -47,7 +48,13 @@ Database_ = Annotated[
 ]
 Query = Annotated[
     list[str] | None,
-    typer.Option("--query", metavar="NAMES", help="Predicates to infer, with commas or repeated.", show_default=False),
+    typer.Option(
+        "--query",
+        metavar="NAMES",
+        autocompletion=predicates,
+        help="Predicates to infer, with commas or repeated.",
+        show_default=False,
+    ),
 ]
 InSplit = Annotated[Split, typer.Option("--split", help="Of which task the data are that PROGRAM names.")]
 Evaluate = Annotated[

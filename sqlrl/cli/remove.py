@@ -6,13 +6,17 @@ from typing import Annotated
 
 import typer
 
+from sqlrl.cli.completion import predicates
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
 
 Second = Annotated[
-    str | None, typer.Argument(metavar="PREDICATE", help="The predicate whose facts these are.", show_default=False)
+    str | None,
+    typer.Argument(
+        metavar="PREDICATE", autocompletion=predicates, help="The predicate whose facts these are.", show_default=False
+    ),
 ]
 Third = Annotated[
     str | None,

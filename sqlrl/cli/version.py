@@ -14,7 +14,7 @@ _PACKAGES = ("sqlrl", "duckdb", "sqlglot", "numpy", "scipy", "ortools", "pyarrow
 
 
 def version(as_json: Json = False) -> None:
-    """Print the versions of sqlrl, Python and the libraries that results depend on.
+    """Print the versions of sqlrl, Python and the libraries that results depend on; `sqlrl doctor` looks whether they work.
 
     sqlrl version --json
     """

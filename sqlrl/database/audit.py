@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo
@@ -168,6 +169,12 @@ class Audit:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        head, *_ = str(self).split("\n", maxsplit=1)
+        shown = [self.findings, *([self.baselines] if len(self.baselines) else [])]
+        tables = "".join(each._repr_html_() for each in shown)
+        return markup.paragraph(head) + tables + "".join(map(markup.paragraph, self.notes))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sqlrl import markup
 from sqlrl.database.session import Query
 from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError
 from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
@@ -53,6 +54,7 @@ class Choice:
     word: Word
     reason: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    _repr_html_ = markup.field_table
 
     def estimator(self, **parameters: Any) -> AdaGrad | Likelihood | PSCG:
         """Return a new estimator.

@@ -13,7 +13,7 @@ from sqlrl.database.session import Query, check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
 from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.learn.fitted import NESTED, Configured, Fitted
+from sqlrl.learn.fitted import NESTED, Configured, Fitted, parameters_html
 from sqlrl.learn.parameters import Option, check_database
 from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
@@ -225,7 +225,7 @@ class ConstrainedTraining(Configured):
     def _repr_html_(self) -> str:
         call, *_ = repr(self).split("\n")
         if not self.facts():
-            return markup.preformatted(call)
+            return parameters_html(self, call)
         costs = "" if self.costs_ is None else self.costs_._repr_html_()
         learner: str = self.learner_._repr_html_()
         return markup.preformatted(call) + markup.pairs(self.facts()) + costs + learner

@@ -112,8 +112,8 @@ def connect(
         False for a file that a stranger may have made: SQL reads nothing outside of it, what sqlrl reads in it is what sqlrl makes,
         and `refresh` runs no query that it keeps. `SECURITY.md` says what that means and what it does not.
     progress : bool
-        Show on standard error what is at work in anything that takes longer than two seconds: as a bar on a terminal, else, as in scripts
-        and notebooks, as a line every few seconds.
+        Show on standard error what is at work in anything that takes longer than two seconds: as a bar on a terminal, as one text that is updated
+        below the cell of a notebook, else, as in scripts, as a line every few seconds.
     engine : Spark, optional
         A server of Spark Connect on which the plans of models run, `Spark("sc://host:port", storage=...)`. What is loaded, learned and kept
         stays in DuckDB; `docs/spark.md` says what is sent where.

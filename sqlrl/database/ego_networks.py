@@ -9,6 +9,7 @@ import numpy as np
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from sqlrl import markup
 from sqlrl.database.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.engine.nodes import column, named
@@ -83,6 +84,8 @@ class EgoNetworks(SubgraphQueries):
     >>> sorted(ego.queries())
     ['Friend', 'Knows', 'Likes']
     """
+
+    _repr_html_ = markup.field_table
 
     def __init__(
         self,

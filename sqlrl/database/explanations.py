@@ -73,11 +73,14 @@ class Explanation:
         return markup.printable(f"{self!r}\n{self.sql}\n{self.plan}")
 
     def _repr_html_(self) -> str:
-        shape, size = repr(self).split("\n")
-        return (
-            markup.paragraph(f"{shape}: {size.strip()}")
-            + markup.details("SQL", markup.preformatted(self.sql))
-            + markup.details("plan", markup.preformatted(self.plan))
+        size = f"{self.bound} {counted(self.estimate, 'ground clause')}"
+        rows = [("shape", self.shape), ("clauses", f"{self.clauses:,}"), ("size", size)]
+        return markup.pairs(rows) + self.in_full()
+
+    def in_full(self) -> str:
+        """Return the SQL and the plan as HTML that opens on a click."""
+        return markup.details("SQL", markup.preformatted(self.sql)) + markup.details(
+            "plan", markup.preformatted(self.plan)
         )
 
 
@@ -130,7 +133,8 @@ class Explanations(Sequence[Explanation]):
         return repr(self.table())
 
     def _repr_html_(self) -> str:
-        return "".join(each._repr_html_() for each in self)
+        table: str = self.table()._repr_html_()
+        return table + "".join(markup.details(each.shape, each.in_full()) for each in self)
 
 
 def explain(program: Program) -> Iterator[Explanation]:

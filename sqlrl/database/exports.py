@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.database.session import Query, Session, verb
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
@@ -46,6 +47,7 @@ class Exported:
     map: Path
     atoms: int
     clauses: int
+    _repr_html_ = markup.field_table
 
     def __repr__(self) -> str:
         sizes = f"{counted(self.atoms, 'atom')}, {counted(self.clauses, 'ground clause')}"

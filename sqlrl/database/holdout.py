@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo
@@ -63,6 +64,7 @@ class Split(Helpful):
     neither: int = 0
     by: tuple[str, ...] = ()
     _owner: ClassVar[str] = "Split"
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         what = "example" if self.predicate is None else "query atom"

@@ -223,8 +223,7 @@ class Marginals(Inferred):
         return "\n".join([self._title(), *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        report = markup.preformatted(str(self.visible))
-        return markup.paragraph(self._title()) + report + "".join(map(markup.paragraph, self._notes()))
+        return markup.report(self._title(), str(self.visible), self._notes())
 
 
 def method_names(found: MarginalResult) -> pa.Array:

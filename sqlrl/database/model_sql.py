@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
@@ -64,6 +65,7 @@ class LeftOut:
 
     rule: str
     reason: str
+    _repr_html_ = markup.field_table
 
     def __repr__(self) -> str:
         return visible(f"{self.rule}: {self.reason}")
@@ -100,6 +102,7 @@ class ExportedSQL:
     dialect: str
     tables: Mapping[str, str]
     left_out: tuple[LeftOut, ...]
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return self.text.rstrip("\n")

@@ -298,8 +298,7 @@ class Prediction(Inferred):
         return "\n".join([self._title(), *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        report = markup.preformatted(str(self.result.report))
-        return markup.paragraph(self._title()) + report + "".join(map(markup.paragraph, self._notes()))
+        return markup.report(self._title(), str(self.result.report), self._notes())
 
 
 # ---- finding them ------------------------------------------------------------------------------------

@@ -325,8 +325,7 @@ class SoftPrediction(Inferred):
         return "\n".join([self._title(), *(f"  {line}" for line in [*str(self.result).splitlines(), *self._notes()])])
 
     def _repr_html_(self) -> str:
-        notes = "".join(map(markup.paragraph, self._notes()))
-        return markup.paragraph(self._title()) + markup.preformatted(str(self.result)) + notes
+        return markup.report(self._title(), str(self.result), self._notes())
 
 
 PUSHES = pa.schema(

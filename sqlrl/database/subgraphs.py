@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.errors import InputError
 from sqlrl.wording import counted
@@ -40,6 +41,7 @@ class SubgraphWindow:
 
     names: Sequence[str]
     tables: Mapping[str, pa.Table]
+    _repr_html_ = markup.field_table
 
     def places(self, predicate: str) -> Any:
         """Return the place among the names of each row of a predicate, int32."""
@@ -188,6 +190,8 @@ class SubgraphTables(Subgraphs):
     [{'formula': 'Trains(x) ^ Plays(x)', 'support': 24, 'kept': True}]
     """
 
+    _repr_html_ = markup.field_table
+
     def __init__(self, windows: Iterable[Mapping[str, Any]] | Callable[[], Iterable[Mapping[str, Any]]]) -> None:
         if not callable(windows) and not isinstance(windows, Iterable):
             raise InputError(
@@ -286,6 +290,8 @@ class SubgraphQueries(Subgraphs):
     >>> fit.formulations_.to_arrow().select(["formula", "support", "kept"]).to_pylist()
     [{'formula': 'Old(x) ^ Likes(x)', 'support': 20, 'kept': True}]
     """
+
+    _repr_html_ = markup.field_table
 
     def __init__(
         self,

@@ -80,9 +80,7 @@ class Memory:
 @cache
 def machine_memory() -> int:
     """Return the memory of the machine in bytes, or what its container may take of it, whichever is less."""
-    sizes = [2**63]
-    if hasattr(os, "sysconf"):
-        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    sizes = [physical_memory()]
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -90,6 +88,11 @@ def machine_memory() -> int:
     for line in lines:
         sizes += _limits(line)
     return min(sizes)
+
+
+def physical_memory() -> int:
+    """Return the memory of the machine in bytes, whatever a container may take of it; 2^63 where the system does not say."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**63
 
 
 def _limits(line: str) -> list[int]:

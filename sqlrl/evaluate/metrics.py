@@ -43,6 +43,7 @@ class Counts:
     false_positives: int
     false_negatives: int
     true_negatives: int = 0
+    _repr_html_ = markup.field_table
 
     @property
     def precision(self) -> float:
@@ -85,6 +86,7 @@ class ExampleScores:
     true_positives: IntArray
     false_positives: IntArray
     false_negatives: IntArray
+    _repr_html_ = markup.field_table
 
     @property
     def exact(self) -> BoolArray:

@@ -105,6 +105,9 @@ class Calibration:
     def __repr__(self) -> str:
         return f"Calibration(expected error {self.error:.3f}, {counted(int(self.atoms.sum()), 'atom')} in {counted(len(self.atoms), 'bin')})"
 
+    def _repr_html_(self) -> str:
+        return scores_html(self.table(), repr(self))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProbabilityScores(Helpful):

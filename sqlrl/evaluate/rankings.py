@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.seen import Seen, beside
@@ -41,6 +42,9 @@ class LeftOut(NamedTuple):
     def __str__(self) -> str:
         named = zip(("only true atoms", "only false atoms", "no labelled atom"), self, strict=True)
         return ", ".join(f"{number:,} with {what}" for what, number in named if number)
+
+    def _repr_html_(self) -> str:
+        return markup.field_table(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -328,6 +332,9 @@ class Ranking(NamedTuple):
     def part(self, which: BoolArray) -> Ranking:
         """Return some of the atoms, with all names."""
         return Ranking(self.truth[which], self.score[which], self.example[which], self.names)
+
+    def _repr_html_(self) -> str:
+        return markup.field_table(self)
 
 
 def ranking(truth: npt.ArrayLike, score: npt.ArrayLike, example: npt.ArrayLike, names: Sequence[str] = ()) -> Ranking:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlrl import markup
 from sqlrl.wording import counted
 
 
@@ -29,6 +30,7 @@ class Seen:
     run: int
     learned: int
     atoms: int
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         if self.learned == self.atoms:

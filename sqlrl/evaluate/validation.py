@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError
 
@@ -28,6 +29,7 @@ class Fold(Generic[Example]):
     name: str
     train: tuple[Example, ...]
     test: tuple[Example, ...]
+    _repr_html_ = markup.field_table
 
 
 def leave_one_group_out(examples: Sequence[Example], groups: Sequence[Hashable]) -> list[Fold[Example]]:
@@ -170,6 +172,7 @@ class PairedDifference:
     high: float
     pairs: int
     confidence: float = CONFIDENCE
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{self.mean:+.4f} ({100 * self.confidence:g} % interval {self.low:+.4f} to {self.high:+.4f}, {self.pairs:,} pairs)"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 
 
@@ -60,6 +61,7 @@ class HingeNetwork:
     hard: BoolArray
     equal: BoolArray
     base: FloatArray
+    _repr_html_ = markup.field_table
 
     def expressions(self, y: FloatArray) -> FloatArray:
         """Return e_r, shape (h,)."""

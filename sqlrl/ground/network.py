@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sqlrl import markup
+
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -150,6 +152,7 @@ class Network:
     helper: BoolArray
     hard_units: IntArray
     partial: bool = False
+    _repr_html_ = markup.field_table
 
     @property
     def network_atoms(self) -> NetworkAtoms:

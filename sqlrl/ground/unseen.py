@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, table
 from sqlrl.ground.program import BoundFeature, Extent, Program
@@ -32,6 +33,7 @@ class Unseen:
 
     combinations: int
     atoms: int
+    _repr_html_ = markup.field_table
 
 
 def unseen(extent: Extent) -> Unseen:

@@ -144,10 +144,15 @@ def call(estimator: Estimator) -> str:
     return f"{type(estimator).__name__}({', '.join(given)})"
 
 
+def parameters_html(estimator: Configured, call: str) -> str:
+    """Return an estimator that has learned nothing yet as HTML: its constructor call, and all its parameters on a click."""
+    given = estimator.get_params(deep=False)
+    rows = [(name, shortened(repr(value).split("\n")[0], LONGEST)) for name, value in given.items()]
+    return markup.preformatted(call) + markup.details("all parameters", markup.pairs(rows))
+
+
 def _page(estimator: Estimator) -> str:
     """Return an estimator and what it learned as HTML."""
-    if not estimator.facts():
-        return markup.preformatted(call(estimator))
     found = estimator.clauses().head(STRONGEST).to_pylist()
     weight = ["hard" if row["hard"] else f"{row['weight']:.6g}" for row in found]
     rows = [[row["clause"], w, str(row["support"])] for row, w in zip(found, weight, strict=True)]
@@ -190,7 +195,7 @@ class Fitted(Configured, Plotted):
         return "\n".join([call(self), *(f"  {name:<12}{value}" for name, value in self.facts())])
 
     def _repr_html_(self) -> str:
-        return _page(self)
+        return _page(self) if self._is_fitted() else parameters_html(self, call(self))
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""

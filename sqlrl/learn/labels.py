@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import violated_rows
@@ -100,6 +101,7 @@ class InfeasibleTruth:
     clause: IntArray
     example: IntArray
     count: IntArray
+    _repr_html_ = markup.field_table
 
     def joined(self, other: InfeasibleTruth) -> InfeasibleTruth:
         """Both together; a pair that is in both is kept once."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
+from sqlrl import markup
 from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.prolog import quoted
@@ -42,6 +43,7 @@ class Place:
 
     kind: Literal["+", "-", "#"]
     type: str
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -71,6 +73,7 @@ class Mode:
     places: tuple[Place, ...]
     recall: int | None
     line: int = field(default=0, compare=False)
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         if self.recall is not None and self.recall < 1:
@@ -129,6 +132,7 @@ class Bias:
     unused: tuple[Mode, ...] = ()
     unknown: Mapping[str, Setting] = field(default_factory=lambda: _NOTHING)
     path: str = field(default="<text>", compare=False)
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         if not self.body:

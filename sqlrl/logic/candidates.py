@@ -13,6 +13,7 @@ from itertools import combinations, pairwise, product
 from math import comb, prod
 from typing import TYPE_CHECKING
 
+from sqlrl import markup
 from sqlrl.arguments import predicate_names, refuse
 from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.conjunctions import Place, fault, format_part
@@ -83,6 +84,7 @@ class Candidate:
     selector: tuple[Literal | EqualityLiteral, ...]
     enforcer: tuple[Literal, ...]
     template: str
+    _repr_html_ = markup.field_table
 
     @property
     def formula(self) -> Formula:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlrl import markup
 from sqlrl.errors import ModelError, ParseError, UnsupportedError
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, TermMention
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, tokenize
@@ -19,6 +20,7 @@ class Place:
 
     source: Source
     offset: int
+    _repr_html_ = markup.field_table
 
     @property
     def line(self) -> int:

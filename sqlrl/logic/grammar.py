@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from sqlrl import markup
 from sqlrl.errors import ModelError
 from sqlrl.logic.candidates import Candidate, Listing
 from sqlrl.logic.conjunctions import Part, Place, fault, format_part, parse_conjunction
@@ -51,6 +52,7 @@ class Expansion:
 
     literals: tuple[Literal | EqualityLiteral, ...]
     places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return " ^ ".join(map(str, self.literals))
@@ -102,6 +104,7 @@ class Symbol:
     kind: Kind
     most: int
     place: Place | None = field(compare=False, repr=False)
+    _repr_html_ = markup.field_table
 
     def __init__(
         self,
@@ -247,6 +250,7 @@ class Template:
 
     parts: tuple[Part, ...]
     places: tuple[Place, ...] = field(compare=False, repr=False)
+    _repr_html_ = markup.field_table
 
     def __init__(self, parts: str | Iterable[Part], places: Iterable[Place] = ()) -> None:
         if isinstance(parts, str):
@@ -302,6 +306,7 @@ class Grammar:
     symbols: tuple[Symbol, ...]
     templates: tuple[Template, ...]
     path: str = field(compare=False)
+    _repr_html_ = markup.field_table
 
     def __init__(self, symbols: Iterable[Symbol], templates: Iterable[str | Template], path: str = "<text>") -> None:
         object.__setattr__(self, "path", path)

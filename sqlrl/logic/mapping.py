@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
+from sqlrl import markup
 from sqlrl.errors import InputError, ModelError
 from sqlrl.logic.conjunctions import Place, fault
 from sqlrl.logic.lexer import nearest
@@ -48,6 +49,7 @@ class PredicatePair:
     source_types: tuple[str, ...] | None = field(default=None, compare=False)
     target_types: tuple[str, ...] | None = field(default=None, compare=False)
     place: Place | None = field(default=None, compare=False, repr=False)
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{_signature(self.source, self.source_types)} -> {_signature(self.target, self.target_types)}"
@@ -65,6 +67,7 @@ class ConstantPair:
     target: str | None
     place: Place | None = field(default=None, compare=False, repr=False)
     type_place: Place | None = field(default=None, compare=False, repr=False)
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{format_constant(self.source)} -> {NONE if self.target is None else format_constant(self.target)}"
@@ -105,6 +108,7 @@ class PredicateMapping:
 
     predicates: tuple[PredicatePair, ...]
     constants: tuple[ConstantPair, ...]
+    _repr_html_ = markup.field_table
 
     def __init__(
         self,

@@ -84,8 +84,9 @@ class Model(Helpful):
         return "\n".join([f"Model of {sizes}:", *lines[:SHOWN], *more])
 
     def _repr_html_(self) -> str:
-        head, *lines = repr(self).split("\n")
-        return markup.paragraph(head) + markup.preformatted("\n".join(lines))
+        head, *_ = repr(self).split(":\n", maxsplit=1)
+        lines = str(self).splitlines()
+        return markup.numbered(head, lines[:SHOWN], len(lines))
 
     @cached_property
     def rule_constants(self) -> Constants:

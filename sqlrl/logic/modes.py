@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sqlrl import markup
 from sqlrl.errors import InputError, ModelError, ParseError
 from sqlrl.logic.formulas import FormulaParser
 from sqlrl.logic.lexer import (
@@ -62,6 +63,7 @@ class Mode:
     places: tuple[str, ...]
     constants: tuple[bool, ...]
     line: int = field(default=0, compare=False)
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         if self.recall < 0:
@@ -94,6 +96,7 @@ class Modes:
 
     of: Mapping[str, Mode]
     path: str = field(default="<text>", compare=False)
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         """Return the modes in the one-line form."""

@@ -86,6 +86,7 @@ class LogicalRule:
     squared: bool = False
     line: int = field(default=0, compare=False)
     path: str = field(default="", compare=False)
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", tuple(self.body))
@@ -163,6 +164,7 @@ class Partition:
     files: tuple[Path, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     place: str = field(default="", compare=False)
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True)
@@ -262,8 +264,9 @@ class SoftModel(Helpful):
         return "\n".join([f"SoftModel of {counted(len(self.rules), 'rule')} ({hard:,} hard):", *lines[:SHOWN], *more])
 
     def _repr_html_(self) -> str:
-        head, *lines = repr(self).split("\n")
-        return markup.paragraph(head) + markup.preformatted("\n".join(lines))
+        head, *_ = repr(self).split(":\n", maxsplit=1)
+        lines = str(self).splitlines()
+        return markup.numbered(head, lines[:SHOWN], len(lines))
 
     def with_rules(self, rules: Iterable[SoftRule]) -> Self:
         r"""Return this model with other rules.

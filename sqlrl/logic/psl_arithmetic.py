@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Literal as OneOf
 from typing import get_args
 
+from sqlrl import markup
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.psl_literals import (
     Comparison,
@@ -50,6 +51,7 @@ class Cardinality:
     """`|X|`: how many constants the summation variable `+X` goes through."""
 
     variable: str
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Operation:
     operator: Operator
     left: Coefficient
     right: Coefficient
+    _repr_html_ = markup.field_table
 
 
 Coefficient = float | Cardinality | Operation
@@ -228,6 +231,7 @@ class LinearTerm:
 
     coefficient: Coefficient
     atom: Literal | Comparison
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return _format_product(self.coefficient, self.atom)
@@ -252,6 +256,7 @@ class Filter:
 
     variable: str
     condition: Condition
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{{{self.variable}: {format_condition(self.condition)}}}"
@@ -306,6 +311,7 @@ class ArithmeticRule:
     filters: tuple[Filter, ...] = ()
     line: int = field(default=0, compare=False)
     path: str = field(default="", compare=False)
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         given: tuple[object, ...] = tuple(self.terms)

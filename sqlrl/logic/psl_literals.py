@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from sqlrl import markup
 from sqlrl.errors import ModelError
 from sqlrl.logic.printer import is_identifier
 from sqlrl.logic.terms import Atom, EqualityLiteral, Literal, Term, Variable
@@ -45,6 +46,7 @@ class OrderLiteral:
     left: Term
     right: Term
     positive: bool = True
+    _repr_html_ = markup.field_table
 
 
 Comparison = EqualityLiteral | OrderLiteral
@@ -56,6 +58,7 @@ class Both:
     """A conjunction of two or more conditions."""
 
     parts: tuple[Condition, ...]
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Either:
     """A disjunction of two or more conditions."""
 
     parts: tuple[Condition, ...]
+    _repr_html_ = markup.field_table
 
 
 Condition = SoftLiteral | Both | Either

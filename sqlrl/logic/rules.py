@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
+from sqlrl import markup
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.subformulas import atoms_of, subformulas
 from sqlrl.logic.terms import Constant, Equal, Formula, Predicate, Term, Variable
@@ -23,6 +24,7 @@ class Expansions:
     rows: tuple[tuple[str, ...], ...]
     weights: tuple[float, ...]
     found: bool = False
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Rule:
     line: int = field(default=0, compare=False)
     path: str = field(default="", compare=False)
     fixed: bool = False
+    _repr_html_ = markup.field_table
 
     @property
     def place(self) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from sqlrl import markup
+
 _PLAIN_CONSTANT = re.compile(r"(?!(?:EXIST|Exist|FORALL|Forall)\Z)[A-Z][A-Za-z0-9_]*\Z|-?[0-9]+\Z")
 """What needs no quotes; the words for quantifiers do, where a term stands first in an equality."""
 
@@ -25,6 +27,7 @@ class Variable:
 
     name: str
     plus: bool = False
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"+{self.name}" if self.plus else self.name
@@ -41,6 +44,7 @@ class Constant:
     """
 
     name: str
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         if _PLAIN_CONSTANT.match(self.name):
@@ -58,6 +62,7 @@ class Argument:
 
     type: str
     block: bool = False
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{self.type}!" if self.block else self.type
@@ -76,6 +81,7 @@ class Predicate:
     name: str
     arguments: tuple[Argument, ...]
     closed: bool = False
+    _repr_html_ = markup.field_table
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -92,6 +98,7 @@ class Atom:
 
     predicate: str
     terms: tuple[Term, ...]
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{self.predicate}({', '.join(map(str, self.terms))})"
@@ -102,6 +109,7 @@ class BothSigns:
     """Alchemy's `*P(x)`: the formula stands once with P(x) and once with !P(x), each with its own weight."""
 
     atom: Atom
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"*{self.atom}"
@@ -113,6 +121,7 @@ class Equal:
 
     left: Term
     right: Term
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{self.left} = {self.right}"
@@ -123,6 +132,7 @@ class Not:
     """Negation."""
 
     body: Formula
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,7 @@ class And:
     """Conjunction of two or more formulas."""
 
     parts: tuple[Formula, ...]
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +148,7 @@ class Or:
     """Disjunction of two or more formulas."""
 
     parts: tuple[Formula, ...]
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,7 @@ class Implies:
 
     left: Formula
     right: Formula
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +166,7 @@ class Iff:
 
     left: Formula
     right: Formula
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +175,7 @@ class ForAll:
 
     variables: tuple[str, ...]
     body: Formula
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +184,7 @@ class Exist:
 
     variables: tuple[str, ...]
     body: Formula
+    _repr_html_ = markup.field_table
 
 
 Formula = Atom | BothSigns | Equal | Not | And | Or | Implies | Iff | ForAll | Exist
@@ -184,6 +200,7 @@ class Literal:
     predicate: str
     terms: tuple[Term, ...]
     positive: bool = True
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{'' if self.positive else '!'}{self.predicate}({', '.join(map(str, self.terms))})"
@@ -196,6 +213,7 @@ class EqualityLiteral:
     left: Term
     right: Term
     positive: bool = True
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         return f"{self.left} {'=' if self.positive else '!='} {self.right}"

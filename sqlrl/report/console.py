@@ -1,4 +1,4 @@
-"""Progress and messages for people, on standard error: drawn by rich, as plain lines, or not at all.
+"""Progress and messages for people, on standard error: drawn by rich, as plain lines, as a text below a cell that is updated, or not at all.
 
 Progress shows only once something has taken longer than two seconds, and then without being asked: a timer draws what is at work while a
 solver or one statement of SQL takes its time.
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
 
 from sqlrl.markup import visible, visible_lines
 from sqlrl.progress import Stage, begin, doing, end
@@ -26,6 +26,9 @@ Item = TypeVar("Item")
 
 _DELAY = 2.0
 _INTERVAL = 5.0
+_UPDATE = 0.5
+"""Seconds between two texts in a notebook."""
+
 _LEAST = 0.1
 """Seconds that the timer of plain lines waits at least, however often lines are wanted."""
 
@@ -214,7 +217,10 @@ class _PlainTask(_Shown):
             doing = last or self._doing()
             after = f"; {doing}" if doing else ""
             self._written, self._due = True, now + self._interval
-            print(f"{self._description}: {steps}{now - self._start:.1f} s{after}", file=self._stream, flush=True)
+            self._show(f"{self._description}: {steps}{now - self._start:.1f} s{after}")
+
+    def _show(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
 
 
 class PlainConsole:
@@ -339,8 +345,86 @@ def _plain(text: str) -> str:
     return escape(visible(text))
 
 
+class _Displays:
+    """The texts of one cell of a notebook that can be updated: a task takes one that no other is at, so that a cell has one text, not one of each call."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell, self._lock = shell, threading.Lock()
+        self._cell, self._free = 0, list[Any]()
+
+    def take(self) -> Any:
+        """Return what updates a text, a new one if all of the cell are in use."""
+        from IPython.display import display
+
+        with self._lock:
+            if self._cell != self._shell.execution_count:
+                self._cell, self._free = self._shell.execution_count, []
+            if self._free:
+                return self._free.pop()
+        return display(_as_text(""), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+    def give_back(self, handle: Any) -> None:
+        """Leave a text to the next task of the cell, unless another cell is at work by now."""
+        with self._lock:
+            if self._cell == self._shell.execution_count:
+                self._free.append(handle)
+
+
+def _as_text(text: str) -> dict[str, str]:
+    """Return what a notebook shows as text; it needs no widget for that."""
+    return {"text/plain": text}
+
+
+class _NotebookTask(_PlainTask):
+    """Progress as one text below a cell, which is updated in place."""
+
+    def __init__(self, displays: _Displays, place: object, description: str, total: int | None, delay: float) -> None:
+        super().__init__(sys.stderr, description, total, delay, _UPDATE)
+        self.place, self._displays = place, displays
+        self._handle: Any = None
+
+    def _show(self, line: str) -> None:
+        if self._handle is None:
+            self._handle = self._displays.take()
+        self._handle.update(_as_text(line), raw=True)
+
+    def _stop_showing(self, *, finished: bool) -> None:
+        super()._stop_showing(finished=finished)
+        if self._handle is not None:
+            self._displays.give_back(self._handle)
+
+
+class NotebookConsole(PlainConsole):
+    """Updates one text below the cell of a notebook, which needs no widgets; messages are lines on standard error.
+
+    `shell` is that of the kernel, `delay` are the seconds before progress shows.
+    """
+
+    def __init__(self, shell: Any, *, delay: float = _DELAY) -> None:
+        super().__init__(delay=delay)
+        self._shell, self._displays = shell, _Displays(shell)
+
+    def progress(self, description: str, total: int | None = None) -> Progress:
+        """Return progress that updates a text."""
+        return _NotebookTask(self._displays, self._shell, description, total, self.delay)
+
+
+def notebook() -> Any:
+    """Return the shell of the kernel of a notebook in which this process is, None if it is in none.
+
+    Examples
+    --------
+    >>> notebook() is None
+    True
+    """
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    return shell if hasattr(shell, "kernel") else None
+
+
 def console_for(stream: TextIO | None = None, *, quiet: bool = False) -> Console:
-    """Return the console that suits a stream (standard error by default): rich on a terminal, plain lines elsewhere.
+    """Return the console that suits a stream: rich on a terminal, plain lines elsewhere. By default it is standard error, or in a notebook a text
+    that is updated.
 
     With `quiet`, it is a console that shows nothing.
 
@@ -351,5 +435,7 @@ def console_for(stream: TextIO | None = None, *, quiet: bool = False) -> Console
     """
     if quiet:
         return QuietConsole()
+    if stream is None and (shell := notebook()) is not None:
+        return NotebookConsole(shell)
     target = stream or sys.stderr
     return RichConsole(stream) if target.isatty() else PlainConsole(stream)

@@ -48,6 +48,10 @@ class Column(list[Any]):
         found: npt.NDArray[Any] = self.to_arrow().to_numpy(zero_copy_only=False)
         return found
 
+    def _repr_html_(self) -> str:
+        shown: str = Table(pa.table({"value": self.to_arrow()}))._repr_html_()
+        return shown
+
 
 class Table(Helpful):
     """A result: a `pyarrow.Table` that prints.

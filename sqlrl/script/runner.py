@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.errors import InputError, ScriptError
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
@@ -73,6 +74,7 @@ class Done:
     table: Table | None = None
     more: bool = False
     skipped: bool = False
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         """Return what it did, and how long that took."""

@@ -9,6 +9,7 @@ from enum import Enum
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.errors import SqlrlError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.solve.solvers import RELATIVE_ERROR
@@ -110,6 +111,7 @@ class Choice:
     rows: int
     reason: str
     seconds: float
+    _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
         """One line.
@@ -168,6 +170,7 @@ class SolverReport:
     choices: tuple[Choice, ...]
     decided: float | None = None
     cost: float | None = None
+    _repr_html_ = markup.field_table
 
     @property
     def varying(self) -> float:
@@ -232,6 +235,7 @@ class MPEResult:
 
     world: BoolArray
     report: SolverReport
+    _repr_html_ = markup.field_table
 
     @property
     def status(self) -> Status:

@@ -392,7 +392,7 @@ def test_declarations_are_in_the_first_line_where_the_rules_do_not_say_them() ->
 def test_models_are_shown_copied_and_changed() -> None:
     model = parse_psl("1: A(X) -> B(X)\nA(X) = 1 .")
     assert repr(model) == "SoftModel of 2 rules (1 hard):\n1: A(X) -> B(X)\nA(X) = 1 ."
-    assert "<pre" in model._repr_html_()
+    assert "<caption>SoftModel of 2 rules (1 hard)</caption>" in model._repr_html_()
     assert pickle.loads(pickle.dumps(model)) == copy.deepcopy(model) == model
     assert [rule.place for rule in model.rules] == ["<text>:1", "<text>:2"]
     assert model.with_rules(model.rules[:1]).rules == model.rules[:1]

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.engine.dialects import OVERFLOW
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.errors import EngineError, InputError, OverflowEngineError, ServerError, SqlrlError, brief
@@ -140,6 +141,9 @@ class Spark:
     def __repr__(self) -> str:
         stored = "" if self.storage is None else f", storage={str(self.storage)!r}"
         return f"{type(self).__name__}({self.shown!r}{stored})"
+
+    def _repr_html_(self) -> str:
+        return markup.pairs([("server", self.shown), ("storage", str(self.storage))])
 
 
 def without_secret(address: str) -> str:

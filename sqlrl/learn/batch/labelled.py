@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.errors import ConvergenceWarning, InputError, UnsupportedError, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.choices import Choices, joined_choices
@@ -39,6 +40,7 @@ class Reached:
     components: int = 0
     choices: int = 0
     wide: int = 0
+    _repr_html_ = markup.field_table
 
     def words(self, wide: Wide) -> str:
         """Say it in a phrase; `wide` is what was done with wider components.

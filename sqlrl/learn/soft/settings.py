@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
@@ -66,6 +67,7 @@ class SoftWeights:
     labelled: int
     outside: int = 0
     narrow: int = 0
+    _repr_html_ = markup.field_table
 
     @property
     def optimality(self) -> float:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.wording import counted
@@ -54,6 +55,7 @@ class HingeOptions:
     iterations: int = 200_000
     patience: int = 2_000
     method: Method = "primal-dual"
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         for name in ("relative", "absolute", "violation"):
@@ -146,6 +148,7 @@ class HingeState:
     y: FloatArray
     duals: FloatArray
     penalty: FloatArray
+    _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +213,7 @@ class HingeResult:
     components: Mapping[str, int]
     unproved: int
     seconds: float
+    _repr_html_ = markup.field_table
 
     @property
     def y(self) -> FloatArray:

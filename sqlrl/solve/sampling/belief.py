@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.result import SHOWN, Choice, merged
 from sqlrl.solve.sampling.chains import Effort
@@ -60,6 +61,7 @@ class MarginalResult:
     choices: tuple[Choice, ...]
     effort: Effort
     seconds: float
+    _repr_html_ = markup.field_table
 
     @property
     def exact(self) -> BoolArray:

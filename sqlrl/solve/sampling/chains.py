@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
@@ -140,6 +141,7 @@ class Effort:
     threads: int = 1
     until: float | None = None
     stopped: bool = False
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("burn_in", 0), ("chains", 1), ("seed", 0), ("threads", 1)):

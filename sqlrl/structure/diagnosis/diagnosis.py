@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sqlrl import markup
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, Literal, Term, Variable
 from sqlrl.report import Table
@@ -86,6 +87,10 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        found: str = self.found._repr_html_()
+        return markup.preformatted(str(self)) + found
 
 
 def diagnosis(

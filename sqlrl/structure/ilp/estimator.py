@@ -23,7 +23,7 @@ from sqlrl.errors import (
     warn,
 )
 from sqlrl.ground.network import BoolArray
-from sqlrl.learn.fitted import call
+from sqlrl.learn.fitted import call, parameters_html
 from sqlrl.learn.parameters import Option, check_callback, check_database
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
@@ -316,7 +316,7 @@ class ILP(Relearning):
 
     def _repr_html_(self) -> str:
         if not self.facts():
-            return markup.preformatted(call(self))
+            return parameters_html(self, call(self))
         found = self.theory_.slice(0, SHOWN).to_pylist()
         rows = [[row["clause"], *(f"{row[name]:.6g}" for name in ("positives", "negatives", "score"))] for row in found]
         names = ["clause", "positives", "negatives", "score"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
 from sqlrl.learn.settings import Order
@@ -111,6 +112,7 @@ class ILPParameters:
     seed: int = 0
     bottom_limit: BottomLimit = 2000
     keep_coverage: bool = False
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         check_parameters(self)

@@ -16,7 +16,7 @@ from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
 from sqlrl.ground.network import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
-from sqlrl.learn.fitted import THEN, call
+from sqlrl.learn.fitted import THEN, call, parameters_html
 from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.parameters import (
     Above,
@@ -539,7 +539,7 @@ class Resolwe(Relearning):
 
     def _repr_html_(self) -> str:
         if not self.facts():
-            return markup.preformatted(call(self))
+            return parameters_html(self, call(self))
         learner: str = self.weights_._repr_html_()
         return markup.preformatted(call(self)) + markup.pairs(self.facts()) + self.formulations_._repr_html_() + learner
 

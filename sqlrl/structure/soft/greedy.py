@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+from sqlrl import markup
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges
@@ -70,6 +71,7 @@ class GreedyRules:
     scores: FloatArray
     start: float
     evaluated: int
+    _repr_html_ = markup.field_table
 
 
 def greedy_rules(

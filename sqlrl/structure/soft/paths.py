@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import rel_entr
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports
@@ -168,6 +169,7 @@ class PathClause:
     negative: int
     negated: bool = False
     anchor: Anchor = "both"
+    _repr_html_ = markup.field_table
 
     @property
     def support(self) -> int:
@@ -200,6 +202,7 @@ class PathClauses(Sequence[PathClause]):
     negatives: int
     walks: int
     notes: tuple[str, ...] = ()
+    _repr_html_ = markup.field_table
 
     def __len__(self) -> int:
         return len(self.clauses)
