@@ -144,8 +144,10 @@ def commands() -> dict[str, Any]:
     group: Any = typer.main.get_command(app)
     context = group.make_context("sqlrl", ["version"])
     found = {name: group.resolve_command(context, [name])[1] for name in group.commands}
-    # Its short help has the examples.
-    found["learn"].help = group.resolve_command(context, ["learn", "--help"])[1].help
+    # Helps are made for terminals; of `learn` the short one has the examples.
+    for name, each in found.items():
+        shown = group.resolve_command(context, [name, "--help"])[1] if name == "learn" else each
+        each.help = inspect.cleandoc(shown.callback.__doc__)
     return found
 
 
