@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -30,7 +31,12 @@ OK, WARNING, ABSENT, BROKEN = "ok", "warning", "absent", "broken"
 _LEAST_DISK = 10**9
 """Bytes of free space below which a warning says so: what exceeds the memory goes to the disk."""
 
-_MODULES = {"ortools": "ortools.sat.python.cp_model", "pyyaml": "yaml", "pyspark-client": "pyspark.sql.connect"}
+_MODULES = {
+    "ortools": "ortools.sat.python.cp_model",
+    "pyyaml": "yaml",
+    "pyspark-client": "pyspark.sql.connect",
+    "vl-convert-python": "vl_convert",
+}
 """What is imported to see whether a package works, where it is not called like the package."""
 
 _REQUIREMENT = re.compile(
@@ -127,7 +133,10 @@ def _package(name: str, floor: str) -> Check:
     remedy = f"pip install --upgrade '{name}>={floor}'" if floor else f"pip install {name}"
     try:
         found = installed(name)
-        import_module(_MODULES.get(name, name))
+        with warnings.catch_warnings():
+            # What a library warns of when it is imported is told where it is used.
+            warnings.simplefilter("ignore")
+            import_module(_MODULES.get(name, name))
     except PackageNotFoundError:
         return Check(name, "not installed", BROKEN, remedy)
     except Exception as error:  # noqa: BLE001 - a library that is built for another machine fails in any way
@@ -154,7 +163,7 @@ def _extras() -> Iterator[Check]:
     except PackageNotFoundError:
         return
     for extra, packages in extras.items():
-        if extra in ("", "dev"):
+        if extra in ("", "dev", "docs"):
             continue
         missing = [name for name, floor in packages if _package(name, floor).status != OK]
         found = ", ".join(f"{name} {installed(name)}" for name, _ in packages if name not in missing)
