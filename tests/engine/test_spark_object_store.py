@@ -25,7 +25,7 @@ def store() -> Iterator[str]:
     """The address of an object store with one bucket, "data"."""
     from moto.server import ThreadedMotoServer
 
-    process = ThreadedMotoServer(port=0)
+    process = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     process.start()
     address = "http://{}:{}".format(*process.get_host_and_port())
     urllib.request.urlopen(urllib.request.Request(f"{address}/data", method="PUT")).close()
