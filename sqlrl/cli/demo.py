@@ -52,8 +52,6 @@ Directory = Annotated[
 def demo(citations: Citations = 600, seed: Seed = 0, directory: Directory = None, *, output: Summary) -> None:
     """Run the main job on a bibliography that sqlrl generates: load, learn, predict, ask.
 
-    sqlrl demo
-
     sqlrl demo --directory bibliography
     """
     with session(output) as run, _folder(directory) as folder:

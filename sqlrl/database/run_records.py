@@ -167,6 +167,7 @@ class Outcomes:
     predicted: BoolArray
     score: FloatArray | None
     soft: bool
+    _repr_html_ = markup.field_table
 
 
 class RunPlots(Plots):

@@ -176,9 +176,16 @@ class Chart:
 class Plots:
     """What has charts: its methods return them."""
 
+    def _names(self) -> list[str]:
+        own = [name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(self, name))]
+        return [name for name in own if name not in self._without]
+
     def __repr__(self) -> str:
-        names = [name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(self, name))]
-        return f"{type(self).__name__}: {', '.join(f'{name}()' for name in names if name not in self._without)}"
+        return f"{type(self).__name__}: {', '.join(f'{name}()' for name in self._names())}"
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{name}()", (getattr(self, name).__doc__ or "").split("\n")[0]] for name in self._names()]
+        return markup.table(["chart", "what it shows"], rows, [False, False], caption=type(self).__name__)
 
     _without: ClassVar[tuple[str, ...]] = ()
     """Methods that only say who has the chart, or are no charts."""

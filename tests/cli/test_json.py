@@ -37,6 +37,7 @@ CALLS: dict[str, list[str]] = {
     "psl": ["soft.json"],
     "export": ["--model", "smokers.mln", "--evidence", "smokers.db", "--query", "Cancer", "--out", "out.wcnf"],
     "explain": ["cite.duckdb", "--model", "chain.mln"],
+    "report": ["cite.duckdb", "1", "--out", "report.html"],
     "sql": ["cite.duckdb", "from sqlrl.predicate"],
     "run": ["cite.duckdb", "script.sql"],
     "migrate": ["cite.duckdb"],

@@ -92,7 +92,7 @@ def test_every_command_refuses_a_model_that_leads_out_of_its_folder(
 
 def test_no_command_is_left_out() -> None:
     own = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
-    assert own - {words[0] for words in COMMANDS.values()} == {"version", "demo"}
+    assert own - {words[0] for words in COMMANDS.values()} == {"version", "doctor", "demo"}
 
 
 def test_a_kept_query_needs_a_yes(run: Run, tmp_path: Path) -> None:
