@@ -35,6 +35,7 @@ COMMANDS = {
     "psl": ["psl", "{rules}", "{db}"],
     "export": ["export", "{db}", "--model", "{model}", "--out", "{folder}/out.wcnf"],
     "explain": ["explain", "{db}", "--model", "{model}"],
+    "report": ["report", "{db}", "1", "--out", "{folder}/report.html"],
     "sql": ["sql", "{db}", "from sqlrl.predicate"],
     "run": ["run", "{db}", "{script}"],
     "migrate": ["migrate", "{db}"],
