@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
 
 from sqlrl.catalog import migrations
-
-_COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 
 SHARED = {
     "sqlrl.catalog.catalog": ("Catalog",),
@@ -70,7 +67,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _no_comments() -> Iterator[None]:
     """Leave out the hundreds of comments on columns that a new database gets: they are most of what making one takes."""
-    script = _COMMENT.sub("", migrations.layout_script())
+    script = migrations.COMMENT.sub("", migrations.layout_script())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "layout_script", lambda: script)
         patch.setattr(migrations, "comment_tables", lambda *_: None)

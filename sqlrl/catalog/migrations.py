@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -195,6 +196,10 @@ def layout_script() -> str:
     return resource("schemas", "layout.sql")
 
 
+COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
+"""A comment in the script of the layout."""
+
+
 @cache
 def installed_version() -> str:
     """Return the version of sqlrl, `0` where it runs without being installed.
@@ -211,12 +216,16 @@ def installed_version() -> str:
 
 
 def open_layout(
-    store: Store, migrations: tuple[Migration, ...] | None = None, progress: Callable[[str], None] | None = None
+    store: Store,
+    migrations: tuple[Migration, ...] | None = None,
+    progress: Callable[[str], None] | None = None,
+    *,
+    commented: bool = True,
 ) -> tuple[int, int]:
     """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
 
     Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
-    reason of each. It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
+    reason of each. What nobody reads goes without the comments of a new layout, which are two thirds of what it takes. It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
     step fails (nothing has changed then).
     """
     steps = shipped_migrations() if migrations is None else migrations
@@ -225,7 +234,8 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        store.engine.run_script(layout_script() + _stamp(current), step="create the layout")
+        script = layout_script() if commented else COMMENT.sub("", layout_script())
+        store.engine.run_script(script + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found
     if layout > current:
