@@ -11,13 +11,8 @@ import pytest
 import sqlrl
 from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import InputError
+from tests.engine.test_spark_server import MODEL, PEOPLE
 from tests.spark import server
-
-MODEL = sqlrl.parse_mln(
-    "Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.2 Smokes(x)",
-    query=["Smokes"],
-)
-PEOPLE = [("Anna", "Bob"), ("Bob", "Chris"), ("Dora", "Chris")]
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ class Spark:
         return f"{type(self).__name__}({self.shown!r}{stored})"
 
     def _repr_html_(self) -> str:
-        return markup.pairs([("server", self.shown), ("storage", str(self.storage))])
+        return markup.pairs([("server", self.shown), ("storage", self.folder or "none")])
 
 
 def without_secret(address: str) -> str:
