@@ -286,7 +286,8 @@ class SoftPrediction(Inferred):
             found.append(
                 {
                     "side": "hard" if push is None else "up" if push > 0 else "down" if push < 0 else "neutral",
-                    "rule": str(rule),
+                    # Its weight has a column of its own.
+                    "rule": str(rule) if rule.hard else str(rule).partition(": ")[2],
                     "hinge": _hinge_text(network, row, names),
                     "weight": rule.weight,
                     "times": int(network.multiplicity[row]),
@@ -353,9 +354,9 @@ class Pushes:
     value : float
         Its predicted truth value.
     table : Table
-        Columns `side` (*up*, *down*, *neutral* where the hinge is satisfied, *hard*), `rule`, `hinge` (what must not be above 0, in its query
-        atoms), `weight` (NULL if hard), `times` (ground rules with this hinge), `distance`, `slack` (how far it is from being violated), `push` (by
-        how much the cost falls for each unit that the atom rises; NULL if hard). The strongest come first.
+        Columns `side` (*up*, *down*, *neutral* where the hinge is satisfied, *hard*), `rule` (without its weight), `hinge` (what
+        must not be above 0, in its query atoms), `weight` (NULL if hard), `times` (ground rules with this hinge), `distance`, `slack` (how far it
+        is from being violated), `push` (by how much the cost falls for each unit that the atom rises; NULL if hard). The strongest come first.
     """
 
     atom: str

@@ -1,0 +1,41 @@
+"""A hook of the site's builder: the notebooks of docs/ become pages, with what they printed, and can be downloaded there.
+
+Links of other pages name the notebooks (`tutorials/revising-rules.ipynb`), so that they lead somewhere in a checkout, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from mkdocs.structure.files import File, Files
+from nbconvert import MarkdownExporter
+
+LINK = re.compile(r"(\]\((?!https?:)[^\s)]*)\.ipynb(?=[#)])")
+"""The address in a link to a notebook, up to the ending."""
+
+BLOCK = re.compile(r"^    .*(?:\n(?:    .*|\s*))*", flags=re.MULTILINE)
+
+
+def on_files(files: Files, config: MutableMapping[str, Any]) -> None:
+    """Add a page for each notebook, which itself stays a file to download."""
+    for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
+        page = str(Path(file.src_uri).with_suffix(".md").as_posix())
+        files.append(File.generated(config, page, content=markdown(Path(str(file.abs_src_path)))))
+
+
+def on_page_markdown(text: str, **_: Any) -> str:
+    """Let links to notebooks lead to their pages."""
+    return LINK.sub(r"\1.md", text)
+
+
+def markdown(path: Path) -> str:
+    """Return the text of the page of a notebook; its first heading is followed by the link to the file."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    title, rest = text.split("\n", 1)
+    # Not in Markdown, whose links lead to pages.
+    return f'{title}\n\n<a href="{path.name}" download>Download this notebook</a>\n{rest}'
