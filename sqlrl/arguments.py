@@ -68,6 +68,13 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "Database": "give a table of it, db.sql(query)",
         "ServerFiles": "db.load reads it, by the server of Spark; here give the path, which DuckDB reads",
     },
+    "an Arrow table or a frame": {
+        "": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table()",
+        "Prediction": "give its table, prediction.table()",
+        "Marginals": "give its table, marginals.table()",
+        "text": "a query has a name as a view, db.sql('create view ...')",
+        "estimator": "give its clauses, fit.clauses()",
+    },
     "the text of a query": {
         "": "write SQL, such as db.sql('from sqlrl.predicate')",
         "Model": "hold it against the data with db.predict(model), db.explain(model) or db.count(model)",

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlrl.arguments import INSTEAD, described, given
+from sqlrl.arguments import INSTEAD, described, given, refuse
 from sqlrl.catalog.values import duration_text, kind_of, text_of
-from sqlrl.errors import LoadError, brief
-from sqlrl.wording import counted
+from sqlrl.errors import InputError, LoadError, brief
+from sqlrl.wording import check_characters, counted
 
 _SCALARS = (str, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64, np.timedelta64)
 
@@ -77,6 +77,35 @@ def readable(source: Any) -> tuple[Any, str]:
     kind = given(source)
     instead = INSTEAD["something to load"]
     raise LoadError(f"cannot load from {described(source, kind)}: {instead.get(kind) or instead['']}.")
+
+
+def registrable(name: object, data: Any) -> Any:
+    """Return what DuckDB can read of an Arrow table, a frame or a result of ours, which are to be called `name`.
+
+    Examples
+    --------
+    >>> registrable("people", pa.table({"name": ["Anna"]})).num_rows
+    1
+    >>> registrable("people", [("Anna",)])
+    Traceback (most recent call last):
+    sqlrl.errors.InputError: an Arrow table or a frame is needed, not an object of type list: give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table().
+    """
+    if not isinstance(name, str):
+        raise refuse("the name of a table", name)
+    check_characters(name, "the name")
+    if not name.strip() or set(name) & set('."\0'):
+        raise InputError(
+            f"{name!r} is no name of a table: give one without a dot or a quote, by which SQL can call it."
+        )
+    if given(data) == "Table":
+        data = data.to_arrow()
+    libraries = {kind.__module__.split(".")[0] for kind in type(data).__mro__}
+    if not isinstance(data, pa.Table | pa.RecordBatch) and not libraries & {"pandas", "polars"}:
+        raise refuse("an Arrow table or a frame", data)
+    shown, label = readable(data)
+    if not len(shown.columns):
+        raise InputError(f"{label} without columns is no table of SQL: give one that has some.")
+    return shown
 
 
 def column_kinds(data: Any) -> dict[str, str]:

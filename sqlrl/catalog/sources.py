@@ -281,6 +281,9 @@ def find_table(engine: DuckDBEngine, name: str) -> tuple[exp.Table, str] | None:
         )
         rows = engine.fetch(query, step="look for a table").to_pylist()
         listed += [(r["database_name"], r["schema_name"], r["name"], kind) for r in rows]
+    # A table that is registered is a view for DuckDB, of rows that may be counted at once.
+    registered = engine.registered
+    listed = [(*f[:3], "table") if f[0] == "temp" and f[2].lower() in registered else f for f in listed]
     return _first(listed, _searched(engine), name)
 
 
@@ -293,6 +296,7 @@ def find_tables(engine: DuckDBEngine, names: Iterable[str]) -> dict[str, exp.Tab
     query = query.where(exp.In(this=exp.column("database_name"), query=ours.subquery()))
     rows = engine.fetch(query, step="look for tables").to_pylist()
     listed: list[_Named] = [(r["database_name"], r["schema_name"], r["table_name"], "table") for r in rows]
+    listed += [("temp", "main", name, "table") for name in engine.registered]
     searched = _searched(engine)
     found = {name: _first(listed, searched, name) for name in names}
     return {name: match[0] for name, match in found.items() if match is not None}
@@ -341,7 +345,7 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))
-        hint = "\nIf that is a variable of Python, pass the object itself." if unknown else ""
+        hint = "\nIf that is a variable of Python, pass the object itself, or db.register it." if unknown else ""
         raise LoadError(
             f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}{hint}"
         ) from error

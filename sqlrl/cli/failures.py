@@ -46,7 +46,7 @@ _PHRASES = {
     "load_evidence": "--evidence",
     "db.load_all loads": "`sqlrl load --folder` loads",
     "query: if it is a variable of Python, pass the object itself, without quotes": "query",
-    "\nIf that is a variable of Python, pass the object itself.": "",
+    "\nIf that is a variable of Python, pass the object itself, or db.register it.": "",
     "path, or pass its rows as tuples": "path",
     "predict(into=...)": "`sqlrl infer --into`",
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",

@@ -21,6 +21,7 @@ from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.inspection import inspect
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.loading import Sources, Types, chosen_sources, shared_bins
+from sqlrl.catalog.objects import registrable
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
@@ -414,6 +415,41 @@ class Database(Helpful):
         """
         with self.console.progress(f"removing from {predicate}"):
             return self.catalog.remove(predicate, source)
+
+    def register(self, name: str, data: Any) -> None:
+        r"""Show a table of Python's to SQL under a name, as DuckDB's `register` does.
+
+        What `sql`, `load`, `scope`, `examples=` and scripts ask may name it, and `load` and `scope` also as a table. Nothing of it is
+        written: it is there until the database is closed, for this Database alone (not for its cursors), and one that was registered under
+        the name before is replaced. What was loaded from it is kept, and it counts as a table whose rows may change: with another number
+        of rows it is refused until `refresh()`, which compares all of them.
+
+        Parameters
+        ----------
+        name : str
+            Not that of a table or view of yours, which it would hide, or of one in the schema `sqlrl`.
+        data : Arrow table or batch, pandas or polars frame, or Table
+            A `Table` is what `clusters`, `prediction.table()` and other calls return.
+
+        Raises
+        ------
+        InputError
+            The name is taken or no text, the data are no table or have no columns, or a transaction of yours is open.
+        LoadError
+            A column holds what no database reads.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")], types=["person", "person"])
+        >>> db.register("counts", db.count("Friends(x, y)", by="x"))
+        >>> db.sql("select x from counts where n > 0 order by x").fetchall()
+        [('Anna',), ('Bob',)]
+        >>> db.load("Popular", "select x from counts where n > 0", types=["person"])
+        """
+        shown = registrable(name, data)
+        self.engine.register(name, shown)
 
     def load_soft_data(
         self, model: SoftModel, *, split: str = "infer", folder: str | Path | None = None

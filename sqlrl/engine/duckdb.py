@@ -96,6 +96,7 @@ class DuckDBEngine:
         self._depth = 0
         self._unfinished = False
         self._left: list[str] = []
+        self._registered: set[str] = set()
         # Nothing but SQL that the user runs here can have opened a transaction in memory of our own.
         self._alone = owned and path == ":memory:"
         self._unready = False
@@ -367,6 +368,56 @@ class DuckDBEngine:
             finally:
                 self._forget(name)
 
+    @property
+    def registered(self) -> frozenset[str]:
+        """Names, in small letters, of what the user has registered and not dropped."""
+        if not self._registered:
+            return frozenset()
+        query = "SELECT lower(view_name) FROM duckdb_views() WHERE database_name = 'temp'"
+        _, rows = self.fetch_rows(query, step="look for registered tables")
+        return frozenset(self._registered & {str(name) for (name,) in rows})
+
+    def register(self, name: str, data: Any) -> None:
+        """Show an Arrow table or a data frame to SQL under a name, until the engine is closed; one registered before is replaced.
+
+        Statements of this engine see it, cursors and streams do not. InputError if something of the user's or of sqlrl's has the name,
+        which would be hidden, or a transaction of the user's is open, with which it would go.
+        """
+        self.check_ready()
+        if name.lower() not in self.registered:
+            self._check_unhidden(name)
+        with self.turn:
+            try:
+                self.connection.register(name, data)
+            except _FAILURES as error:
+                self._fail(error, f"register {name}", type(data).__name__)
+        self._registered.add(name.lower())
+
+    def _check_unhidden(self, name: str) -> None:
+        """Refuse a name under which SQL finds a table or view already, or which sqlrl's own schema has."""
+        listed = """
+            SELECT database_name, schema_name, table_name AS name, 'table' AS kind, internal FROM duckdb_tables()
+            UNION ALL SELECT database_name, schema_name, view_name, 'view', internal FROM duckdb_views()
+        """
+        near = exp.or_(
+            "internal",
+            "database_name = 'temp'",
+            "database_name = current_database() AND schema_name IN ('main', current_schema())",
+            exp.and_(exp.column("database_name").eq(self.home[0]), exp.column("schema_name").eq(self.home[1])),
+        )
+        source = exp.Subquery(
+            this=parse_one(listed, dialect="duckdb"), alias=exp.TableAlias(this=exp.to_identifier("listed"))
+        )
+        query = exp.select("schema_name", "name", "kind").from_(source)
+        query = query.where(near, exp.func("lower", exp.column("name")).eq(name.lower())).order_by("internal", "kind")
+        found = self.fetch(query, step="look for tables").to_pylist()
+        if found:
+            first = found[0]
+            kind, place = first["kind"], f"{first['schema_name']}.{first['name']}"
+            raise InputError(
+                f"there is a {kind} {place} already, which {name!r} would hide: register the data under another name."
+            )
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
@@ -484,6 +535,8 @@ class DuckDBEngine:
                     self.connection.close()
                 except duckdb.Error as error:
                     self._fail(error, "close the database", "")
+            elif not self.closed:
+                self._forget_registered()
             self.closed = True
         if self._directory is not None:
             self._directory.cleanup()
@@ -532,7 +585,7 @@ class DuckDBEngine:
             WHERE database_name = current_database() AND schema_name = current_schema()
         """
         rows = self.fetch(parse_one(query, dialect=self.dialect), step="look for tables").to_pylist()
-        there = {str(row["name"]): str(row["kind"]) for row in rows}
+        there, registered = {str(row["name"]): str(row["kind"]) for row in rows}, self.registered
         place = "SELECT database_name, readonly FROM duckdb_databases() WHERE database_name = current_database()"
         [database] = self.fetch(parse_one(place, dialect=self.dialect), step="look at the database").to_pylist()
         for name in names:
@@ -542,6 +595,8 @@ class DuckDBEngine:
                     "open it for writing, or take the atoms as they are returned."
                 )
             kind = there.get(name.lower())
+            if name.lower() in registered:
+                raise InputError(f"a table is registered as {name}, which would hide it: choose another name.")
             if kind == "view":
                 raise InputError(f"there is a view {name} already: choose another name, or drop the view.")
             if kind == "table" and not replace:
@@ -612,6 +667,12 @@ class DuckDBEngine:
         self.execute(exp.Drop(tables=[table(name)], kind="VIEW", exists=True), step=step)
 
     # ---- failures ------------------------------------------------------------------------------------
+
+    def _forget_registered(self) -> None:
+        """Unregister what the user registered; what is not there any more is no matter, nor a connection that is closed already."""
+        for name in self._registered:
+            self._forget(name)
+        self._registered.clear()
 
     def _forget(self, name: str) -> None:
         """Unregister a Python object; in an aborted transaction that must wait for the rollback."""
