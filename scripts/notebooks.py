@@ -27,7 +27,7 @@ class NotebookError(Exception):
 
 def read(path: Path) -> Any:
     """The notebook in the file."""
-    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.read(path, as_version=4)
 
 
 def execute(path: Path) -> Any:
@@ -51,7 +51,7 @@ def execute(path: Path) -> Any:
             cell.outputs = merged(cell.outputs)
             check_portable(f"{path.name}, cell {number} ({cell.id})", cell, folder)
     # Only the language: the version of Python would differ between machines.
-    notebook.metadata = nbformat.from_dict(  # type: ignore[no-untyped-call]
+    notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
@@ -109,7 +109,7 @@ def run(path: Path, write: bool = False) -> list[str]:
     """Run a notebook, and keep its outputs or compare them: one text for each cell that differs."""
     ran = execute(path)
     if write:
-        nbformat.write(ran, path)  # type: ignore[no-untyped-call]
+        nbformat.write(ran, path)
         return []
     return differences(path, read(path), ran)
 

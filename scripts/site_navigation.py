@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
-FOLDERS = {"tutorials": "Tutorials", "theory": "Theory", "reference": "Reference"}
+FOLDERS = {"theory": "Theory", "reference": "Reference"}
 """Titles of the folders below docs/ that are listed so, as far as they are there."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -20,6 +21,16 @@ TEXTS = {
     if not path.is_relative_to(DOCS / "reference" / "api")
 }
 """Without the API's pages, which have every name by themselves."""
+
+NOTEBOOKS = {
+    str(path.relative_to(DOCS)): "\n\n".join(
+        "".join(cell["source"])
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "markdown"
+    )
+    for path in sorted(DOCS.rglob("*.ipynb"))
+}
+"""Their prose."""
 
 
 @pytest.mark.parametrize("name", sorted(sqlrl.__all__))
@@ -53,17 +64,25 @@ def test_the_model_of_the_page_is_that_of_the_demo() -> None:
 def test_each_page_has_its_place_in_the_navigation() -> None:
     """Also where the site's builder, which says the same, is not installed."""
     listed = re.findall(
-        r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE
+        r"^ +- (?:[^:\n]+: )?(\S+\.(?:md|ipynb))$",
+        (ROOT / "mkdocs.yml").read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
     )
     assert len(listed) == len(set(listed))
     # The others are listed by the builder.
-    assert set(listed) >= {page for page in TEXTS if page.split("/")[0] not in site_navigation.FOLDERS}
+    assert set(listed) >= {page for page in TEXTS if page.split("/")[0] not in site_navigation.FOLDERS} | set(NOTEBOOKS)
 
 
-@pytest.mark.parametrize("page", sorted(TEXTS))
+def test_each_tutorial_is_in_the_list_of_them() -> None:
+    assert {f"tutorials/{name}" for name in re.findall(r"\]\((\S+\.ipynb)\)", TEXTS["tutorials/index.md"])} == set(
+        NOTEBOOKS
+    )
+
+
+@pytest.mark.parametrize("page", sorted(TEXTS | NOTEBOOKS))
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     """Anchors, too: a heading's words in small letters with hyphens."""
-    text = re.sub(r"^```.*?^```$", "", TEXTS[page], flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$", "", (TEXTS | NOTEBOOKS)[page], flags=re.MULTILINE | re.DOTALL)
     for target, anchor in re.findall(r"\]\((?!https?:)([^\s#)]*)(?:#([^\s)]+))?\)", text):
         path = (DOCS / page).parent / target if target else DOCS / page
         assert path.is_file(), target
@@ -80,9 +99,8 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 def test_llms_txt_names_pages_that_are_there() -> None:
     named = re.findall(r"\]\((\S+?)\)", (ROOT / "llms.txt").read_text(encoding="utf-8"))
-    assert {f"docs/{page}" for page in TEXTS if not page.startswith(("reference/", "theory/", "tutorials/"))} <= set(
-        named
-    )
+    listed = {page for page in TEXTS if not page.startswith(("reference/", "theory/"))} | set(NOTEBOOKS)
+    assert {f"docs/{page}" for page in listed} <= set(named)
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
