@@ -2482,7 +2482,8 @@ class Database(Helpful):
             Split the query atoms of this target, also where there are several examples; required where there is one example and several
             targets. The atoms of a block stay together.
         model : Model, optional
-            Needed where only the model's declarations say what the types of the data are.
+            Needed where only the model's declarations say what the types of the data are; not to split examples that loads have named
+            (`example=`), which are those of the facts that name them then.
         examples : list of names, query, relation or frame, optional
             Those that are split; all by default.
         random_state : int
