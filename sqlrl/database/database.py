@@ -1678,8 +1678,7 @@ class Database(Helpful):
         >>> db.load("Flies", [("tweety",), ("polly",)], types=["animal"])
         >>> found = db.diagnose(sqlrl.parse_mln("Bird(animal)\nPenguin(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"))
         >>> print(found)
-        Bird(x) => Flies(x): of Bird too general (33 % against the truth)
-        Bird(x) => Flies(x): of Flies too general (33 % against the truth)
+        Bird(x) => Flies(x): of Bird and Flies too general (33 % against the truth)
         >>> found.groundings.to_arrow().column("grounding").to_pylist()[0]
         '!Bird("pingu") v Flies("pingu")'
         """

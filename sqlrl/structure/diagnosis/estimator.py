@@ -107,8 +107,7 @@ class Transfer(Searching):
     >>> source = sqlrl.parse_mln("Smoker(p)\nCough(p)\n1 Smoker(x) => Cough(x)")
     >>> fit = Transfer(mapping={"Smoker": "Smokes", "Cough": "Coughs"}).fit(db, source)
     >>> print(fit.diagnosis_)
-    !Smokes(x) v Coughs(x): of Coughs too general (25 % against the truth)
-    !Smokes(x) v Coughs(x): of Smokes too general (25 % against the truth)
+    !Smokes(x) v Coughs(x): of Coughs and Smokes too general (25 % against the truth)
     >>> [(row["revises"], row["clause"]) for row in fit.added_]
     [('!Smokes(x) v Coughs(x)', '!Smokes(x) v Coughs(x) v !Old(x)')]
     """
