@@ -56,7 +56,7 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
     },
     "a list of names, a query, a table, a frame or a file": {
         "": "sqlrl.example lists the names, and leaving examples= out takes all",
-        "Split": "give split.train or split.test",
+        "Split": "give split.train or split.test; of one network these are scopes, db.scope(split.predicate, split.train)",
         "number": "db.split(0.2) holds out a share of the examples, and split.train and split.test are what examples= takes",
     },
     "something to load": {

@@ -15,7 +15,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
-from sqlrl.engine.nodes import column, named, star_count
+from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
 from sqlrl.errors import CatalogError, LoadError
 
 ONLY_EXAMPLE = "all"
@@ -104,6 +104,24 @@ def list_examples(store: Store) -> None:
         _append(store, types[source.type], row["loaded"])
 
 
+def waiting_examples(store: Store) -> list[str]:
+    """Return the names of the examples in facts that wait for their types: of columns and arguments that loads named as the example."""
+    records = store.predicates()
+    parts: list[exp.Query] = []
+    for (name, _), source in store.sources().items():
+        marked = [f"a{i}" for i, argument in enumerate(records[name].arguments) if argument.example]
+        if source.staged:
+            parts += [
+                exp.select(named(column(each), "name")).from_(store.table(source.storage))
+                for each in (["example"] if source.example else marked)
+            ]
+    if not parts:
+        return []
+    query = exp.select(column("name")).distinct().from_(subquery(union_all(parts), "u"))
+    query = query.where(column("name").is_(exp.null()).not_()).order_by(column("name"))
+    return [str(row["name"]) for row in store.rows(query, "look for the examples of what waits for types")]
+
+
 def example_filter(store: Store, chosen: Any, table: str) -> None:
     """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order.
 
@@ -119,7 +137,7 @@ def example_filter(store: Store, chosen: Any, table: str) -> None:
         if len(opened.columns) > 1:
             raise CatalogError(
                 f"examples= takes one column, the names of the examples, and {opened.label} has {len(opened.columns)}: "
-                f"{', '.join(opened.columns)}. Select one of them."
+                f"{', '.join(opened.columns)}. {_of_one_network(store) or 'Select one of them.'}"
             )
         first = next(iter(opened.columns))
         names = exp.select(named(opened.text(first), "name")).from_(opened.table)
@@ -145,6 +163,16 @@ def example_filter(store: Store, chosen: Any, table: str) -> None:
         TableName(catalog, schema, table),
         exp.select(column("example"), column("position")).from_(target).order_by(column("position")),
         step="select examples",
+    )
+
+
+def _of_one_network(store: Store) -> str:
+    """Say how data are divided that are one network; nothing of others."""
+    if example_source(store).kind != "one":
+        return ""
+    return (
+        "All data are one example, since no load said example=. One network is divided by the scope of what is predicted: "
+        "db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting."
     )
 
 
@@ -192,8 +220,11 @@ def _check_filter(store: Store, target: exp.Table) -> None:
             )
         ]
         near = nearest_names(str(unknown[0]), known)
+        network = f". {said}" if (said := _of_one_network(store)) else ""
         like = did_you_mean(near) + why_alike(str(unknown[0]), near)
-        raise CatalogError(f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like}")
+        raise CatalogError(
+            f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like or network}"
+        )
     twice = exp.select(column("name")).from_(target).group_by(column("name"))
     twice = (
         twice.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.convert(1)))

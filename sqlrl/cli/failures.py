@@ -76,6 +76,9 @@ _PHRASES = {
     "columns= of": "--column of",
     "columns= renames": "--column renames",
     "declares them, model=model": "declares them, --model",
+    "no load said example=": "no load said --example",
+    "db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting": "`sqlrl load --scope` sets it, "
+    "and `sqlrl learn --holdout` holds out a part of it",
     "is loaded, with types: db.load(": "is loaded, with types: sqlrl load --types (",
     "load facts with db.load and write rules with db.define": "load facts with `sqlrl load` and write rules with `sqlrl define`",
 }

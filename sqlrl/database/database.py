@@ -1678,8 +1678,7 @@ class Database(Helpful):
         >>> db.load("Flies", [("tweety",), ("polly",)], types=["animal"])
         >>> found = db.diagnose(sqlrl.parse_mln("Bird(animal)\nPenguin(animal)\nFlies(animal)\n1 Bird(x) => Flies(x)"))
         >>> print(found)
-        Bird(x) => Flies(x): of Bird too general (33 % against the truth)
-        Bird(x) => Flies(x): of Flies too general (33 % against the truth)
+        Bird(x) => Flies(x): of Bird and Flies too general (33 % against the truth)
         >>> found.groundings.to_arrow().column("grounding").to_pylist()[0]
         '!Bird("pingu") v Flies("pingu")'
         """
@@ -2482,7 +2481,8 @@ class Database(Helpful):
             Split the query atoms of this target, also where there are several examples; required where there is one example and several
             targets. The atoms of a block stay together.
         model : Model, optional
-            Needed where only the model's declarations say what the types of the data are.
+            Needed where only the model's declarations say what the types of the data are; not to split examples that loads have named
+            (`example=`), which are those of the facts that name them then.
         examples : list of names, query, relation or frame, optional
             Those that are split; all by default.
         random_state : int

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.catalog.examples import example_source
+from sqlrl.catalog.examples import example_source, waiting_examples
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database.inference import opened
@@ -103,6 +103,10 @@ def split(
         chosen = session.example_ids(examples)
         if predicate is None and len(chosen) > 1:
             return _examples(session, chosen, fraction, types, random_state)
+        if predicate is None and model is None and examples is None and not types:
+            waiting = waiting_examples(session.catalog.store)
+            if len(waiting) > 1:
+                return _example_names(waiting, fraction, random_state)
         layout = layout or bound_by_data(session, predicate)
         return _atoms(session, layout, predicate, fraction, types, random_state)
 
@@ -142,16 +146,24 @@ def _examples(session: Session, chosen: IntArray, fraction: float, types: tuple[
     rows = session.engine.fetch(query, step="read the names of examples").to_pylist()
     known: dict[int, str] = {row["example"]: row["name"] for row in rows}
     names = [known[example] for example in chosen.tolist()]
+    if not types:
+        return _example_names(names, fraction, seed)
     # By their names, so that the order in which they were loaded does not matter.
     rank = _ranks(names)
-    if types:
-        place = {example: i for i, example in enumerate(chosen.tolist())}
-        found = [row for row in _constants_of_examples(session, types).to_pylist() if row["example"] in place]
-        item = rank[np.array([place[row["example"]] for row in found], dtype=np.int64)]
-        entity = _ranks([(row["kind"], row["name"]) for row in found])
-        side = hold_out_entities(item, entity, len(names), fraction, seed=seed)[rank]
-    else:
-        side = hold_out(len(names), fraction, seed=seed)[rank]
+    place = {example: i for i, example in enumerate(chosen.tolist())}
+    found = [row for row in _constants_of_examples(session, types).to_pylist() if row["example"] in place]
+    item = rank[np.array([place[row["example"]] for row in found], dtype=np.int64)]
+    entity = _ranks([(row["kind"], row["name"]) for row in found])
+    return _divided(names, hold_out_entities(item, entity, len(names), fraction, seed=seed)[rank], types)
+
+
+def _example_names(names: Sequence[str], fraction: float, seed: int) -> Split:
+    """Split examples by their names alone, so that the order in which they were loaded does not matter."""
+    return _divided(names, hold_out(len(names), fraction, seed=seed)[_ranks(names)], ())
+
+
+def _divided(names: Sequence[str], side: SideArray, types: tuple[str, ...]) -> Split:
+    """Return the examples by their sides."""
     _check_sides(side, "example", types)
     train, test = ([n for n, s in zip(names, side.tolist(), strict=True) if s == which] for which in (TRAIN, TEST))
     return Split(train, test, None, int((side == NEITHER).sum()), types)

@@ -7,7 +7,7 @@ are is known before any is made, also of chains, of which only those count whose
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import comb, prod
@@ -30,6 +30,7 @@ from sqlrl.logic.terms import (
     Equal,
     EqualityLiteral,
     Formula,
+    Implies,
     Literal,
     Not,
     Or,
@@ -121,6 +122,56 @@ def clause_formula(literals: Sequence[Evidence]) -> Formula:
     """Return a clause as a formula."""
     parts = tuple(map(literal_formula, literals))
     return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def concluded(formula: Formula) -> tuple[Evidence, ...]:
+    """Return the literals that an implication of literals concludes; none of any other formula.
+
+    Examples
+    --------
+    >>> concluded(parse_formula("P(x) ^ x != y => Q(y) v !R(x)")) == (
+    ...     Literal("Q", (Variable("y"),)),
+    ...     Literal("R", (Variable("x"),), False),
+    ... )
+    True
+    >>> concluded(parse_formula("!P(x) v Q(x)")), concluded(parse_formula("P(x) => (Q(x) => R(x))"))
+    ((), ())
+    """
+    if not isinstance(formula, Implies):
+        return ()
+    left, right = formula.left, formula.right
+    body = [_plain(part) for part in (left.parts if isinstance(left, And) else (left,))]
+    head = [_plain(part) for part in (right.parts if isinstance(right, Or) else (right,))]
+    return () if None in (*body, *head) else tuple(literal for literal in head if literal is not None)
+
+
+def implication(literals: Sequence[Evidence], concludes: Sequence[bool]) -> Formula:
+    """Return a clause as an implication whose conclusion are the literals that are marked; as a disjunction if all are or none.
+
+    Examples
+    --------
+    >>> x = (Variable("x"),)
+    >>> clause = Literal("Job", x, False), Literal("Pays", x), Literal("Debts", x)
+    >>> format_formula(implication(clause, (False, True, False)))
+    'Job(x) ^ !Debts(x) => Pays(x)'
+    """
+    head = tuple(literal_formula(each) for each, marked in zip(literals, concludes, strict=True) if marked)
+    body = tuple(
+        literal_formula(replace(each, positive=not each.positive))
+        for each, marked in zip(literals, concludes, strict=True)
+        if not marked
+    )
+    if not head or not body:
+        return clause_formula(literals)
+    return Implies(body[0] if len(body) == 1 else And(body), head[0] if len(head) == 1 else Or(head))
+
+
+def _plain(formula: Formula) -> Evidence | None:
+    """Return a formula that is a literal as one, None for others."""
+    atom, positive = (formula.body, False) if isinstance(formula, Not) else (formula, True)
+    if isinstance(atom, Equal):
+        return EqualityLiteral(atom.left, atom.right, positive)
+    return Literal(atom.predicate, atom.terms, positive) if isinstance(atom, Atom) else None
 
 
 # ---- types -------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.boolean import FALSE, TRUE, Any, Node, Signed, Witness, conjuncts, negate, prenex
-from sqlrl.logic.candidates import clause_formula
+from sqlrl.logic.candidates import clause_formula, concluded, implication
 from sqlrl.logic.expansions import expand_rule
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.mapping import Declarations, PredicateMapping, format_constant
@@ -81,7 +81,7 @@ class MappedModel:
 def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -> MappedModel:
     r"""Return what a source model says about a target domain, clause by clause, and what of it that domain cannot say.
 
-    Rules are made clauses, as structure learners revise them: implications and whatever else is one clause; the clauses of the
+    Rules are made clauses, as structure learners revise them: implications (which are written as such) and whatever else is one clause; the clauses of the
     normal form of a hard rule; a conjunction with a weight, which is its negated clause with the negated weight; a rule with `*`
     for each of its signs. A template stays one, without clauses that were learned for it, since these name the source's constants;
     those that a structure learner found one by one are clauses like others. A variable that no literal of the clause has, which
@@ -129,10 +129,10 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
     actor(person)
     director(person)
     <BLANKLINE>
-    2.0 !director(x) v !actor(x)
+    2.0 director(x) => !actor(x)
     <BLANKLINE>
     >>> print(*found.dropped, sep="\n")
-    <text>:5: !student(y) v !professor(y): as !actor(y) v !director(y) it is the same clause as that of <text>:4, !director(x) v !actor(x), to which its weight is added
+    <text>:5: !student(y) v !professor(y): as !actor(y) v !director(y) it is the same clause as that of <text>:4, director(x) => !actor(x), to which its weight is added
     <text>:6: phase(x, p) => student(x): the mapping has no counterpart for phase
     """
     types = mapping.types(model.predicates, target)
@@ -252,7 +252,9 @@ class _Translation:
             named = " and ".join(f"{format_constant(name)} of the type {kind}" for kind, name in missing)
             return Dropped(rule, "constant", f"the mapping has no counterpart for the constant {named}")
         mapped = tuple(dict.fromkeys(self._literal(literal, normal) for literal in literals))
-        formula = clause_formula(mapped)
+        # What the source concludes the target does, too, so that a rule reads as it did.
+        heads = {self._literal(literal, normal) for literal in concluded(rule.formula) if literal in literals}
+        formula = implication(mapped, [literal in heads for literal in mapped])
         if any(replace(literal, positive=not literal.positive) in mapped for literal in mapped):
             text = shortened(format_formula(formula), LONGEST_SHOWN)
             return Dropped(rule, "tautology", f"as {text} it is always true")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.errors import InputError, SqlrlError
+from sqlrl.errors import CatalogError, InputError, SqlrlError
 
 RECORDS = 24
 
@@ -174,3 +175,58 @@ def test_one_target_of_several_and_with_a_model_that_knows_the_types() -> None:
     model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(y)")
     split = untyped().split(0.34, model=model, by="person")
     assert sorted(row["person"] for part in (split.train, split.test) for row in part) == ["Anna", "Bob", "Chris"]
+
+
+WORDS = [(f"d{i:02d}", "ab"[i % 2]) for i in range(20)]
+DOCUMENTS = pa.table(
+    {"doc": [doc for doc, _ in WORDS], "word": [word for _, word in WORDS], "fold": [d for d, _ in WORDS]}
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "example"),
+    [(None, 0), (["doc", "word"], "doc"), (["word"], "fold")],
+    ids=["position", "column", "beside"],
+)
+def test_examples_that_loads_name_need_no_model(columns: list[str] | None, example: str | int) -> None:
+    source: Any = WORDS if columns is None else DOCUMENTS
+    model = sqlrl.parse_mln("Word(word)\nGood(word)\n1 Word(w) => Good(w)")
+    if len(columns or WORDS[0]) == 2:
+        model = sqlrl.parse_mln("Word(doc, word)\nGood(doc, word)\n1 Word(d, w) => Good(d, w)")
+    db = sqlrl.connect()
+    db.load("Word", source, columns=columns, example=example)
+    db.load("Good", source, columns=columns, example=example, target=True)
+    split = db.split(0.25)
+    assert (len(split.train), len(split.test)) == (15, 5)
+    assert sorted([*split.train, *split.test]) == [doc for doc, _ in WORDS]
+    # Once the types are known, the same parts come out, and they are what the calls take.
+    db.predict(model, examples=split.test)
+    known = db.split(0.25)
+    assert (sorted(known.train), sorted(known.test)) == (sorted(split.train), sorted(split.test))
+
+
+def test_what_only_types_tell_waits_for_them() -> None:
+    db = sqlrl.connect()
+    db.load("Word", WORDS, example=0)
+    db.load("Good", WORDS, example=0, target=True)
+    for options in ({"by": "word"}, {"predicate": "Good"}, {"examples": ["d00", "d01", "d02"]}):
+        with pytest.raises(CatalogError):
+            db.split(0.25, **options)
+
+
+def test_parts_of_one_network_are_scopes_and_the_error_says_so() -> None:
+    db = records()
+    model = sqlrl.parse_mln("Alike(record, record)\nSame(record, record)\n1 Alike(x, y) => Same(x, y)")
+    split = db.split(0.25)
+    scopes = r"All data are one example, since no load said example=\. One network is divided by the scope .* db\.scope\(predicate, split\.train\)"
+    for examples in (split.train, ["r1"]):
+        with pytest.raises(CatalogError, match=scopes):
+            sqlrl.AdaGrad().fit(db, model, examples=examples)
+    with pytest.raises(
+        CatalogError, match=r"of one network these are scopes, db\.scope\(split\.predicate, split\.train\)"
+    ):
+        db.predict(model, examples=split)
+    # Of several examples nothing is said of scopes.
+    with pytest.raises(CatalogError) as several:
+        documents().split(0.5, examples=["dd"])
+    assert "scope" not in str(several.value)

@@ -17,7 +17,7 @@ from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import parse_mapping
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.subformulas import subformulas, terms_of, with_parts
-from sqlrl.logic.terms import Argument, Atom, Constant, Equal, Formula, Not, Or, Predicate, Term, Variable
+from sqlrl.logic.terms import And, Argument, Atom, Constant, Equal, Formula, Implies, Not, Or, Predicate, Term, Variable
 from sqlrl.logic.transfer import Dropped, transferred
 from tests.logic.worlds import PREDICATES, TYPES, Reader, formulas, rows
 
@@ -47,8 +47,8 @@ def rules_of(model: Model) -> list[str]:
     [
         # Whatever is one clause is one, with its weight.
         ("1.5 student(x)", ["1.5 actor(x)"], []),
-        ("1.5 student(x) => professor(x)", ["1.5 !actor(x) v director(x)"], []),
-        ("student(x) ^ !professor(y) => advisedBy(x, y) v x = y", ["!actor(x) v director(y) v workedUnder(x, y) v x = y"], []),
+        ("1.5 student(x) => professor(x)", ["1.5 actor(x) => director(x)"], []),
+        ("student(x) ^ !professor(y) => advisedBy(x, y) v x = y", ["actor(x) ^ !director(y) => workedUnder(x, y) v x = y"], []),
         ("-2 !(student(x) ^ publication(t, x))", ["-2.0 !actor(x) v !movie(t, x)"], []),
         ("@0.5 student(x) v !professor(x)", ["@0.5 actor(x) v !director(x)"], []),
         ("FORALL x (student(x) => !professor(x)).", ["!actor(x) v !director(x)."], []),
@@ -61,11 +61,16 @@ def rules_of(model: Model) -> list[str]:
         ("student(x) <=> professor(x).", ["actor(x) v !director(x).", "!actor(x) v director(x)."], []),
         ("professor(x) v (FORALL y (advisedBy(y, x) => student(y))).", ["director(x) v !workedUnder(y, x) v actor(y)."], []),
         ("1 *student(x) v professor(x)", ["1.0 actor(x) v director(x)", "1.0 !actor(x) v director(x)"], []),
+        # An implication stays one, whatever else is in it or falls together; what is none becomes none.
+        ("1 student(x) ^ student(x) => professor(x)", ["1.0 actor(x) => director(x)"], []),
+        ("1 inPhase(x, Post) ^ inPhase(x, Quals) => student(x)", ["1.0 gender(x, Female) => actor(x)"], []),
+        ("1 student(x) => !student(x) v !student(x)", ["1.0 !actor(x)"], []),
+        ("1 student(x) => (professor(x) => advisedBy(x, y))", ["1.0 !actor(x) v !director(x) v workedUnder(x, y)"], []),
         # Equalities stay, and constants in them have the type of the other side.
-        ("1 inPhase(x, p) => p = Pre", ["1.0 !gender(x, p) v p = Male"], []),
-        ("1 inPhase(x, p) ^ inPhase(x, q) => p = q", ["1.0 !gender(x, p) v !gender(x, q) v p = q"], []),
-        ("1 student(x) ^ x != y => !professor(y)", ["1.0 !actor(x) v x = y v !director(y)"], []),
-        ("1 x = y ^ y = z => advisedBy(x, x)", ["1.0 x != y v y != z v workedUnder(x, x)"], []),
+        ("1 inPhase(x, p) => p = Pre", ["1.0 gender(x, p) => p = Male"], []),
+        ("1 inPhase(x, p) ^ inPhase(x, q) => p = q", ["1.0 gender(x, p) ^ gender(x, q) => p = q"], []),
+        ("1 student(x) ^ x != y => !professor(y)", ["1.0 actor(x) ^ x != y => !director(y)"], []),
+        ("1 x = y ^ y = z => advisedBy(x, x)", ["1.0 x = y ^ y = z => workedUnder(x, x)"], []),
         # Predicates without a counterpart.
         ("1 hasPosition(x, p) => professor(x)\n2 professor(x)", ["2.0 director(x)"], [
             ("predicate", "<text>:8: hasPosition(x, p) => professor(x): the mapping has no counterpart for hasPosition"),
@@ -89,22 +94,22 @@ def rules_of(model: Model) -> list[str]:
         ]),
         # Tautologies: from the first, and by constants that are merged.
         ("1 student(x) => student(x)\n1 inPhase(x, Post) => inPhase(x, Quals)\n1 inPhase(x, Post) => inPhase(x, Pre)", [
-            "1.0 !gender(x, Female) v gender(x, Male)",
+            "1.0 gender(x, Female) => gender(x, Male)",
         ], [
             ("tautology", "<text>:8: student(x) => student(x): it is always true"),
-            ("tautology", "<text>:9: inPhase(x, Post) => inPhase(x, Quals): as !gender(x, Female) v gender(x, Female) it is always true"),
+            ("tautology", "<text>:9: inPhase(x, Post) => inPhase(x, Quals): as gender(x, Female) => gender(x, Female) it is always true"),
         ]),
         ("1 inPhase(x, p) ^ p = Post => p = Quals", [], [
-            ("tautology", "<text>:8: inPhase(x, p) ^ p = Post => p = Quals: as !gender(x, p) v p != Female v p = Female it is always true"),
+            ("tautology", "<text>:8: inPhase(x, p) ^ p = Post => p = Quals: as gender(x, p) ^ p = Female => p = Female it is always true"),
         ]),
         ("1 inPhase(x, Post) v inPhase(x, Quals)", ["1.0 gender(x, Female)"], []),
         # Clauses that are the same.
         ("1.5 student(x) => advisedBy(x, y)\n-0.25 advisedBy(a, b) v !student(a)\n1 advisedBy(b, a) v !student(a)", [
-            "1.25 !actor(x) v workedUnder(x, y)",
+            "1.25 actor(x) => workedUnder(x, y)",
             "1.0 workedUnder(b, a) v !actor(a)",
         ], [
             ("equal", ("<text>:9: advisedBy(a, b) v !student(a): as workedUnder(a, b) v !actor(a) it is the same clause as that of <text>:8, "
-             "!actor(x) v workedUnder(x, y), to which its weight is added")),
+             "actor(x) => workedUnder(x, y), to which its weight is added")),
         ]),
         ("1 inPhase(x, Post)\n2 inPhase(y, Quals)\n4 inPhase(y, Pre)", ["3.0 gender(x, Female)", "4.0 gender(y, Male)"], [
             ("equal", ("<text>:9: inPhase(y, Quals): as gender(y, Female) it is the same clause as that of <text>:8, gender(x, Female), to which "
@@ -130,10 +135,10 @@ def rules_of(model: Model) -> list[str]:
         ]),
         # Templates stay templates, and are no clauses of variables.
         ("inPhase(x, +p) => student(x)\n1 inPhase(x, p) => student(x)\ninPhase(y, +q) => student(y)", [
-            "!gender(x, +p) v actor(x)", "1.0 !gender(x, p) v actor(x)",
+            "gender(x, +p) => actor(x)", "1.0 gender(x, p) => actor(x)",
         ], [
-            ("equal", ("<text>:10: inPhase(y, +q) => student(y): as !gender(y, +q) v actor(y) it is the same clause as that of <text>:8, "
-             "!gender(x, +p) v actor(x), to which its weight is added")),
+            ("equal", ("<text>:10: inPhase(y, +q) => student(y): as gender(y, +q) => actor(y) it is the same clause as that of <text>:8, "
+             "gender(x, +p) => actor(x), to which its weight is added")),
         ]),
     ],
 )  # fmt: skip
@@ -216,7 +221,7 @@ def test_alchemy_reads_a_conjunction_otherwise() -> None:
     rules = "1 student(x) => professor(x)\nstudent(x) ^ professor(x)."
     model = parse_mln(SOURCE + rules, semantics="alchemy")
     assert rules_of(transferred(model, MAPPING, TARGET).model) == [
-        "1.0 !actor(x) v director(x)",
+        "1.0 actor(x) => director(x)",
         "actor(x).",
         "director(x).",
     ]
@@ -230,11 +235,11 @@ def test_clauses_of_templates() -> None:
     learned = Expansions(("p",), rows_of_constants, (1.0, 2.0, 4.0, 8.0))
     found = transferred(model.with_rules((replace(model.rules[0], expansions=learned),)), MAPPING, TARGET)
     # Those that were learned for the source's constants are for the target's data to choose anew.
-    assert rules_of(found.model) == ["!gender(x, +p) v actor(x)"]
+    assert rules_of(found.model) == ["gender(x, +p) => actor(x)"]
     assert (found.model.rules[0].expansions, found.dropped) == (None, ())
     each = replace(model.rules[0], expansions=replace(learned, found=True))
     found = transferred(model.with_rules((each,)), MAPPING, TARGET)
-    assert rules_of(found.model) == ["1.0 !gender(x, Male) v actor(x)", "12.0 !gender(x, Female) v actor(x)"]
+    assert rules_of(found.model) == ["1.0 gender(x, Male) => actor(x)", "12.0 gender(x, Female) => actor(x)"]
     assert [(d.why, d.rule.weight) for d in found.dropped] == [("constant", 2.0), ("equal", 8.0)]
 
 
@@ -346,7 +351,7 @@ def test_a_mapped_model_says_what_the_mapped_formulas_say(rules: list[Rule], dat
     found = transferred(Model(DECLARED, rules=tuple(taken)), mapping, MAPPED)
     mapped = list(found.model.rules)
     for rule in mapped:
-        parts = rule.formula.parts if isinstance(rule.formula, Or) else (rule.formula,)
+        parts = disjuncts(rule.formula)
         assert all(isinstance(p.body if isinstance(p, Not) else p, Atom | Equal) for p in parts)
         assert len(set(parts)) == len(parts)
         assert not any(Not(p) in parts for p in parts)
@@ -368,6 +373,14 @@ def test_a_mapped_model_says_what_the_mapped_formulas_say(rules: list[Rule], dat
     assert len(differences) <= 1
 
 
+def disjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a clause, which may be written as an implication."""
+    if isinstance(formula, Implies):
+        body = formula.left.parts if isinstance(formula.left, And) else (formula.left,)
+        return (*(each.body if isinstance(each, Not) else Not(each) for each in body), *disjuncts(formula.right))
+    return formula.parts if isinstance(formula, Or) else (formula,)
+
+
 def literals(formula: Formula) -> frozenset[tuple[object, ...]]:
     """The literals of a clause, the sides of equalities without order."""
 
@@ -378,7 +391,7 @@ def literals(formula: Formula) -> frozenset[tuple[object, ...]]:
         assert isinstance(body, Atom)
         return (isinstance(part, Not), body.predicate, body.terms)
 
-    return frozenset(map(literal, formula.parts if isinstance(formula, Or) else (formula,)))
+    return frozenset(map(literal, disjuncts(formula)))
 
 
 def same(one: Formula, other: Formula) -> bool:

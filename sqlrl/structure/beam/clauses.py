@@ -297,6 +297,19 @@ def _change(marks: Sequence[int], i: int, what: int) -> tuple[int, ...]:
     return (*marks[:i], -2 - 4 * place - changed if changed else place, *marks[i + 1 :])
 
 
+def place_of(mark: int) -> int | None:
+    """Return which literal of the origin a mark is of; None for a literal that was added.
+
+    Examples
+    --------
+    >>> [place_of(mark) for mark in (0, 1, NEW, *_change((0, 1), 1, _SIGN))]
+    [0, 1, None, 0, 1]
+    """
+    if mark == NEW:
+        return None
+    return mark if mark > NEW else divmod(-2 - mark, 4)[0]
+
+
 def _connected(literals: Sequence[Part]) -> bool:
     """Whether literals share variables, directly or through others; those without any stand for themselves."""
     left = [{term.name for term in _variables(x)} for x in literals]

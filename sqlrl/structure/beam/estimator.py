@@ -20,13 +20,14 @@ from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback
 from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import atom_rows
 from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
+from sqlrl.logic.candidates import concluded, implication
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.shapes import Instance
-from sqlrl.logic.terms import Clause, EqualityLiteral, Literal, terms_in
+from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, terms_in
 from sqlrl.progress import Stage
 from sqlrl.report import Table
-from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause
+from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause, place_of
 from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule, SearchDatabase
 from sqlrl.structure.beam.scores import Member
 from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, Step, Strategy
@@ -147,10 +148,11 @@ class Searching(Fitted, Relearning):
         search: ClauseSearch,
         starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
         report: Callable[[Step], None],
+        origins: Sequence[GivenRule],
         *,
         removable: bool,
     ) -> tuple[Learned, list[Rule]]:
-        """Search; return what was found, and the rules of the model."""
+        """Search; return what was found, and the rules of the model. `origins` are what clauses of the search are made of."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
         members = [member_of(rule, language) for rule in search.rules]
@@ -169,7 +171,7 @@ class Searching(Fitted, Relearning):
         searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
         found = searcher.run(members, begun, may_go)
         kept = [rules[i] for i in found.kept]
-        return found, [*kept, *(Rule(each.clause.formula) for each in found.added)]
+        return found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)]
 
     def _finish(
         self,
@@ -352,7 +354,7 @@ class MSL(Searching):
             threadpool_limits(limits=1, user_api="blas"),
             searching,
         ):
-            found, rules = self._searched(search, starts, report, removable=True)
+            found, rules = self._searched(search, starts, report, search.rules, removable=True)
             declared, given = search.model, search.rules
             self.equalities_, self.n_statements_ = search.equalities, search.source.statements
         seconds["search"] = time.perf_counter() - clock
@@ -385,6 +387,17 @@ def starting_clause(place: int, given: GivenRule, operations: Operations = ALL) 
     return SearchClause(clause.variables, literals, marks, place, len(literals), 0, operations, sign=given.stance)
 
 
+def as_written(clause: SearchClause, given: Sequence[GivenRule]) -> Formula:
+    """Return a clause as a formula: as an implication if the rule that it was made of is one, which concludes what is left of its conclusion."""
+    if clause.origin is None:
+        return clause.formula
+    origin = given[clause.origin]
+    heads = concluded(origin.rule.formula)
+    literals = origin.clauses[0].literals
+    places = [place_of(mark) for mark in clause.marks]
+    return implication(clause.literals, [place is not None and literals[place] in heads for place in places])
+
+
 def member_of(rule: GivenRule, language: Language) -> Member:
     """Return a rule as a member of a model."""
     shaper = language.shaper()
@@ -395,7 +408,7 @@ def member_of(rule: GivenRule, language: Language) -> Member:
 def _added_table(added: Sequence[Added], given: Sequence[GivenRule]) -> pa.Table:
     rows: list[dict[str, Any]] = [
         {
-            "clause": str(each.clause),
+            "clause": format_formula(as_written(each.clause, given)),
             "revises": None if each.clause.origin is None else format_formula(given[each.clause.origin].rule.formula),
             "gain": each.gain,
             "literals": len(each.clause.literals),

@@ -69,20 +69,24 @@ class Diagnosis:
     run: int = 0
 
     def __str__(self) -> str:
-        """Return the rules that are marked, with the shares for which they are."""
-        lines = []
+        """Return the rules that are marked, with the shares for which they are; predicates of a rule that have the same stand together."""
+        targets: dict[tuple[int, str, str], list[str]] = {}
         for row in self.found.to_arrow().to_pylist():
             total = sum(row[name] for name in NAMES)
-            marks = [
+            marks = " and ".join(
                 f"{word} ({100 * row[name] / total:.0f} % {why})"
                 for word, name, why in (
                     ("too general", "applies_bad", "against the truth"),
                     ("too specific", "idle_bad", "idle where it would speak for the truth"),
                 )
                 if row[word.replace(" ", "_")]
-            ]
+            )
             if marks:
-                lines.append(f"{row['formula']}: of {row['target']} {' and '.join(marks)}")
+                targets.setdefault((row["rule"], row["formula"], marks), []).append(row["target"])
+        lines = []
+        for (_, formula, marks), names in targets.items():
+            together = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+            lines.append(f"{formula}: of {together} {marks}")
         return "\n".join(lines) or "no rule is marked"
 
     def __repr__(self) -> str:

@@ -107,10 +107,9 @@ class Transfer(Searching):
     >>> source = sqlrl.parse_mln("Smoker(p)\nCough(p)\n1 Smoker(x) => Cough(x)")
     >>> fit = Transfer(mapping={"Smoker": "Smokes", "Cough": "Coughs"}).fit(db, source)
     >>> print(fit.diagnosis_)
-    !Smokes(x) v Coughs(x): of Coughs too general (25 % against the truth)
-    !Smokes(x) v Coughs(x): of Smokes too general (25 % against the truth)
+    Smokes(x) => Coughs(x): of Coughs and Smokes too general (25 % against the truth)
     >>> [(row["revises"], row["clause"]) for row in fit.added_]
-    [('!Smokes(x) v Coughs(x)', '!Smokes(x) v Coughs(x) v !Old(x)')]
+    [('Smokes(x) => Coughs(x)', 'Smokes(x) ^ Old(x) => Coughs(x)')]
     """
 
     diagnosis_: Diagnosis
@@ -235,7 +234,9 @@ class Transfer(Searching):
             held = [i for i in range(len(search.rules)) if not (self.further and i in asked)]
             begun = replace(search, rules=[search.rules[i] for i in held])
             with searching:
-                found, rules = self._searched(begun, lambda *_: list(asked.values()), report, removable=True)
+                found, rules = self._searched(
+                    begun, lambda *_: list(asked.values()), report, search.rules, removable=True
+                )
             if self.further:
                 found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
                 dropped = _with_marked(dropped, without)

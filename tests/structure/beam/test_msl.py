@@ -54,7 +54,11 @@ def test_the_same_seed_gives_the_same_bytes(strategy: Any) -> None:
 
 
 def signed(text: str) -> frozenset[tuple[str, bool, tuple[str, ...]]]:
-    """The literals of a clause that is written out."""
+    """The literals of a clause that is written out; what stands before an arrow is negated."""
+    body, _, text = text.rpartition(" => ")
+    if body:
+        negated = frozenset((p, not positive, terms) for p, positive, terms in signed(body))
+        return negated | signed(text)
     found = re.findall(r"(!?)(\w+)\(([^)]*)\)", text)
     return frozenset((p, not s, tuple(t.split(", "))) for s, p, t in found)
 
@@ -163,6 +167,9 @@ def test_a_rule_is_revised() -> None:
         found = set(map(canonical, map(signed, clauses(fit))))
         assert canonical(frozenset({("AdvisedBy", False, ("x", "y")), ("Professor", True, ("y",))})) in found
         assert fit.score_ > -2.8
+        revised = [row["clause"] for row in fit.added_ if row["revises"] == "AdvisedBy(x, y) ^ Tall(x) => Professor(y)"]
+        assert revised
+        assert all(each.endswith(" => Professor(y)") or "Professor(y)" not in each for each in revised)
 
 
 def test_predicates_of_identities_are_equality() -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sqlrl
 from sqlrl.database.clause_search import clause_search
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.terms import Literal
+from sqlrl.report import Table
 from sqlrl.structure.beam.clauses import Language
 from sqlrl.structure.beam.estimator import member_of
 from sqlrl.structure.diagnosis.bins import NAMES
+from sqlrl.structure.diagnosis.diagnosis import BINS_SCHEMA, GROUNDINGS_SCHEMA, Diagnosis
 
 PEOPLE = [f"p{i}" for i in range(4)]
 FRIENDS = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p3", "p3"), ("p1", "p0")]
@@ -373,3 +377,33 @@ def test_predicates_that_exclude_each_other_are_no_slip() -> None:
     for formula in ("Cat(x) ^ Barks(y) ^ Dog(x)", "Cat(x) ^ Dog(x)"):
         with pytest.warns(sqlrl.errors.GroundingWarning, match="share no constant"), pets() as other:
             other.diagnose(sqlrl.parse_mln(f"Cat(beast)\nDog(beast)\nBarks(beast)\n2 {formula}"))
+
+
+def test_predicates_of_a_rule_with_the_same_marks_stand_together() -> None:
+    def row(rule: int, target: str, *bins: float) -> dict[str, Any]:
+        marks = {"too_general": bins[1] > 1, "too_specific": bins[3] > 1}
+        return {
+            "rule": rule,
+            "formula": f"R{rule}(x)",
+            "target": target,
+            **dict(zip(NAMES, bins, strict=True)),
+            "error": 0.0,
+            **marks,
+        }
+
+    rows = [
+        row(0, "A", 6, 2, 0, 0), row(0, "B", 5, 2, 1, 0), row(0, "C", 0, 2, 6, 0),
+        # The same share of another rule, another share, and marks of the other kind.
+        row(1, "A", 6, 2, 0, 0), row(1, "B", 5, 2, 0, 0), row(1, "C", 6, 0, 0, 2), row(1, "D", 0, 0, 6, 2),
+        row(2, "A", 8, 0, 0, 0),
+    ]  # fmt: skip
+    found = Diagnosis(
+        Table(pa.Table.from_pylist(rows, BINS_SCHEMA)), Table(GROUNDINGS_SCHEMA.empty_table()), frozenset(), frozenset()
+    )
+    assert str(found).splitlines() == [
+        "R0(x): of A, B and C too general (25 % against the truth)",
+        "R1(x): of A too general (25 % against the truth)",
+        "R1(x): of B too general (29 % against the truth)",
+        "R1(x): of C and D too specific (25 % idle where it would speak for the truth)",
+    ]
+    assert len(found.found) == len(rows)

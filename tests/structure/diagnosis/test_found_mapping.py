@@ -68,7 +68,7 @@ def test_a_rule_is_mapped_to_the_predicates_of_which_it_says_most() -> None:
     pairs = {row["source"]: row["target"] for row in found.mapping_.to_arrow().to_pylist()}
     assert pairs == {"P": left, "Q": right}
     assert {left, right} == {"A", "B"}
-    assert f"!{left}(x) v {right}(x)" in {row["becomes"] for row in found.mapping_.to_arrow().to_pylist()}
+    assert f"{left}(x) => {right}(x)" in {row["becomes"] for row in found.mapping_.to_arrow().to_pylist()}
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.NothingFoundWarning")

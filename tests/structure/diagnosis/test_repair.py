@@ -72,8 +72,10 @@ FAULTS = {
 
 def literals(rule: str) -> set[str]:
     """Those of a rule as a clause."""
-    body, _, head = rule.partition(" => ")
-    return {head, *(x.removeprefix("!") if x.startswith("!") else f"!{x}" for x in body.split(" ^ "))}
+    body, _, head = rule.rpartition(" => ")
+    if not body:
+        return set(rule.split(" v "))
+    return {*head.split(" v "), *(x.removeprefix("!") if x.startswith("!") else f"!{x}" for x in body.split(" ^ "))}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -82,8 +84,10 @@ def test_a_fault_is_mended_and_the_faulty_rule_is_gone(name: str) -> None:
     rules = [faulty if i == place else rule for i, rule in enumerate(RIGHT)]
     with cars() as db:
         found = repaired(db, *(f"1 {rule}" for rule in rules), *PRIORS)
-    added = [set(row["clause"].split(" v ")) for row in found.added_]
-    assert added == [literals(RIGHT[place])]
+    added = [row["clause"] for row in found.added_]
+    assert [literals(each) for each in added] == [literals(RIGHT[place])]
+    # What was an implication is read as one, with the conclusion that it had.
+    assert [each.partition(" => ")[2] for each in added] == [RIGHT[place].partition(" => ")[2]]
     weights = {format_formula(rule.formula): rule.weight for rule in found.model_.rules}
     assert weights[found.added_.to_arrow().column("clause")[0].as_py()] > 1
     assert faulty not in weights

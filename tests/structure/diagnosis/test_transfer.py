@@ -15,6 +15,7 @@ from sqlrl.errors import InfeasibleTruthWarning, InputError, ModelError, Nothing
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.estimator import MSL
 from sqlrl.structure.diagnosis.estimator import Transfer
+from tests.structure.diagnosis.test_repair import literals
 
 SOURCE = """\
 Student(person)
@@ -112,10 +113,10 @@ def test_too_specific_clauses_only_lose_literals(db: sqlrl.Database, candidates:
     # Each of its subsets at the most, in each of the searches: after each clause that is added there is one more.
     assert 0 < found.candidates_ <= 6 * (1 + len(found.added_))
     parts = {"!Leads(p, s)", "!Employee(s)", "Intern(s)"}
-    added = [set(row["clause"].split(" v ")) for row in found.added_]
+    added = [literals(row["clause"]) for row in found.added_]
     assert added
     assert all(each < parts for each in added)
-    assert {row["revises"] for row in found.added_} == {"!Leads(p, s) v !Employee(s) v Intern(s)"}
+    assert {row["revises"] for row in found.added_} == {"Leads(p, s) ^ Employee(s) => Intern(s)"}
 
 
 def test_clauses_that_are_not_marked_are_not_revised(db: sqlrl.Database, candidates: list) -> None:
