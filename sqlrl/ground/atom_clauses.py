@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,8 @@ class GroundClause:
 
     `clause` is the id of the clause of which it is a grounding, `times` says how many groundings have this text. What the
     evidence made false stands in `text` too; text and truth of a conjunction are those of the conjunction. `written` is the text as
-    its rule is written, where that is an implication.
+    its rule is written, where that is an implication. `binding` has the constants of all variables of a rule that is
+    several disjoint clauses, None of another one or where the clause lacks one of them.
     """
 
     clause: int
@@ -95,6 +96,7 @@ class GroundClause:
     before: bool
     after: bool
     written: str
+    binding: tuple[str, ...] | None = None
 
 
 def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds) -> list[GroundClause]:
@@ -119,15 +121,35 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
     """
     found: dict[tuple[int, str, bool, bool], int] = {}
     written: dict[tuple[int, str], str] = {}
-    for use in staged("looking through shapes of clauses", extent.program.shapes.values()):
-        for each in _of_shape(extent, use, keys, worlds):
-            key = (each.clause, each.text, each.before, each.after)
-            found[key] = found.get(key, 0) + each.times
-            written.setdefault((each.clause, each.text), each.written)
+    listed = [
+        each
+        for use in staged("looking through shapes of clauses", extent.program.shapes.values())
+        for each in _of_shape(extent, use, keys, worlds)
+    ]
+    for each in _of_formulas(listed):
+        key = (each.clause, each.text, each.before, each.after)
+        found[key] = found.get(key, 0) + each.times
+        written.setdefault((each.clause, each.text), each.written)
     return [
         GroundClause(clause, text, times, before, after, written[clause, text])
         for (clause, text, before, after), times in sorted(found.items())
     ]
+
+
+def _of_formulas(found: Sequence[GroundClause]) -> Iterator[GroundClause]:
+    """Yield ground clauses; those of one grounding of a formula that only take each other's place hold in both worlds.
+
+    Of the disjoint conjunctions of a formula one at most is true, and of its disjoint clauses one at most is violated. Where another one is that
+    after an atom is flipped, the truth of the formula is what it was: neither says anything about the atom.
+    """
+    groups: dict[tuple[int, tuple[str, ...]], list[GroundClause]] = {}
+    for each in found:
+        if each.binding is not None and each.before != each.after:
+            groups.setdefault((each.clause, each.binding), []).append(each)
+    same = {key for key, group in groups.items() if sum(x.after * x.times - x.before * x.times for x in group) == 0}
+    for each in found:
+        idle = each.binding is not None and (each.clause, each.binding) in same
+        yield replace(each, before=True, after=True) if idle else each
 
 
 def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: TwoWorlds) -> Iterator[GroundClause]:
@@ -154,7 +176,14 @@ def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: Tw
                 writer, negated = writers[feature], program.features[feature].feature.negated
                 if writer is not None:
                     true = (bool(before[row]) != negated, bool(after[row]) != negated)
-                    yield GroundClause(clause, writer.text(values), int(cells["times"]), *true, writer.written(values))
+                    yield GroundClause(
+                        clause,
+                        writer.text(values),
+                        int(cells["times"]),
+                        *true,
+                        writer.written(values),
+                        writer.binding(values),
+                    )
 
 
 def _fetch(
@@ -183,14 +212,15 @@ def _writer(program: Program, feature: int, use: ShapeUse) -> ClauseWriter | Non
         return None
     instance = next(x for x in bound.instances if x.shape == use.shape)
     helpers = (helper for each in program.features for helper in each.feature.helpers)
-    alone = bound.rule.formula if len(bound.instances) == 1 else None
+    alone = len(bound.instances) == 1
     return ClauseWriter(
         use.shape,
         instance.variables,
         negated=bound.feature.negated,
         helpers=helpers,
         implication=isinstance(_matrix(bound.rule.formula), Implies),
-        formula=None if alone is None else _matrix(alone),
+        formula=_matrix(bound.rule.formula),
+        free=None if alone else [name for name, _ in bound.feature.variables],
         arguments=instance.arguments,
     )
 

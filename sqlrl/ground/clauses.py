@@ -466,8 +466,8 @@ class ClauseWriter:
 
     `variables` says what the clause calls the variables of the shape. `negated` is true for a conjunction, which is grounded as
     its negation: it is written as the conjunction. `helpers` are written as what they stand for. With
-    `implication` there is an arrow in `written`, which fills `formula` where a rule is a single clause; `arguments` are those of
-    the shape's parameters.
+    `implication` there is an arrow in `written`, which fills `formula` where a rule is a single clause, or several conjunctions of which
+    this one has all the rule's variables: `free`, of a rule that is not a single clause. `arguments` are those of the shape's parameters.
 
     Examples
     --------
@@ -490,10 +490,12 @@ class ClauseWriter:
         helpers: Iterable[Helper] = (),
         implication: bool = False,
         formula: Formula | None = None,
+        free: Sequence[str] | None = None,
         arguments: Sequence[Term] = (),
     ) -> None:
         self._shape, self._variables, self._negated = shape, tuple(variables), negated
         self._implication, self._formula, self._arguments = implication, formula, tuple(arguments)
+        self._free = free
         self._helpers = {helper.name: helper for helper in helpers}
 
     def text(self, values: Mapping[Slot, str | None]) -> str:
@@ -507,16 +509,30 @@ class ClauseWriter:
         """Return a ground clause with an arrow, where its rule has one."""
         if not self._implication:
             return self.text(values)
-        if self._formula is not None:
-            names = {}
-            for slot, name in values.items():
-                term = self._arguments[slot.index] if slot.parameter else Variable(self._variables[slot.index])
-                if isinstance(term, Variable):
-                    names[term.name] = "?" if name is None else name
-            return format_formula(fill(self._formula, names))
+        whole = self._free is None or (self._negated and self.binding(values) is not None)
+        if self._formula is not None and whole:
+            return format_formula(fill(self._formula, self._names(values)))
+        if self._negated:
+            return self.text(values)
         parts = self._parts(values)
         left, right = [x[1:] for x in parts if x.startswith("!")], [x for x in parts if not x.startswith("!")]
         return f"{' ^ '.join(left)} => {' v '.join(right)}" if left and right else " v ".join(parts)
+
+    def binding(self, values: Mapping[Slot, str | None]) -> tuple[str, ...] | None:
+        """Return the constants of the variables of a rule that is several clauses; None of another rule, or if one is not known."""
+        names = self._names(values)
+        if self._free is None or not all(name in names for name in self._free):
+            return None
+        return tuple(names[name] for name in self._free)
+
+    def _names(self, values: Mapping[Slot, str | None]) -> dict[str, str]:
+        """Return the constants of the rule's variables, as far as the clause has them."""
+        names = {}
+        for slot, name in values.items():
+            term = self._arguments[slot.index] if slot.parameter else Variable(self._variables[slot.index])
+            if isinstance(term, Variable):
+                names[term.name] = "?" if name is None else name
+        return names
 
     def _parts(self, values: Mapping[Slot, str | None]) -> list[str]:
         """Return the literals of a ground clause, negative ones first."""

@@ -13,7 +13,7 @@ from sqlrl.arguments import refuse
 from sqlrl.errors import ModelError
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.lexer import nearest
-from sqlrl.logic.printer import format_model
+from sqlrl.logic.printer import format_formula, format_model
 from sqlrl.logic.rules import Constants, Expansions, Rule
 from sqlrl.logic.saving import save_model
 from sqlrl.logic.subformulas import atoms_of
@@ -101,12 +101,23 @@ class Model(Helpful):
     def _constants(self, *, listed: bool) -> Constants:
         found: dict[str, dict[str, Rule]] = {}
         for rule in self.rules:
+            self._check_declared(rule)
             for type_name, constant in rule.constants(self.predicates, listed=listed):
                 found.setdefault(type_name, {}).setdefault(constant, rule)
         return found
 
+    def _check_declared(self, rule: Rule) -> None:
+        """Refuse a rule of another model about what this one does not declare, as `with_rules` may bring it."""
+        unknown = {atom.predicate for atom in atoms_of(rule.formula)} - self.predicates.keys()
+        if unknown:
+            names = " and ".join(sorted(unknown))
+            raise ModelError(
+                f"{format_formula(rule.formula)} mentions {names}, which this model does not declare: give the rules of both models to one "
+                "that declares all their predicates, model.with_rules(...)"
+            )
+
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:
-        """Return this model with other rules."""
+        """Return this model with other rules; what they mention has to be declared where the model is held against data."""
         given: object = rules
         if not isinstance(given, tuple | list) or not all(isinstance(rule, Rule) for rule in given):
             raise refuse("rules", given)

@@ -322,6 +322,44 @@ def test_ground_clauses_read_as_their_rules(friends: sqlrl.Database, rule: str, 
     assert len(reasons.shown()) == len(reasons.table)
 
 
+@pytest.fixture
+def molecules() -> sqlrl.Database:
+    """A molecule with a red part, and one without."""
+    db = sqlrl.connect(progress=False)
+    db.load("Has", [("m1", "a"), ("m1", "b"), ("m2", "c")], types=["molecule", "part"], example="molecule")
+    db.load("Red", [("m1", "a")], types=["molecule", "part"], example="molecule")
+    db.load("Active", [("m1",)], types=["molecule"], target=True)
+    return db
+
+
+QUANTIFIED = "Has(molecule, part)\nRed(molecule, part)\nActive(molecule)\n-1 Active(m)\n3 (EXIST x Has(m, x) ^ Red(m, x)) => Active(m)"
+
+
+def test_a_rule_whose_body_does_not_hold_is_no_reason(molecules: sqlrl.Database) -> None:
+    # Its disjoint conjunctions, of which one takes the other's place, would stand there as 3 for and 3 against.
+    prediction = molecules.predict(sqlrl.parse_mln(QUANTIFIED))
+    reasons = prediction.why('Active("m2")')
+    assert reasons.shown()["ground_clause"] == ['[Active("m2")]']
+    assert (reasons.truth, reasons.contribution, reasons.margin) == (False, 1.0, 1.0)
+    neutral = prediction.why('Active("m2")', neutral=True).table.to_arrow().to_pylist()
+    assert [row["contribution"] for row in neutral if row["side"] == "neutral"] == [0.0, 0.0]
+
+
+def test_a_rule_whose_quantified_body_holds_is_written_as_it_is(molecules: sqlrl.Database) -> None:
+    reasons = molecules.predict(sqlrl.parse_mln(QUANTIFIED)).why('Active("m1")')
+    shown = reasons.shown()["ground_clause"]
+    assert shown == ['(EXIST x Has("m1", x) ^ Red("m1", x)) => [Active("m1")]', '[Active("m1")]']
+    assert reasons.contribution == 2.0
+
+
+def test_groundings_of_other_constants_do_not_cancel(friends: sqlrl.Database) -> None:
+    # Bob agrees with Anna, twice, and not with Chris: each binding is a reason of its own.
+    rules = "1 Friends(x, y) => (Smokes(x) <=> Smokes(y))\n3 Smokes(Anna)\n-3 Smokes(Chris)"
+    reasons = friends.predict(sqlrl.parse_mln(HEADER + rules, query=("Smokes",)), empty=("Cancer",)).why("Smokes(Bob)")
+    assert reasons.truth
+    assert sorted(row["contribution"] for row in reasons.table.to_arrow().to_pylist()) == [-1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a\u202eb", "tab\tand\rback", "bell\x07", "\x9b2J", "two\nlines"])
 def test_no_constant_acts_on_a_terminal(name: str, tmp_path: Path) -> None:
     db = sqlrl.connect()
