@@ -117,7 +117,7 @@ class Model(Helpful):
             )
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Self:
-        """Return this model with other rules; what they mention has to be declared where the model is held against data."""
+        """Return this model with other rules."""
         given: object = rules
         if not isinstance(given, tuple | list) or not all(isinstance(rule, Rule) for rule in given):
             raise refuse("rules", given)
