@@ -1,7 +1,24 @@
 "use strict";
 // The tables of a report, its theme and its charts. Every text of the data is written as text (`textContent`), never as HTML.
-(() => {
-  const parts = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  if (!("DecompressionStream" in window)) {
+    document.getElementById("trouble").hidden = false;
+    return;
+  }
+
+  /** Unpack the text of an element: zlib in base64. */
+  function unpack(id) {
+    const text = atob(document.getElementById(id).textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    const stream = new DecompressionStream("deflate");
+    const writer = stream.writable.getWriter();
+    writer.write(bytes);
+    writer.close();
+    return new Response(stream.readable).text();
+  }
+
+  const parts = JSON.parse(await unpack("data"));
   const narrow = matchMedia("(max-width: 46rem)");
   const darkness = matchMedia("(prefers-color-scheme: dark)");
   const ROW = { wide: 36, narrow: 84 };
@@ -412,6 +429,12 @@
   retheme();
   html.dataset.tables = "ready";
 
+  // Vega is read once the tables are there to work with: that holds the page up for as long as all the rest does.
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  if (!document.querySelector(".chart")) {
+    html.dataset.charts = "ready";
+    return;
+  }
   window.addEventListener("vega", () => {
     // Charts out of view are drawn when they come into it.
     const seen = new IntersectionObserver((entries) => {
@@ -424,4 +447,5 @@
     document.querySelectorAll(".chart").forEach((element) => seen.observe(element));
     html.dataset.charts = "ready";
   });
+  document.body.append(make("script", { type: "module", text: await unpack("vega") }));
 })();

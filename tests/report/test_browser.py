@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +88,13 @@ def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light"
         context.close()
 
 
+def part(path: Path, kind: str) -> Any:
+    """The first part of a kind among the data of a page."""
+    found = re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return next(each for each in json.loads(zlib.decompress(base64.b64decode(found[1]))) if each["kind"] == kind)
+
+
 def draw_all(page: Any) -> None:
     """Scroll through a page, so that every chart is drawn."""
     for chart in page.locator(".chart").all():
@@ -117,8 +128,7 @@ def test_it_loads_without_errors_and_does_not_scroll_sideways(
 
 def test_the_table_of_clauses_sorts_and_filters(browser: Any, report: Path) -> None:
     with opened(browser, report) as page:
-        data = "JSON.parse(document.getElementById('data').textContent).find(part => part.kind === 'listing').rows[1]"
-        every = sorted(page.evaluate(data), reverse=True)
+        every = sorted(part(report, "listing")["rows"][1], reverse=True)
         weights = [float(text) for text in column(page, "#clauses", 1)]
         assert len(weights) > 5
         assert weights == every[: len(weights)]
@@ -191,3 +201,34 @@ def test_only_the_rows_in_view_are_in_the_page(browser: Any, tmp_path: Path) -> 
         )
         assert column(page, "#clauses", 1)[-1] == f"{weight.min():.6g}"
         assert page.locator("#clauses .body .row").count() < 60
+
+
+def test_an_old_browser_is_told_what_it_lacks(browser: Any, report: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    try:
+        page.goto(report.as_uri())
+        playwright.expect(page.locator("#trouble")).to_be_visible()
+        assert "newer browser" in page.locator("#trouble").inner_text()
+        assert page.locator("#run .wide").first.is_visible()
+    finally:
+        context.close()
+
+
+def test_tables_are_there_before_vega_is_read(browser: Any, report: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("""
+        window.order = [];
+        new MutationObserver((changes) => changes.forEach((change) => {
+            if (change.type === "attributes") order.push(change.attributeName);
+            for (const node of change.addedNodes) if (node.nodeName === "SCRIPT" && node.type === "module") order.push("vega");
+        })).observe(document, { subtree: true, childList: true, attributeFilter: ["data-tables", "data-charts"] });
+    """)
+    try:
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-charts=ready]")
+        assert page.evaluate("order") == ["data-tables", "vega", "data-charts"]
+    finally:
+        context.close()
