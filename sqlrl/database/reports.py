@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.run_records import INFERENCE, RunRecord, ask, run_record, same_model, stage_table
+from sqlrl.database.run_data import INFERENCE, RunData, ask, same_model, stage_table
 from sqlrl.errors import InputError, SqlrlError, brief
 from sqlrl.ground.clauses import atom_texts, clause_table
 from sqlrl.ground.network import BoolArray, IntArray, Network
@@ -41,7 +41,7 @@ MOST_GROUND = 5_000_000
 """Ground clauses of one shape that are made to find the clauses behind atoms."""
 
 
-def report(run: RunRecord, path: str | Path | None = None) -> Report:
+def report(run: RunData, path: str | Path | None = None) -> Report:
     """Return the page about a run; `RunRecord.report` explains it."""
     if path is not None:
         check_path(path)
@@ -61,25 +61,25 @@ def report(run: RunRecord, path: str | Path | None = None) -> Report:
 class _Family:
     """A run, and those of the same model that its page tells of: the one that learned it, and evaluations of worlds and of probabilities."""
 
-    run: RunRecord
-    learned: RunRecord | None
-    worlds: RunRecord | None
-    chances: RunRecord | None
+    run: RunData
+    learned: RunData | None
+    worlds: RunData | None
+    chances: RunData | None
 
     @property
-    def members(self) -> list[RunRecord]:
+    def members(self) -> list[RunData]:
         """All of them, each once."""
         found = {each.number: each for each in (self.run, self.learned, self.worlds, self.chances) if each is not None}
         return list(found.values())
 
 
-def _family(run: RunRecord) -> _Family:
+def _family(run: RunData) -> _Family:
     learners = same_model(run) or {run.number: run.learner}
     text = "SELECT run, count(probability) > 0 AS chances FROM outcome GROUP BY run"
     evaluated = {row["run"]: row["chances"] for row in ask(run.session.records, text).to_pylist()}
-    others = {number: run_record(run.session, number) for number in _newest(learners, evaluated)}
+    others = {number: RunData.read(run.session, number) for number in _newest(learners, evaluated)}
 
-    def chosen(fits: Callable[[RunRecord], bool]) -> RunRecord | None:
+    def chosen(fits: Callable[[RunData], bool]) -> RunData | None:
         if fits(run):
             return run
         return next((others[number] for number in sorted(others, reverse=True) if fits(others[number])), None)
@@ -337,7 +337,7 @@ def _clause_rows(family: _Family, model: int) -> pa.Table:
     )
 
 
-def _has_statistics(run: RunRecord) -> bool:
+def _has_statistics(run: RunData) -> bool:
     text = "SELECT count(open) AS n FROM clause_statistics WHERE run = :run"
     return bool(ask(run.session.records, text, run=run.number).column(0)[0].as_py())
 
@@ -407,7 +407,7 @@ def _examples(family: _Family) -> Iterator[Part]:
     )
 
 
-def _atom_rows(family: _Family, run: RunRecord, examples: int, *, whole: bool) -> pa.Table:
+def _atom_rows(family: _Family, run: RunData, examples: int, *, whole: bool) -> pa.Table:
     """Return the labelled atoms of the first examples, in their order; with the probabilities that another run of the family found.
 
     The worst predicted atoms are kept where there are too many. They come first, within several examples in the order of their ids.
@@ -462,7 +462,7 @@ class _Behind:
         return cls(_CLAUSES.empty_table(), [0] * (atoms + 1), _SAID.empty_table(), _NOTES.empty_table(), why)
 
 
-def _behind(run: RunRecord, atoms: pa.Table, examples: IntArray) -> _Behind:
+def _behind(run: RunData, atoms: pa.Table, examples: IntArray) -> _Behind:
     """Ground the examples of some atoms once more, and find what clauses say about each; or say why that cannot be done."""
     session, size = run.session, len(atoms)
     assert run.model_number is not None
@@ -489,7 +489,7 @@ def _behind(run: RunRecord, atoms: pa.Table, examples: IntArray) -> _Behind:
         return _Behind.nothing(size, f"The clauses behind atoms cannot be shown: {brief(str(error))}")
 
 
-def _true_atoms(run: RunRecord) -> IntArray:
+def _true_atoms(run: RunData) -> IntArray:
     """Return the ids of the atoms that a run predicted true, or found more probable than not."""
     text = """
         SELECT atom FROM prediction WHERE run = :run AND truth
@@ -572,7 +572,7 @@ def _of_blocks(
     return found + [(row, "Exactly one atom of its block must be true.") for row in rows[needed].tolist()]
 
 
-def _kept_reasons(run: RunRecord, atoms: pa.Table) -> pa.Table:
+def _kept_reasons(run: RunData, atoms: pa.Table) -> pa.Table:
     """Return what `Prediction.why` kept of atoms: ground clauses with their constants, and margins."""
     text = """
         SELECT e.atom, e.margin, r.side, r.ground_clause, r.contribution
