@@ -188,6 +188,57 @@ class RunPlots(Plots):
         text = "SELECT text AS clause, weight FROM clause WHERE model = :model ORDER BY abs(weight) DESC NULLS LAST, clause ASC NULLS LAST"
         return charts.weights(ask(self._records, text, model=self._model()), most=most)
 
+    def weight_history(self, *, most: int = 8) -> Chart:
+        r"""Return the weights of the strongest clauses over the steps of an online learner.
+
+        Parameters
+        ----------
+        most : int
+            How many clauses, those whose last weights are greatest in size.
+
+        Returns
+        -------
+        Chart
+            Columns `step`, `clause`, `id`, `delta_n` and `weight` of these clauses; the view `sqlrl.clause_history` has all.
+
+        Raises
+        ------
+        InputError
+            The run keeps no history of weights, or `most` is below 1.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"], example="doc")
+        >>> db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
+        >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)")
+        >>> fit = sqlrl.AdaGrad(record_history=True).fit(db, model)
+        >>> history = db.run_record(fit.run_).plot.weight_history().table()
+        >>> [(row["step"], row["clause"]) for row in history.to_pylist()][:2]
+        [(1, 'Word(d, "bad") => Liked(d)'), (0, 'Word(d, "good") => Liked(d)')]
+        """
+        if most < 1:
+            raise InputError(f"most={most}: give at least 1")
+        text = """
+            WITH ends AS (
+                SELECT clause, arg_max(weight, step) AS ending, count(*) OVER () AS clauses FROM weight_history WHERE run = :run GROUP BY clause
+            ), strongest AS (
+                SELECT clause, ending, clauses FROM ends ORDER BY abs(ending) DESC NULLS LAST, clause ASC NULLS LAST LIMIT :most
+            )
+            SELECT h.step, c.text AS clause, h.clause AS id, h.delta_n, h.weight, s.clauses
+            FROM strongest AS s JOIN weight_history AS h ON h.clause = s.clause JOIN run AS r ON r.run = h.run
+                LEFT JOIN clause AS c ON c.model = r.model AND c.clause = h.clause
+            WHERE h.run = :run
+            ORDER BY abs(s.ending) DESC NULLS LAST, h.clause ASC NULLS LAST, h.step ASC NULLS LAST
+        """
+        found = ask(self._records, text, run=self._run.number, most=most)
+        if not len(found):
+            raise InputError(
+                f"run {self._run.number} ({self._run.learner}) keeps no history of weights: fit an online learner with record_history=True"
+            )
+        return charts.weight_history(found.drop_columns(["clauses"]), clauses=found.column("clauses")[0].as_py())
+
     def calibration(self) -> Chart:
         """Return its probabilities beside the share of true atoms, in ten bins.
 

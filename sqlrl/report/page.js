@@ -315,6 +315,7 @@
     const left = make("div");
     const right = make("div");
     const several = rowsOf.length > 1;
+    const labelled = names.includes("label");
     const title = make("h3");
     right.append(title);
     const atoms = new Grid(right, part.atoms, { label: "atoms", pick: (row) => explain(row) });
@@ -326,11 +327,11 @@
       some: (row) => cell(row, "outcome") !== "right" || cell(row, "label") || cell(row, "predicted"),
     };
     const apply = () => {
-      atoms.accepts = accepts[choice.value];
+      atoms.accepts = labelled ? accepts[choice.value] : null;
       atoms.refresh();
     };
     choice.addEventListener("change", apply);
-    atoms.tools.prepend(choice);
+    if (labelled) atoms.tools.prepend(choice);
     const open = (example) => {
       title.textContent = several ? `Atoms of ${part.examples.rows[0][example]}` : "Atoms";
       detail.replaceChildren();
@@ -338,7 +339,7 @@
       apply();
     };
     if (several) {
-      left.append(make("h3", { text: "Examples, those with most wrong atoms first" }));
+      left.append(make("h3", { text: labelled ? "Examples, those with most wrong atoms first" : "Examples" }));
       const examples = new Grid(left, part.examples, { label: "examples", pick: open });
       root.append(make("div", { name: "pair", children: [left, right] }), detail);
       if (examples.order.length) {
@@ -356,8 +357,10 @@
       const value = cell(row, "predicted") ? "true" : "false";
       const children = [make("h3", { text: cell(row, "atom") })];
       const head = make("p");
-      head.append(`Predicted ${value}, labelled ${cell(row, "label") ? "true" : "false"}: `);
-      head.append(make("span", { name: cell(row, "outcome") === "right" ? "right" : "wrong", text: cell(row, "outcome") }), ".");
+      if (labelled) {
+        head.append(`Predicted ${value}, labelled ${cell(row, "label") ? "true" : "false"}: `);
+        head.append(make("span", { name: cell(row, "outcome") === "right" ? "right" : "wrong", text: cell(row, "outcome") }), ".");
+      } else head.append(`Predicted ${value}; it was not compared with labels.`);
       children.push(head, facts(part.atoms, row));
       for (const note of notes.get(row) ?? []) children.push(make("p", { text: note }));
       if (part.missing) children.push(make("p", { text: part.missing }));

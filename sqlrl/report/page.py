@@ -93,7 +93,7 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Examples, their atoms, and what clauses say about each.
+    """Examples, their atoms, and what clauses say about each; without the columns `label` and `outcome` atoms were not compared with labels.
 
     `examples` and `atoms` are listings; the column `of` of `atoms` has the row of its example in `examples`, which is not shown. What is said about atom k
     are the entries `start[k]` to `start[k + 1]` of `said`, with columns `clause` (the row in `clauses`), `change` (n as predicted minus n were the atom alone

@@ -63,10 +63,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sqlrl.connect(folder / "docs.duckdb") as db:
         db.load("Word", has, types=["doc", "word"], example="doc")
         db.load("Kind", kinds, types=["doc", "kind"], target=True)
-        fit = sqlrl.AdaGrad(passes=2).fit(db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12])
+        fit = sqlrl.AdaGrad(passes=2, record_history=True).fit(
+            db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12]
+        )
         db.predict(fit.model_, examples=docs[12:], keep=True).evaluate()
         db.marginals(fit.model_, examples=docs[12:], keep=True).evaluate()
         db.run_record(fit.run_).report(folder / "report.html")
+        db.predict(fit.model_, examples=docs[12:], keep=True).report(folder / "unlabelled.html")
     return folder / "report.html"
 
 
@@ -118,7 +121,7 @@ def test_it_loads_without_errors_and_does_not_scroll_sideways(
     with opened(browser, report, width=width, scheme=scheme) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         draw_all(page)
-        assert page.locator(".chart svg").count() == page.locator(".chart").count() >= 6
+        assert page.locator(".chart svg").count() == page.locator(".chart").count() >= 7
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert light == (scheme == "light")
@@ -167,6 +170,30 @@ def test_a_click_and_the_keyboard_show_the_clauses_behind_an_atom(browser: Any, 
         page.keyboard.press("End")
         page.keyboard.press("Enter")
         assert title.inner_text() != before
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_atoms_without_labels_have_the_clauses_behind_them(browser: Any, report: Path, width: int) -> None:
+    with opened(browser, report.with_name("unlabelled.html"), width=width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("#examples .pair h3").first.inner_text() == "Examples"
+        assert page.locator("#examples select[aria-label='Which atoms']").count() == 0
+        page.locator("#examples .pair > div:last-child .body .row").first.click()
+        detail = page.locator("#examples .detail")
+        assert "Predicted true; it was not compared with labels." in detail.inner_text()
+        assert "labelled" not in detail.inner_text()
+        assert detail.locator(".reasons li").count() > 0
+
+
+def test_weights_while_learning_are_drawn(browser: Any, report: Path) -> None:
+    with opened(browser, report, width=390) as page:
+        figure = page.locator("figure", has_text="Weights while learning")
+        figure.scroll_into_view_if_needed()
+        figure.locator("svg").wait_for()
+        # A clause of a constant that looks like markup is text in the legend, and in the table below.
+        assert HOSTILE[:9] in figure.locator("svg").text_content()
+        assert HOSTILE in figure.locator("table").text_content()
+        assert figure.locator("svg").bounding_box()["width"] <= 390
 
 
 def test_markup_in_names_is_text(browser: Any, report: Path) -> None:
