@@ -65,9 +65,9 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def module_imports(tree: ast.AST, files: Collection[str]) -> Iterator[str]:
-    """The modules of the package that a module imports when it is itself imported."""
-    for found in statements(tree, lazy=False):
+def module_imports(tree: ast.AST, files: Collection[str], *, lazy: bool = False) -> Iterator[str]:
+    """The modules of the package that a module imports when it is itself imported, or ever (`lazy`)."""
+    for found in statements(tree, lazy=lazy):
         if isinstance(found, ast.Import):
             yield from (a.name for a in found.names if a.name in files)
         else:
@@ -144,3 +144,22 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
     for name in sorted(known):
         visit(name, ())
+
+
+def test_no_import_in_a_function_is_there_because_of_a_circle() -> None:
+    """Imports in functions wait for what takes long to import; what they import does not import their module when it is itself imported."""
+    files = {module_name(file): file for file in PACKAGE.rglob("*.py")}
+    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
+    known = {name: set(module_imports(tree, files)) - {name} for name, tree in trees.items()}
+
+    def reached(name: str) -> set[str]:
+        found, left = set[str](), [name]
+        while left:
+            new = known[left.pop()] - found
+            found |= new
+            left += new
+        return found
+
+    for name, tree in trees.items():
+        later = set(module_imports(tree, files, lazy=True)) - known[name] - {name}
+        assert {other for other in later if name in reached(other)} == set(), name

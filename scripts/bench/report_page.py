@@ -1,9 +1,12 @@
 """How fast a report of many clauses opens, sorts and filters in Chromium on a slower CPU.
 
     python scripts/bench/report_page.py --clauses 50000 --slower 4
+    python scripts/bench/report_page.py --keep before.html    # then change something
+    python scripts/bench/report_page.py --against before.html
 
-Opening is the time from navigation until the table is there and until the first chart is drawn; sorting and filtering end when the rows in view are
-drawn anew. Needs Debian's chromium and playwright.
+Opening is the time from the start of navigation, by the page's own clock, until the table is there and until the first chart is drawn; sorting and filtering end when the rows in view are
+drawn anew. With `--against` another page of as many clauses is opened in turn with it, so that both meet the same machine. Needs Debian's chromium and
+playwright.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +26,13 @@ import pyarrow as pa
 from sqlrl.report import charts
 from sqlrl.report.page import Column, Listing, Report, Section
 
+OPENED = """
+    window.opened = {};
+    new MutationObserver(() => {
+        if (!opened.table && document.documentElement.dataset.tables) opened.table = performance.now();
+        if (!opened.chart && document.querySelector(".chart svg")) opened.chart = performance.now();
+    }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-tables"] });
+"""
 SORT = """async (place) => {
     const heads = document.querySelectorAll("#clauses .head button");
     const start = performance.now();
@@ -63,12 +73,40 @@ def many(clauses: int) -> Report:
     )
 
 
+def _measured(browser: Any, file: Path, slower: float) -> dict[str, float]:
+    """Open a page once, and return what each step took, in seconds."""
+    page = browser.new_page()
+    try:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+        page.add_init_script(OPENED)
+        page.goto(file.as_uri(), wait_until="commit")
+        page.wait_for_selector(".chart svg")
+        opened = page.evaluate("opened")
+        found = {"open: table": opened["table"] / 1000, "open: first chart": opened["chart"] / 1000}
+        for place, name in (
+            (1, "sort by weight"),
+            (0, "sort by clause"),
+            (0, "sort by clause again"),
+            (2, "sort by support"),
+        ):
+            found[name] = page.evaluate(SORT, place) / 1000
+        found["filter by a word"] = page.evaluate(FILTER, "word123") / 1000
+        found["filter by a number"] = page.evaluate(FILTER, "weight>1") / 1000
+        return found
+    finally:
+        page.close()
+
+
 def main() -> int:
     """Write the page, open it some times, and print medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clauses", type=int, default=50_000)
     parser.add_argument("--slower", type=float, default=4)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the page to a file, too")
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="a page that was kept before, opened in turn with this one"
+    )
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     from playwright.sync_api import sync_playwright
@@ -77,38 +115,29 @@ def main() -> int:
     if chromium is None:
         print("there is no Chromium: apt-get install chromium", file=sys.stderr)
         return 1
-    rows: dict[str, list[float]] = {}
+    rows: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "report.html"
         many(given.clauses).save(file)
-        print(f"{given.clauses:,} clauses, {file.stat().st_size / 1e6:.1f} MB, CPU slowed {given.slower:g} times")
+        if given.keep is not None:
+            shutil.copyfile(file, given.keep)
+        files = {"this page": file, **({"against": given.against.resolve()} if given.against is not None else {})}
+        for name, each in files.items():
+            print(
+                f"{name}: {given.clauses:,} clauses, {each.stat().st_size / 1e6:.1f} MB, CPU slowed {given.slower:g} times"
+            )
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for _ in range(given.repeat):
-            page = browser.new_page()
-            session = page.context.new_cdp_session(page)
-            session.send("Emulation.setCPUThrottlingRate", {"rate": given.slower})
-            start = time.perf_counter()
-            page.goto(file.as_uri(), wait_until="commit")
-            page.wait_for_selector("html[data-tables=ready]", state="attached")
-            rows.setdefault("open: table", []).append(time.perf_counter() - start)
-            page.wait_for_selector(".chart svg")
-            rows.setdefault("open: first chart", []).append(time.perf_counter() - start)
-            for place, name in (
-                (1, "sort by weight"),
-                (0, "sort by clause"),
-                (0, "sort by clause again"),
-                (2, "sort by support"),
-            ):
-                rows.setdefault(name, []).append(page.evaluate(SORT, place) / 1000)
-            rows.setdefault("filter by a word", []).append(page.evaluate(FILTER, "word123") / 1000)
-            rows.setdefault("filter by a number", []).append(page.evaluate(FILTER, "weight>1") / 1000)
-            page.close()
+            for name, each in files.items():
+                for what, seconds in _measured(browser, each, given.slower).items():
+                    rows.setdefault((name, what), []).append(seconds)
         browser.close()
     found = [
-        {"what": what, "seconds": statistics.median(seconds), "worst": max(seconds)} for what, seconds in rows.items()
+        {"page": name, "what": what, "seconds": statistics.median(seconds), "worst": max(seconds)}
+        for (name, what), seconds in rows.items()
     ]
     for row in found:
-        print(f"{row['what']:<22} {row['seconds']:.2f} s (worst {row['worst']:.2f})")
+        print(f"{row['page']:<10} {row['what']:<22} {row['seconds']:.2f} s (worst {row['worst']:.2f})")
     if given.json is not None:
         given.json.write_text(json.dumps(found), encoding="utf-8")
     return 0

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlrl.database.evaluation import THRESHOLD, compared
 from sqlrl.database.inference import Inferred
 from sqlrl.database.outcomes import Blocks, blocks_of, outcomes_of
-from sqlrl.database.run_records import confusion_of, precision_recall_of, roc_of
+from sqlrl.database.run_data import confusion_of, precision_recall_of, roc_of
 from sqlrl.errors import InputError
 from sqlrl.evaluate import calibration
 from sqlrl.evaluate.probabilities import BINS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.run_records import INFERENCE, RunRecord, ask, run_record, same_model, stage_table
+from sqlrl.database.run_data import INFERENCE, RunData, ask, same_model, stage_table
 from sqlrl.errors import InputError, SqlrlError, brief
-from sqlrl.ground.clauses import atom_texts, clause_table
+from sqlrl.ground.clauses import atom_texts, clause_table, example_names
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.report import Table, charts
 from sqlrl.report.charts import Chart, converter
 from sqlrl.report.page import Atoms, Column, Facts, Listing, Part, Report, Rows, Section, Sentence, check_path
@@ -41,7 +43,7 @@ MOST_GROUND = 5_000_000
 """Ground clauses of one shape that are made to find the clauses behind atoms."""
 
 
-def report(run: RunRecord, path: str | Path | None = None) -> Report:
+def report(run: RunData, path: str | Path | None = None) -> Report:
     """Return the page about a run; `RunRecord.report` explains it."""
     if path is not None:
         check_path(path)
@@ -59,48 +61,66 @@ def report(run: RunRecord, path: str | Path | None = None) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class _Family:
-    """A run, and those of the same model that its page tells of: the one that learned it, and evaluations of worlds and of probabilities."""
+    """A run, and those of the same model that its page tells of: the one that learned it, and evaluations of worlds and of probabilities.
 
-    run: RunRecord
-    learned: RunRecord | None
-    worlds: RunRecord | None
-    chances: RunRecord | None
+    `unlabelled` was kept and not evaluated: the run itself, or the newest one if nothing was evaluated.
+    """
+
+    run: RunData
+    learned: RunData | None
+    worlds: RunData | None
+    chances: RunData | None
+    unlabelled: RunData | None
 
     @property
-    def members(self) -> list[RunRecord]:
+    def members(self) -> list[RunData]:
         """All of them, each once."""
-        found = {each.number: each for each in (self.run, self.learned, self.worlds, self.chances) if each is not None}
+        found = {
+            each.number: each
+            for each in (self.run, self.learned, self.worlds, self.chances, self.unlabelled)
+            if each is not None
+        }
         return list(found.values())
 
 
-def _family(run: RunRecord) -> _Family:
+def _family(run: RunData) -> _Family:
     learners = same_model(run) or {run.number: run.learner}
     text = "SELECT run, count(probability) > 0 AS chances FROM outcome GROUP BY run"
     evaluated = {row["run"]: row["chances"] for row in ask(run.session.records, text).to_pylist()}
-    others = {number: run_record(run.session, number) for number in _newest(learners, evaluated)}
+    others = {number: RunData.read(run.session, number) for number in _newest(learners, evaluated)}
 
-    def chosen(fits: Callable[[RunRecord], bool]) -> RunRecord | None:
+    def chosen(fits: Callable[[RunData], bool]) -> RunData | None:
         if fits(run):
             return run
         return next((others[number] for number in sorted(others, reverse=True) if fits(others[number])), None)
 
+    worlds = chosen(lambda each: evaluated.get(each.number) is False)
+    chances = chosen(lambda each: evaluated.get(each.number) is True)
+    unlabelled = chosen(lambda each: each.learner in _KEPT and each.number not in evaluated)
     return _Family(
         run,
         chosen(lambda each: each.learns),
-        chosen(lambda each: evaluated.get(each.number) is False),
-        chosen(lambda each: evaluated.get(each.number) is True),
+        worlds,
+        chances,
+        unlabelled if unlabelled is run or (worlds is None and chances is None) else None,
     )
 
 
+_KEPT = ("predict", "marginals")
+"""What runs are called that predicted, and kept it."""
+
+
 def _newest(learners: dict[int, str], evaluated: dict[int, bool]) -> list[int]:
-    """Return the newest run of each kind: one that learned, one whose world was evaluated, one whose probabilities were.
+    """Return the newest run of each kind: one that learned, one whose world was evaluated, one whose probabilities were, one that was kept and not evaluated.
 
     Examples
     --------
-    >>> _newest({1: "AdaGrad", 2: "predict", 3: "predict", 4: "marginals", 5: "predict"}, {2: False, 3: False, 4: True})
-    [1, 3, 4]
+    >>> kinds = {1: "AdaGrad", 2: "predict", 3: "predict", 4: "marginals", 5: "predict", 6: "audit"}
+    >>> _newest(kinds, {2: False, 3: False, 4: True})
+    [1, 3, 4, 5]
     """
-    kinds = {run: evaluated.get(run, None if learner in INFERENCE else "learned") for run, learner in learners.items()}
+    unevaluated = {learner: "kept" if learner in _KEPT else None for learner in INFERENCE}
+    kinds = {run: evaluated.get(run, unevaluated.get(learner, "learned")) for run, learner in learners.items()}
     wanted = {kind for kind in kinds.values() if kind is not None}
     return sorted(max(run for run, kind in kinds.items() if kind == each) for each in wanted)
 
@@ -152,6 +172,8 @@ def _learning(family: _Family) -> Iterator[Part]:
         )
         return
     yield _or_sentence(family.learned.plot.learning_curve)
+    if "record_history" in family.learned.parameters:
+        yield _or_sentence(family.learned.plot.weight_history)
 
 
 def _predictions(family: _Family) -> Iterator[Part]:
@@ -337,7 +359,7 @@ def _clause_rows(family: _Family, model: int) -> pa.Table:
     )
 
 
-def _has_statistics(run: RunRecord) -> bool:
+def _has_statistics(run: RunData) -> bool:
     text = "SELECT count(open) AS n FROM clause_statistics WHERE run = :run"
     return bool(ask(run.session.records, text, run=run.number).column(0)[0].as_py())
 
@@ -363,9 +385,14 @@ _ATOM_COLUMNS = (
 
 
 def _examples(family: _Family) -> Iterator[Part]:
+    if family.unlabelled is not None:
+        yield from _unlabelled(family.unlabelled)
+        return
     run = family.worlds or family.chances
     if run is None:
-        yield Sentence("There are no labels to show beside predictions: none was kept and evaluated.")
+        yield Sentence(
+            "There are no predictions to show: none was kept, which predict(keep=True) and marginals(keep=True) do."
+        )
         return
     records = run.session.records
     text = """
@@ -407,7 +434,117 @@ def _examples(family: _Family) -> Iterator[Part]:
     )
 
 
-def _atom_rows(family: _Family, run: RunRecord, examples: int, *, whole: bool) -> pa.Table:
+_UNLABELLED_EXAMPLES = (
+    Column("example", "example", "text", "its name", narrow=True),
+    Column("true", "true", "number", "atoms predicted true", narrow=True),
+    Column("atoms", "atoms", "number", "query atoms that were kept", narrow=True),
+)
+
+_KEPT_ATOMS = """
+    SELECT atom, example, truth AS predicted, CAST(NULL AS DOUBLE) AS probability, CAST(NULL AS DOUBLE) AS value FROM prediction WHERE run = :run
+    UNION ALL SELECT atom, example, probability > 0.5, probability, CAST(NULL AS DOUBLE) FROM marginal WHERE run = :run
+    UNION ALL SELECT atom, example, value >= 0.5, CAST(NULL AS DOUBLE), value FROM truth_value WHERE run = :run
+"""
+
+
+def _unlabelled(run: RunData) -> Iterator[Part]:
+    """Yield the atoms of a run that was kept and not evaluated: what was predicted of them, and nothing of labels."""
+    yield Sentence(
+        f"Run {run.number} ({run.learner}) was not evaluated: its atoms stand here without labels. Choose one to see the clauses behind it."
+    )
+    text = """
+        WITH kept AS (KEPT)
+        SELECT example, count(*) AS atoms, count(*) FILTER (WHERE predicted) AS "true" FROM kept GROUP BY example ORDER BY example ASC NULLS LAST
+    """
+    examples = ask(run.session.records, text.replace("KEPT", _KEPT_ATOMS), run=run.number)
+    if not len(examples):
+        yield Sentence("It predicted no atom true, and others are not kept.")
+        return
+    every = sum(examples.column("atoms").to_pylist())
+    whole = every <= MOST_ATOMS
+    size = examples.column("atoms" if whole else "true").to_numpy()
+    before = np.cumsum(size) - size
+    kept = examples.slice(0, int((before[:MOST_EXAMPLES] < MOST_ATOMS).sum()))
+    text = """
+        WITH kept AS (KEPT), ranked AS (
+            SELECT example, row_number() OVER (ORDER BY example ASC NULLS LAST) - 1 AS rank FROM kept GROUP BY example
+        )
+        SELECT k.atom AS id, k.predicted, k.probability, k.value, r.rank AS of
+        FROM kept AS k JOIN ranked AS r ON r.example = k.example
+        WHERE r.rank < :examples AND (:whole = 1 OR k.predicted)
+        ORDER BY r.rank ASC NULLS LAST, coalesce(k.probability, k.value) DESC NULLS LAST, k.atom ASC NULLS LAST
+        LIMIT :most
+    """
+    text, shown = text.replace("KEPT", _KEPT_ATOMS), {"examples": len(kept), "most": MOST_ATOMS}
+    atoms = ask(run.session.records, text, run=run.number, whole=int(whole), **shown)
+    ids, numbers = (
+        table.column(name).to_numpy().astype(np.int64) for table, name in ((atoms, "id"), (kept, "example"))
+    )
+    names = _names(run, ids, numbers)
+    if isinstance(names, str):
+        yield Sentence(names)
+        return
+    if len(kept) < len(examples):
+        yield Sentence(f"Shown are the first {len(kept):,} of {len(examples):,} examples.")
+    if len(atoms) < every:
+        yield Sentence(
+            f"Of {every:,} atoms {len(atoms):,} are shown, those predicted true of the first examples; the database has all."
+        )
+    elif run.learner == "predict" and not atoms.column("value").null_count < len(atoms):
+        yield Sentence("Atoms that were predicted false are not kept.")
+    atoms = atoms.append_column("atom", pa.array([names.atoms[k] for k in ids.tolist()], pa.string()))
+    listed = pa.table(
+        {
+            "example": pa.array([names.examples[k] for k in numbers.tolist()], pa.string()),
+            "true": kept.column("true"),
+            "atoms": kept.column("atoms"),
+        }
+    )
+    columns = tuple(
+        each
+        for each in _ATOM_COLUMNS
+        if each.key in atoms.column_names and atoms.column(each.key).null_count < max(len(atoms), 1)
+    )
+    said = _behind(run, atoms, numbers)
+    sort = next((key for key in ("probability", "value") if any(key == each.key for each in columns)), "atom")
+    yield Atoms(
+        examples=Listing(_UNLABELLED_EXAMPLES, listed, "examples", "example", descending=False),
+        atoms=Listing(columns, atoms, "atoms", sort, descending=sort != "atom"),
+        clauses=said.clauses,
+        start=said.start,
+        said=said.said,
+        notes=pa.concat_tables([said.notes, _kept_reasons(run, atoms)]),
+        missing=said.missing,
+    )
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Names of atoms and of examples, by their ids."""
+
+    atoms: dict[int, str]
+    examples: dict[int, str]
+
+
+def _names(run: RunData, atoms: IntArray, examples: IntArray) -> _Names | str:
+    """Name what a run predicted, or say why it has no names: they are those of the data, which may be others now."""
+    session = run.session
+    assert run.model_number is not None
+    model = session.records.model(run.model_number)
+    try:
+        with ExitStack() as opened:
+            if isinstance(model, SoftModel):
+                program = opened.enter_context(session.soft_program(model)).program
+            else:
+                program = opened.enter_context(session.program(model))
+            if not session.records.same_data_of(run.number):
+                return f"The data, or which predicates are open, have changed since run {run.number}: its atoms cannot be named any more."
+            return _Names(atom_texts(program, atoms), example_names(program.engine, program.layout, examples))
+    except SqlrlError as error:
+        return f"The atoms of run {run.number} cannot be named: {brief(str(error))}"
+
+
+def _atom_rows(family: _Family, run: RunData, examples: int, *, whole: bool) -> pa.Table:
     """Return the labelled atoms of the first examples, in their order; with the probabilities that another run of the family found.
 
     The worst predicted atoms are kept where there are too many. They come first, within several examples in the order of their ids.
@@ -462,7 +599,7 @@ class _Behind:
         return cls(_CLAUSES.empty_table(), [0] * (atoms + 1), _SAID.empty_table(), _NOTES.empty_table(), why)
 
 
-def _behind(run: RunRecord, atoms: pa.Table, examples: IntArray) -> _Behind:
+def _behind(run: RunData, atoms: pa.Table, examples: IntArray) -> _Behind:
     """Ground the examples of some atoms once more, and find what clauses say about each; or say why that cannot be done."""
     session, size = run.session, len(atoms)
     assert run.model_number is not None
@@ -489,7 +626,7 @@ def _behind(run: RunRecord, atoms: pa.Table, examples: IntArray) -> _Behind:
         return _Behind.nothing(size, f"The clauses behind atoms cannot be shown: {brief(str(error))}")
 
 
-def _true_atoms(run: RunRecord) -> IntArray:
+def _true_atoms(run: RunData) -> IntArray:
     """Return the ids of the atoms that a run predicted true, or found more probable than not."""
     text = """
         SELECT atom FROM prediction WHERE run = :run AND truth
@@ -572,7 +709,7 @@ def _of_blocks(
     return found + [(row, "Exactly one atom of its block must be true.") for row in rows[needed].tolist()]
 
 
-def _kept_reasons(run: RunRecord, atoms: pa.Table) -> pa.Table:
+def _kept_reasons(run: RunData, atoms: pa.Table) -> pa.Table:
     """Return what `Prediction.why` kept of atoms: ground clauses with their constants, and margins."""
     text = """
         SELECT e.atom, e.margin, r.side, r.ground_clause, r.contribution

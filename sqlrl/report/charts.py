@@ -372,6 +372,79 @@ def weights(clauses: Table | pa.Table, *, most: int = 20) -> Chart:
     return Chart("Strongest clauses", data, spec, shown, note)
 
 
+def weight_history(history: pa.Table, *, clauses: int | None = None) -> Chart:
+    """Return the weights of some clauses over the steps of an online learner, a line for each.
+
+    Parameters
+    ----------
+    history : pyarrow.Table
+        Columns `step`, `clause` (text, NULL of a run that has not ended), `id` (which clause) and `weight` after the step (log-odds, not averaged), the rows of
+        one clause together and by step; clauses stand in the legend in the order of their first rows.
+    clauses : int, optional
+        How many clauses have a history, to say how many are left out; all that are there by default.
+
+    Raises
+    ------
+    InputError
+        There are no rows.
+
+    Examples
+    --------
+    >>> rows = {"step": [0, 2, 2], "clause": ["P(x)", "P(x)", "Q(x)"], "id": [4, 4, 7], "weight": [0.5, 0.8, -0.2]}
+    >>> chart = weight_history(pa.table(rows), clauses=9)
+    >>> [(row["label"], row["weight"]) for row in chart.to_dict()["data"]["values"]]
+    [('1. P(x)', 0.5), ('1. P(x)', 0.8), ('2. Q(x)', -0.2)]
+    >>> chart.note
+    'The 2 strongest of 9 clauses with a history; a point for each step in which the count of a clause differed.'
+    """
+    if not len(history):
+        raise InputError("there is nothing to draw: no step changed a weight, or none was kept")
+    ids = history.column("id").to_numpy()
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+    ends = np.append(starts[1:], len(ids))
+    # Two clauses may be cut to one text: the number tells them apart.
+    texts = [history.column("clause")[int(k)].as_py() for k in starts]
+    labels = [
+        f"{rank}. {_short(text if text is not None else f'clause {ids[k]}')}"
+        for rank, (k, text) in enumerate(zip(starts.tolist(), texts, strict=True), start=1)
+    ]
+    most = max(MOST_POINTS // len(starts), 2)
+    kept = [start + _thinned(int(end - start), most) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    drawn = history.take(pa.array(np.concatenate(kept))).select(["step", "weight", "clause"])
+    drawn = drawn.append_column(
+        "label", pa.array([label for label, rows in zip(labels, kept, strict=True) for _ in rows], pa.string())
+    )
+    spec: dict[str, Any] = {
+        "height": 260 + 16 * len(labels),
+        # Between its rows a weight stays, but for what a learner takes off it for its penalty.
+        "mark": {"type": "line", "interpolate": "step-after", "point": {"size": 16}, "tooltip": True},
+        "encoding": {
+            "x": {"field": "step", "type": "quantitative", "axis": {"tickMinStep": 1}},
+            "y": {"field": "weight", "type": "quantitative", "title": "weight (log-odds)", "scale": {"zero": True}},
+            "color": {
+                "field": "label",
+                "type": "nominal",
+                "title": None,
+                "sort": labels,
+                "scale": {"domain": labels, "scheme": "tableau10"},
+                "legend": {
+                    "orient": "bottom",
+                    "columns": 1,
+                    "labelLimit": {"expr": "width - 20"},
+                    "symbolType": "stroke",
+                },
+            },
+            "tooltip": [{"field": "clause"}, {"field": "step"}, {"field": "weight", "format": ".4g"}],
+        },
+    }
+    every = len(labels) if clauses is None else clauses
+    which = f"The {len(labels):,} strongest of {every:,} clauses with a history; a" if every > len(labels) else "A"
+    note = f"{which} point for each step in which the count of a clause differed."
+    if len(drawn) < len(history):
+        note += f" Drawn are {len(drawn):,} of {len(history):,} points."
+    return Chart("Weights while learning", history, spec, drawn, note)
+
+
 def calibration(bins: pa.Table) -> Chart:
     """Return probabilities beside the share of true atoms.
 
@@ -582,12 +655,10 @@ def _share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> pa.Array:
     return pa.array(part / np.maximum(whole, 1), mask=whole == 0)
 
 
-def _thinned(rows: int) -> npt.NDArray[np.int64]:
+def _thinned(rows: int, most: int = MOST_POINTS) -> npt.NDArray[np.int64]:
     """Return the rows of a line that are drawn: the first, the last, and even ones between."""
     return (
-        np.unique(np.linspace(0, rows - 1, min(rows, MOST_POINTS)).round().astype(np.int64))
-        if rows
-        else np.zeros(0, np.int64)
+        np.unique(np.linspace(0, rows - 1, min(rows, most)).round().astype(np.int64)) if rows else np.zeros(0, np.int64)
     )
 
 

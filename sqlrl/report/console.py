@@ -322,7 +322,7 @@ class RichConsole:
         from rich.console import Console as Terminal
 
         self._terminal = Terminal(file=stream, stderr=stream is None, highlight=False)
-        self._place, self._delay = stream or sys.stderr, delay
+        self._place, self.delay = stream or sys.stderr, delay
 
     def message(self, text: str) -> None:
         """Show one line; marks like `[red]` in it are shown as they are."""
@@ -335,7 +335,7 @@ class RichConsole:
 
     def progress(self, description: str, total: int | None = None) -> Progress:
         """Return a bar, or a spinner if the total is unknown; it vanishes when the work is done."""
-        return _RichTask(self._place, self._terminal, description, total, self._delay)
+        return _RichTask(self._place, self._terminal, description, total, self.delay)
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,24 @@
 "use strict";
 // The tables of a report, its theme and its charts. Every text of the data is written as text (`textContent`), never as HTML.
-(() => {
-  const parts = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+  if (!("DecompressionStream" in window)) {
+    document.getElementById("trouble").hidden = false;
+    return;
+  }
+
+  /** Unpack the text of an element: zlib in base64. */
+  function unpack(id) {
+    const text = atob(document.getElementById(id).textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    const stream = new DecompressionStream("deflate");
+    const writer = stream.writable.getWriter();
+    writer.write(bytes);
+    writer.close();
+    return new Response(stream.readable).text();
+  }
+
+  const parts = JSON.parse(await unpack("data"));
   const narrow = matchMedia("(max-width: 46rem)");
   const darkness = matchMedia("(prefers-color-scheme: dark)");
   const ROW = { wide: 36, narrow: 84 };
@@ -298,6 +315,7 @@
     const left = make("div");
     const right = make("div");
     const several = rowsOf.length > 1;
+    const labelled = names.includes("label");
     const title = make("h3");
     right.append(title);
     const atoms = new Grid(right, part.atoms, { label: "atoms", pick: (row) => explain(row) });
@@ -309,11 +327,11 @@
       some: (row) => cell(row, "outcome") !== "right" || cell(row, "label") || cell(row, "predicted"),
     };
     const apply = () => {
-      atoms.accepts = accepts[choice.value];
+      atoms.accepts = labelled ? accepts[choice.value] : null;
       atoms.refresh();
     };
     choice.addEventListener("change", apply);
-    atoms.tools.prepend(choice);
+    if (labelled) atoms.tools.prepend(choice);
     const open = (example) => {
       title.textContent = several ? `Atoms of ${part.examples.rows[0][example]}` : "Atoms";
       detail.replaceChildren();
@@ -321,7 +339,7 @@
       apply();
     };
     if (several) {
-      left.append(make("h3", { text: "Examples, those with most wrong atoms first" }));
+      left.append(make("h3", { text: labelled ? "Examples, those with most wrong atoms first" : "Examples" }));
       const examples = new Grid(left, part.examples, { label: "examples", pick: open });
       root.append(make("div", { name: "pair", children: [left, right] }), detail);
       if (examples.order.length) {
@@ -339,8 +357,10 @@
       const value = cell(row, "predicted") ? "true" : "false";
       const children = [make("h3", { text: cell(row, "atom") })];
       const head = make("p");
-      head.append(`Predicted ${value}, labelled ${cell(row, "label") ? "true" : "false"}: `);
-      head.append(make("span", { name: cell(row, "outcome") === "right" ? "right" : "wrong", text: cell(row, "outcome") }), ".");
+      if (labelled) {
+        head.append(`Predicted ${value}, labelled ${cell(row, "label") ? "true" : "false"}: `);
+        head.append(make("span", { name: cell(row, "outcome") === "right" ? "right" : "wrong", text: cell(row, "outcome") }), ".");
+      } else head.append(`Predicted ${value}; it was not compared with labels.`);
       children.push(head, facts(part.atoms, row));
       for (const note of notes.get(row) ?? []) children.push(make("p", { text: note }));
       if (part.missing) children.push(make("p", { text: part.missing }));
@@ -412,6 +432,12 @@
   retheme();
   html.dataset.tables = "ready";
 
+  // Vega is read once the tables are there to work with: that holds the page up for as long as all the rest does.
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  if (!document.querySelector(".chart")) {
+    html.dataset.charts = "ready";
+    return;
+  }
   window.addEventListener("vega", () => {
     // Charts out of view are drawn when they come into it.
     const seen = new IntersectionObserver((entries) => {
@@ -424,4 +450,5 @@
     document.querySelectorAll(".chart").forEach((element) => seen.observe(element));
     html.dataset.charts = "ready";
   });
+  document.body.append(make("script", { type: "module", text: await unpack("vega") }));
 })();

@@ -155,8 +155,107 @@ def test_what_has_charts_lists_them(studied: Studied) -> None:
     assert repr(studied.fit.plot) == "FitPlots: learning_curve(), weights()"
     assert repr(studied.prediction.plot) == "PredictionPlots: confusion()"
     assert repr(studied.marginals.plot) == "MarginalPlots: calibration(), precision_recall(), roc(), confusion()"
-    drawn = "learning_curve(), weights(), calibration(), precision_recall(), roc(), confusion(), timings()"
+    drawn = "learning_curve(), weights(), weight_history(), calibration(), precision_recall(), roc(), confusion(), timings()"
     assert repr(studied.db.run_record(1).plot) == f"RunPlots: {drawn}"
+
+
+def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> None:
+    db, model = studied.db, sqlrl.parse_mln(MODEL)
+    fit = sqlrl.AdaGrad(record_history=True).fit(db, model, studied.test)
+    run = db.run_record(fit.run_)
+    history = run.plot.weight_history(most=3).table().to_pylist()
+    ends = db.sql(
+        f"select id, clause, arg_max(weight, step) from sqlrl.clause_history where run = {run.number} group by all order by abs(arg_max(weight, step)) desc, id limit 3"
+    ).fetchall()
+    assert list(dict.fromkeys((row["id"], row["clause"]) for row in history)) == [row[:2] for row in ends]
+    for number, _, weight in ends:
+        mine = [(row["step"], row["weight"]) for row in history if row["id"] == number]
+        stored = f"select step, weight from sqlrl.weight_history where run = {run.number} and clause = {number} order by step"
+        assert mine == db.sql(stored).fetchall()
+        assert mine[-1][1] == weight
+    every = db.sql(f"select count(distinct id) from sqlrl.clause_history where run = {run.number}").fetchall()[0][0]
+    assert f"The 3 strongest of {every} clauses" in run.plot.weight_history(most=3).note
+    assert "Weights while learning" in titles(run.report())
+    # Who keeps none says how it is kept.
+    assert "fit an online learner with record_history=True" in sentences(
+        db.run_record(studied.fit.run_).report(), "learning"
+    )
+    with pytest.raises(InputError, match="keeps no history"):
+        db.run_record(studied.prediction.run).plot.weight_history()
+    with pytest.raises(InputError, match="most=0"):
+        run.plot.weight_history(most=0)
+
+
+def test_what_was_kept_and_not_evaluated_stands_there_without_labels(studied: Studied) -> None:
+    db, model = studied.db, studied.fit.model_
+    names = studied.test[:3]
+    prediction = db.predict(model, examples=names, keep=True)
+    report = prediction.report()
+    atoms = part(report, "examples", Atoms)
+    shown = atoms.atoms.data.to_pylist()
+    assert shown
+    assert all(row["predicted"] for row in shown)
+    kept = db.sql(f"select atom from sqlrl.prediction where run = {prediction.run}").fetchall()
+    assert sorted((row["id"],) for row in shown) == sorted(kept)
+    # As evaluation names them.
+    prediction.evaluate()
+    named = db.sql(f"select atom, name from sqlrl.outcome where run = {prediction.run} and predicted").fetchall()
+    assert {row["id"]: row["atom"] for row in shown} == dict(named)
+    assert atoms.examples.data["example"].to_pylist() == names
+    assert not {"label", "outcome"} & {column.key for column in atoms.atoms.columns}
+    assert "was not evaluated" in sentences(report, "examples")
+    # The clauses behind its atoms are those of why, too.
+    texts = atoms.clauses["text"].to_pylist()
+    for k in (0, len(shown) - 1):
+        said = atoms.said.slice(atoms.start[k], atoms.start[k + 1] - atoms.start[k]).to_pylist()
+        expected: dict[str, float] = {}
+        for reason in prediction.why(shown[k]["atom"]).table:
+            if reason["weight"] is not None:
+                expected[reason["clause"]] = expected.get(reason["clause"], 0.0) + reason["contribution"]
+        assert {texts[x["clause"]]: x["worth"] for x in said} == pytest.approx(
+            {clause: worth for clause, worth in expected.items() if abs(worth) > 1e-12}
+        )
+    marginals = db.marginals(model, examples=names, keep=True)
+    found = part(marginals.report(), "examples", Atoms).atoms.data.to_pylist()
+    kept = db.sql(f"select atom, probability from sqlrl.marginal where run = {marginals.run}").fetchall()
+    assert sorted((row["id"], row["probability"]) for row in found) == sorted(kept)
+    assert all(row["predicted"] == (row["probability"] > 0.5) for row in found)
+    # Once evaluated, it has labels.
+    assert "label" in {
+        column.key for column in part(db.run_record(studied.fit.run_).report(), "examples", Atoms).atoms.columns
+    }
+    assert "label" in {column.key for column in part(prediction.report(), "examples", Atoms).atoms.columns}
+
+
+def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    db.load("Word", [(f"d{k}", ("good", "bad")[k % 2]) for k in range(8)], types=["doc", "word"], example="doc")
+    db.load("Liked", [("d0",)], types=["doc"], target=True)
+    rules = 'Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)'
+    marginals = db.marginals(sqlrl.parse_mln(rules), keep=True)
+    monkeypatch.setattr(reports, "MOST_ATOMS", 3)
+    report = marginals.report()
+    assert len(part(report, "examples", Atoms).atoms.data) <= 3
+    assert "Of 8 atoms" in sentences(report, "examples")
+    assert "of 8 examples" in sentences(report, "examples")
+    assert all(part(report, "examples", Atoms).atoms.data["predicted"].to_pylist())
+    nothing = db.predict(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.5 Liked(d)"), keep=True)
+    assert "It predicted no atom true" in sentences(nothing.report(), "examples")
+    db.load("Word", [("d9", "good")], append=True)
+    assert "cannot be named any more" in sentences(db.run_record(marginals.run).report(), "examples")
+
+
+def test_too_many_ground_clauses_leave_atoms_without_clauses(studied: Studied, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = studied.db.run_record(studied.prediction.run)
+    before = part(run.report(), "examples", Atoms)
+    assert not before.missing
+    assert len(before.said)
+    monkeypatch.setattr(reports, "MOST_GROUND", 20)
+    after = part(run.report(), "examples", Atoms)
+    assert "The clauses behind atoms cannot be shown" in after.missing
+    assert "20" in after.missing
+    assert after.atoms.data["atom"] == before.atoms.data["atom"]
+    assert (len(after.said), len(after.clauses), set(after.start)) == (0, 0, {0})
 
 
 def test_confusion_counts_blocks(studied: Studied) -> None:
@@ -235,6 +334,11 @@ def test_soft_models_have_their_own_charts() -> None:
     db.load("Smokes", [("Anna",), ("Bob",)], target=True)
     model = sqlrl.parse_psl("2: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2\n1: Smokes('Anna')")
     prediction = db.predict(model, keep=True)
+    bare = part(prediction.report(), "examples", Atoms).atoms.data.to_pylist()
+    stated = dict(
+        zip(("Smokes(Anna)", "Smokes(Bob)", "Smokes(Chris)"), prediction.atoms()["value"].to_pylist(), strict=True)
+    )
+    assert {row["atom"]: row["value"] for row in bare} == pytest.approx(stated)
     prediction.evaluate()
     report = prediction.report()
     atoms = part(report, "examples", Atoms)

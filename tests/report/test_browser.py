@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,10 +63,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sqlrl.connect(folder / "docs.duckdb") as db:
         db.load("Word", has, types=["doc", "word"], example="doc")
         db.load("Kind", kinds, types=["doc", "kind"], target=True)
-        fit = sqlrl.AdaGrad(passes=2).fit(db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12])
+        fit = sqlrl.AdaGrad(passes=2, record_history=True).fit(
+            db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12]
+        )
         db.predict(fit.model_, examples=docs[12:], keep=True).evaluate()
         db.marginals(fit.model_, examples=docs[12:], keep=True).evaluate()
         db.run_record(fit.run_).report(folder / "report.html")
+        db.predict(fit.model_, examples=docs[12:], keep=True).report(folder / "unlabelled.html")
     return folder / "report.html"
 
 
@@ -82,6 +89,13 @@ def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light"
         assert trouble == []
     finally:
         context.close()
+
+
+def part(path: Path, kind: str) -> Any:
+    """The first part of a kind among the data of a page."""
+    found = re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return next(each for each in json.loads(zlib.decompress(base64.b64decode(found[1]))) if each["kind"] == kind)
 
 
 def draw_all(page: Any) -> None:
@@ -107,7 +121,7 @@ def test_it_loads_without_errors_and_does_not_scroll_sideways(
     with opened(browser, report, width=width, scheme=scheme) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         draw_all(page)
-        assert page.locator(".chart svg").count() == page.locator(".chart").count() >= 6
+        assert page.locator(".chart svg").count() == page.locator(".chart").count() >= 7
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert light == (scheme == "light")
@@ -117,8 +131,7 @@ def test_it_loads_without_errors_and_does_not_scroll_sideways(
 
 def test_the_table_of_clauses_sorts_and_filters(browser: Any, report: Path) -> None:
     with opened(browser, report) as page:
-        data = "JSON.parse(document.getElementById('data').textContent).find(part => part.kind === 'listing').rows[1]"
-        every = sorted(page.evaluate(data), reverse=True)
+        every = sorted(part(report, "listing")["rows"][1], reverse=True)
         weights = [float(text) for text in column(page, "#clauses", 1)]
         assert len(weights) > 5
         assert weights == every[: len(weights)]
@@ -159,6 +172,30 @@ def test_a_click_and_the_keyboard_show_the_clauses_behind_an_atom(browser: Any, 
         assert title.inner_text() != before
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_atoms_without_labels_have_the_clauses_behind_them(browser: Any, report: Path, width: int) -> None:
+    with opened(browser, report.with_name("unlabelled.html"), width=width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("#examples .pair h3").first.inner_text() == "Examples"
+        assert page.locator("#examples select[aria-label='Which atoms']").count() == 0
+        page.locator("#examples .pair > div:last-child .body .row").first.click()
+        detail = page.locator("#examples .detail")
+        assert "Predicted true; it was not compared with labels." in detail.inner_text()
+        assert "labelled" not in detail.inner_text()
+        assert detail.locator(".reasons li").count() > 0
+
+
+def test_weights_while_learning_are_drawn(browser: Any, report: Path) -> None:
+    with opened(browser, report, width=390) as page:
+        figure = page.locator("figure", has_text="Weights while learning")
+        figure.scroll_into_view_if_needed()
+        figure.locator("svg").wait_for()
+        # A clause of a constant that looks like markup is text in the legend, and in the table below.
+        assert HOSTILE[:9] in figure.locator("svg").text_content()
+        assert HOSTILE in figure.locator("table").text_content()
+        assert figure.locator("svg").bounding_box()["width"] <= 390
+
+
 def test_markup_in_names_is_text(browser: Any, report: Path) -> None:
     with opened(browser, report, width=390) as page:
         draw_all(page)
@@ -191,3 +228,34 @@ def test_only_the_rows_in_view_are_in_the_page(browser: Any, tmp_path: Path) -> 
         )
         assert column(page, "#clauses", 1)[-1] == f"{weight.min():.6g}"
         assert page.locator("#clauses .body .row").count() < 60
+
+
+def test_an_old_browser_is_told_what_it_lacks(browser: Any, report: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    try:
+        page.goto(report.as_uri())
+        playwright.expect(page.locator("#trouble")).to_be_visible()
+        assert "newer browser" in page.locator("#trouble").inner_text()
+        assert page.locator("#run .wide").first.is_visible()
+    finally:
+        context.close()
+
+
+def test_tables_are_there_before_vega_is_read(browser: Any, report: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script("""
+        window.order = [];
+        new MutationObserver((changes) => changes.forEach((change) => {
+            if (change.type === "attributes") order.push(change.attributeName);
+            for (const node of change.addedNodes) if (node.nodeName === "SCRIPT" && node.type === "module") order.push("vega");
+        })).observe(document, { subtree: true, childList: true, attributeFilter: ["data-tables", "data-charts"] });
+    """)
+    try:
+        page.goto(report.as_uri())
+        page.wait_for_selector("html[data-charts=ready]")
+        assert page.evaluate("order") == ["data-tables", "vega", "data-charts"]
+    finally:
+        context.close()

@@ -66,6 +66,11 @@ def every_chart() -> dict[str, Chart]:
         "steps": charts.learning_curve(charts.step_curve(steps), learner="AdaGrad"),
         "iterations": charts.learning_curve(iterations),
         "weights": charts.weights(pa.table({"clause": [HOSTILE, "b"], "weight": [0.5, -2.0]}), most=1),
+        "weight history": charts.weight_history(
+            pa.table(
+                {"step": [0, 3, 1], "clause": [HOSTILE, HOSTILE, None], "id": [2, 2, 5], "weight": [0.5, 1.5, -1.0]}
+            )
+        ),
         "calibration": charts.calibration(bins),
         "precision and recall": charts.precision_recall(recall, average_precision=0.75),
         "roc": charts.roc(rates, area=0.5),
@@ -127,6 +132,30 @@ def test_a_large_confusion_matrix_says_what_it_leaves_out() -> None:
     )
     assert len(chart.to_dict()["data"]["values"]) == charts.MOST_CONSTANTS
     assert f"{charts.MOST_CONSTANTS} of 40 constants, with 765 of 820 blocks" in chart.note
+
+
+def test_histories_of_weights_are_thinned_clause_by_clause() -> None:
+    n, few = 3000, 5
+    history = pa.table(
+        {
+            "step": [*range(n), *range(few)],
+            "clause": ["long"] * n + ["short"] * few,
+            "id": [9] * n + [3] * few,
+            "weight": np.linspace(0, 1, n + few),
+        }
+    )
+    chart = charts.weight_history(history, clauses=40)
+    drawn = chart.to_dict()["data"]["values"]
+    long, short = ([row for row in drawn if row["clause"] == name] for name in ("long", "short"))
+    assert len(chart.table()) == n + few
+    assert len(long) == charts.MOST_POINTS // 2
+    assert [long[0]["step"], long[-1]["step"]] == [0, n - 1]
+    assert [row["step"] for row in short] == list(range(few))
+    assert {row["label"] for row in short} == {"2. short"}
+    assert "The 2 strongest of 40 clauses" in chart.note
+    assert f"Drawn are {len(drawn)} of 3,005 points" in chart.note
+    with pytest.raises(InputError, match="nothing to draw"):
+        charts.weight_history(history.slice(0, 0))
 
 
 @pytest.mark.parametrize("library", ["vl_convert", "altair"])

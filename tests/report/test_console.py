@@ -92,6 +92,16 @@ def test_a_bar_appears_during_one_long_step(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("kind", [PlainConsole, RichConsole])
+def test_the_delay_of_a_console_can_be_set_afterwards(kind: type[PlainConsole | RichConsole]) -> None:
+    stream = Terminal()
+    console = kind(stream, delay=3600)
+    console.delay = 0
+    with console.progress("loading", 3) as task:
+        task.advance()
+        assert stream.written.wait(5)
+
+
+@pytest.mark.parametrize("kind", [PlainConsole, RichConsole])
 def test_messages_are_text(kind: type[PlainConsole | RichConsole]) -> None:
     stream = io.StringIO()
     console: Console = kind(stream)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+import zlib
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 
 from sqlrl.errors import InputError
 from sqlrl.report import Table
-from sqlrl.report.page import Column, Facts, Listing, Report, Rows, Section, Sentence, json_in_html
+from sqlrl.report.page import Column, Facts, Listing, Report, Rows, Section, Sentence, packed
 
 pytest.importorskip("vl_convert", reason="pages are an extra: pip install 'sqlrl[report]'")
 
@@ -24,9 +27,13 @@ def page_of(*parts: object) -> str:
 
 
 def data_of(page: str) -> list[dict[str, object]]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return list(json.loads(unpacked(page, "data")))
+
+
+def unpacked(page: str, name: str) -> str:
+    found = re.search(rf'<script type="text/plain" id="{name}">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    return list(json.loads(found[1]))
+    return zlib.decompress(base64.b64decode(found[1], validate=True)).decode()
 
 
 def listing(**columns: pa.Array) -> Listing:
@@ -69,10 +76,17 @@ def test_numbers_of_a_listing_are_those_of_the_data() -> None:
     assert found[0]["rows"] == [[str(2**70), 7, None], [0.333333, None, None]]
 
 
-def test_json_has_no_character_that_html_knows() -> None:
-    text = json_in_html({"a": "<!--</script>&\u2028"})
-    assert not set(text) & set("<>&\u2028")
-    assert json.loads(text) == {"a": "<!--</script>&\u2028"}
+def test_what_is_packed_has_no_character_that_html_knows() -> None:
+    text = '{"a": "<!--</script>&\u2028"}' * 50
+    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed(text))
+    assert len(packed(text)) < len(text) / 5
+
+
+def test_the_packed_vega_is_the_one_that_the_policy_knows() -> None:
+    page = page_of(Sentence("text"))
+    digest = base64.b64encode(hashlib.sha256(unpacked(page, "vega").encode()).digest()).decode()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert f"'sha256-{digest}'" in policy
 
 
 def test_a_page_is_saved_as_html_alone(tmp_path: Path) -> None:
