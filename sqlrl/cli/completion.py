@@ -1,4 +1,4 @@
-"""What a shell completes beside options: names of predicates, from the database file that the command line names so far."""
+"""What a shell completes beside options: predicates and runs of the database file that the command line names so far."""
 
 from __future__ import annotations
 
@@ -6,21 +6,35 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from sqlrl.paths import expanded
+
+_RUNS = "select run::varchar, learner || ', ' || status from sqlrl.run"
 
 
 def predicates(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the predicates that may stand here; the last part of a list with commas is completed."""
     before, comma, _ = incomplete.rpartition(",")
     given = set(before.split(","))
-    return [f"{before}{comma}{name}" for name in _names(ctx) if name not in given]
+    names = [name for (name,) in _rows(ctx, "select predicate from sqlrl.predicate order by predicate")]
+    return [f"{before}{comma}{name}" for name in names if name not in given]
 
 
-def _names(ctx: typer.Context) -> list[str]:
-    """Return the predicates of the first database of the command line; none if there is none that can be read now."""
+def runs(ctx: typer.Context) -> list[tuple[str, str]]:
+    """Return the numbers of the runs, each with what it was."""
+    return _rows(ctx, f"{_RUNS} order by run")
+
+
+def unfinished_runs(ctx: typer.Context) -> list[tuple[str, str]]:
+    """Return the numbers of the runs with which one can go on: those that did not come to their end."""
+    return _rows(ctx, f"{_RUNS} where status <> 'done' order by run")
+
+
+def _rows(ctx: typer.Context, query: str) -> list[Any]:
+    """Return what the first database of the command line answers; nothing if there is none that can be read now."""
     for path in _paths(ctx):
         try:
             if not _is_database(path):
@@ -30,12 +44,12 @@ def _names(ctx: typer.Context) -> list[str]:
             # Nothing is created, migrated or locked for a completion, and a stranger may have made the file.
             engine = connect(path, read_only=True, trusted=False)
             try:
-                found = engine.rows_of("select predicate from sqlrl.predicate order by predicate")
+                found = engine.rows_of(query)
             finally:
                 engine.close()
         except Exception:  # noqa: BLE001 - whatever fails, a shell has nothing to complete, and no place for a message
             return []
-        return [] if found is None else found.column("predicate").to_pylist()
+        return [] if found is None else [tuple(row.values()) for row in found.to_pylist()]
     return []
 
 

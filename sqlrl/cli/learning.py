@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from sqlrl.cli.completion import unfinished_runs
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Summary
@@ -131,6 +132,7 @@ Resume = Annotated[
     typer.Option(
         "--resume",
         metavar="RUN",
+        autocompletion=unfinished_runs,
         help="Go on with a run that was saved; with the same options.",
         show_default=False,
         rich_help_panel=RUN,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sqlrl.cli.completion import runs
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import FLAG, DatabaseFirst, Db, Messages, ReadOnly, Untrusted, with_database
@@ -14,7 +15,8 @@ from sqlrl.cli.session import print_json, session
 from sqlrl.errors import InputError
 
 Second = Annotated[
-    str | None, typer.Argument(metavar="RUN", help="The number of the run in sqlrl.run.", show_default=False)
+    str | None,
+    typer.Argument(metavar="RUN", autocompletion=runs, help="The number of the run in sqlrl.run.", show_default=False),
 ]
 Out = Annotated[
     Path,

@@ -12,6 +12,7 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import ModelError
 from sqlrl.logic.bins import Bins
+from sqlrl.logic.expansions import expand
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import format_formula, format_model
 from sqlrl.logic.rules import Constants, Expansions, Rule
@@ -24,6 +25,9 @@ __all__ = ["SHOWN", "Expansions", "Model", "Rule"]
 
 SHOWN = 20
 """How many lines of a model are shown unless it is printed."""
+
+DIGITS = 6
+"""Of weights of a model that is shown and not printed; its text, which is saved, has them all."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +78,29 @@ class Model(Helpful):
         return format_model(self)
 
     def __repr__(self) -> str:
-        lines = markup.visible_lines(str(self)).splitlines()
-        hard, weighted = sum(r.hard for r in self.rules), sum(r.weight is not None for r in self.rules)
-        listed = sum(len(r.expansions.rows) for r in self.rules if r.expansions is not None)
-        sizes = (
-            f"{len(self.rules):,} rules ({hard:,} hard, {weighted:,} with a weight, {listed:,} clauses of templates)"
-        )
+        head, text = self._shown()
+        lines = markup.visible_lines(text).splitlines()
         more = [f"… {len(lines) - SHOWN:,} more lines"] if len(lines) > SHOWN else []
-        return "\n".join([f"Model of {sizes}:", *lines[:SHOWN], *more])
+        return "\n".join([f"{head}:", *lines[:SHOWN], *more])
 
     def _repr_html_(self) -> str:
-        head, *_ = repr(self).split(":\n", maxsplit=1)
-        lines = str(self).splitlines()
+        head, text = self._shown()
+        lines = text.splitlines()
         return markup.numbered(head, lines[:SHOWN], len(lines))
+
+    def _shown(self) -> tuple[str, str]:
+        """Return a heading and the model to look at, with weights that have no more digits than tables show."""
+        hard, weighted = sum(r.hard for r in self.rules), sum(r.weight is not None for r in self.rules)
+        listed = sum(len(r.expansions.rows) for r in self.rules if r.expansions is not None)
+        head = f"Model of {len(self.rules):,} rules ({hard:,} hard, {weighted:,} with a weight, {listed:,} clauses of templates)"
+        whole = expand(self)
+        short = tuple(
+            rule if rule.weight is None else replace(rule, weight=float(f"{rule.weight:.{DIGITS}g}"))
+            for rule in whole.rules
+        )
+        if all(one.weight == other.weight for one, other in zip(whole.rules, short, strict=True)):
+            return head, format_model(whole)
+        return f"{head}, weights to {DIGITS} digits", format_model(replace(whole, rules=short))
 
     @cached_property
     def rule_constants(self) -> Constants:

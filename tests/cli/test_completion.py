@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import sqlrl
 from tests.cli.conftest import Project
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,17 @@ def test_predicates_of_lists_arguments_and_other_places(project: Project, tmp_pa
     assert completed("bash", project.folder, "sqlrl audit cite.duckdb In") == {"InField"}
     assert completed("bash", project.folder, "sqlrl infer --db cite.duckdb --drop Ne") == {"Next"}
     assert completed("bash", tmp_path, "sqlrl infer --query T", SQLRL_DB=str(project / "cite.duckdb")) == {"Token"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_runs_of_the_database(shell: str, project: Project) -> None:
+    with sqlrl.connect(project / "cite.duckdb") as db:
+        db.sql(
+            "insert into sqlrl.run select * replace (7 as run, 'interrupted' as status) from sqlrl.run where run = 1"
+        )
+    assert completed(shell, project.folder, "sqlrl report cite.duckdb ") == {"1", "7"}
+    assert completed(shell, project.folder, "sqlrl learn cite.duckdb --resume ") == {"7"}
+    assert completed(shell, project.folder, "sqlrl report none.duckdb ") == set()
 
 
 def test_where_there_is_no_database_nothing_is_offered_and_nothing_is_made(tmp_path: Path) -> None:

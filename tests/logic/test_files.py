@@ -416,3 +416,20 @@ def test_any_change_of_a_saved_model_gives_a_whole_model_or_an_error(data: st.Da
     assert repr(expand(model))
     assert parse_model(json.dumps(model_to_json(model))) == model
     format_model(model)
+
+
+def test_a_model_that_is_shown_has_short_weights_and_one_that_is_printed_exact_ones() -> None:
+    text = "P(t)\n\n7.2312117980197765 P(x)\n-0.009011575692113874 !P(x) v P(y)\n@0.5 P(C)\nP(D).\n"
+    model = parse_mln(text)
+    assert str(model) == text
+    head, *lines = repr(model).splitlines()
+    assert head == "Model of 4 rules (1 hard, 3 with a weight, 0 clauses of templates), weights to 6 digits:"
+    assert lines == ["P(t)", "", "7.23121 P(x)", "-0.00901158 !P(x) v P(y)", "@0.5 P(C)", "P(D)."]
+    assert "7.23121 P(x)" in model._repr_html_()
+    assert "7.2312117" not in model._repr_html_()
+    # Clauses of templates, too; and where nothing was left out nothing is said.
+    learned = Rule(
+        Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("A",), ("B",)), (1 / 3, 2.0))
+    )
+    assert repr(model.with_rules((learned,))).splitlines()[3:] == ["0.333333 P(A)", "2.0 P(B)"]
+    assert "digits" not in repr(parse_mln("P(t)\n0.25 P(x)"))

@@ -51,7 +51,8 @@ class Transfer(Searching):
     r"""Carries a model over to another domain and revises only the clauses that its self-diagnosis marks: TransferNew (Mihalkova and Mooney 2006).
 
     Clauses that speak against the truth too often are too general, and get literals; those that hold idly where they would speak for it are too specific, and lose some. So a
-    search looks at few candidates.
+    search looks at few candidates. A rule of one atom, `Smokes(v0)`, is added for each predicate of the data that has none, those that no rule mentions too: its weight says how
+    frequent the predicate is. `unit_clauses=False` adds none.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Transfer(Searching):
     random_state : int, optional
         Seed of these; None is 0.
     strategy, beam, max_literals, max_variables, penalty, strength, least_weight, equalities, unit_clauses, max_clauses, then
-        As in `MSL`.
+        As in `MSL`; with `unit_clauses=False` rules of one atom that the source has may be revised, too.
 
     Attributes
     ----------
