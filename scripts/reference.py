@@ -400,7 +400,13 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
         "Scores of a prediction against the labels.",
         "a row for each predicate, or with `by` for each example",
     ),
-    "WEIGHTS": ("The rules of the model.", ""),
+    "WEIGHTS": (
+        (
+            "The rules of the model. As in `sqlrl.clause`, `clause` is the number of a rule and `text` the rule; in the views for people, such as "
+            "`sqlrl.strongest_clauses`, `clause` is the rule itself, and `id` its number."
+        ),
+        "",
+    ),
     "TRAINING_INFO": ("How learning went on, a step or an iteration a row.", ""),
     "EXPLAIN": (
         "The ground clauses for and against atoms.",

@@ -51,11 +51,14 @@ class SoftScores(Helpful):
         Whether the model was learned from some of the atoms, as far as the runs of the database tell.
     ranking : Ranking or None
         The atoms with their examples, for `by_example`; None if they were given without examples.
+    constant_error : float
+        To compare `mean_absolute_error` with: the least one that the same value for all atoms has. That value is the median of the labels that are
+        scored, so that no prediction could know it. NaN without atoms.
 
     Examples
     --------
     >>> print(score_values([1.0, 0.0, 0.75, 0.0], [0.9, 0.4, 0.4, 0.1]))
-    AUC-ROC 0.875, average precision 0.833, F1 0.667 (at 0.5), MAE 0.237, MSE 0.076 (4 atoms, 2 true)
+    AUC-ROC 0.875, average precision 0.833, F1 0.667 (at 0.5), MAE 0.237 (the best constant has 0.438), MSE 0.076 (4 atoms, 2 true)
     """
 
     atoms: int
@@ -72,6 +75,7 @@ class SoftScores(Helpful):
     outside: int = 0
     seen: Seen | None = None
     ranking: Ranking | None = None
+    constant_error: float = math.nan
     _owner: ClassVar[str] = "SoftScores"
 
     def table(self) -> Table:
@@ -112,8 +116,8 @@ class SoftScores(Helpful):
         precision = f"{self.average_precision:.3f}" if self.true else "undefined where no label is true"
         f1 = "undefined" if math.isnan(self.f1) else f"{self.f1:.3f}"
         return (
-            f"AUC-ROC {area}, average precision {precision}, F1 {f1} (at {self.threshold:g}), MAE {self.mean_absolute_error:.3f}, MSE "
-            f"{self.mean_squared_error:.3f} ({counted(self.atoms, 'atom')}, {self.true:,} true){beside(self.outside, self.seen)}"
+            f"AUC-ROC {area}, average precision {precision}, F1 {f1} (at {self.threshold:g}), MAE {self.mean_absolute_error:.3f} (the best constant "
+            f"has {self.constant_error:.3f}), MSE {self.mean_squared_error:.3f} ({counted(self.atoms, 'atom')}, {self.true:,} true){beside(self.outside, self.seen)}"
         )
 
     def __repr__(self) -> str:
@@ -223,4 +227,5 @@ def _scored(label: FloatArray, value: FloatArray, threshold: float) -> SoftScore
         hits / positive if positive else math.nan,
         2 * hits / (positive + claimed) if positive + claimed else math.nan,
         float(threshold),
+        constant_error=math.fsum(np.abs(label - np.median(label)).tolist()) / size if size else math.nan,
     )

@@ -25,6 +25,10 @@ def test_scores_follow_their_definitions(pairs, threshold):
     hits = sum(a and b for a, b in zip(true, claimed, strict=True))
     assert scores.mean_absolute_error == pytest.approx(sum(abs(a - b) for a, b in pairs) / len(pairs))
     assert scores.mean_squared_error == pytest.approx(sum((a - b) ** 2 for a, b in pairs) / len(pairs))
+    # The best of all constants: some label is one, and none on a fine grid is better.
+    errors = {c: sum(abs(x - c) for x in label) / len(label) for c in (*label, *np.linspace(0, 1, 101))}
+    assert scores.constant_error == pytest.approx(min(errors.values()))
+    assert scores.constant_error == pytest.approx(min(errors[c] for c in label))
     ranks = [
         (value[i] > value[j]) + 0.5 * (value[i] == value[j])
         for i, j in itertools.product(range(len(pairs)), repeat=2)
@@ -50,6 +54,11 @@ def test_predicates_and_examples_are_scored_apart():
     assert [s.auc_roc for s in scores.predicates.values()] == [0.0, 1.0]
     assert scores.table()["predicate"] == ["P", "Q", "(all)"]
     assert scores.by_example().auc.tolist() == [1.0, 0.0]
+    # Each with the constant that is best for it.
+    apart = score_values([1.0, 0.8, 0.0, 0.0], [0.5] * 4, predicate=[0, 0, 1, 1], names=["P", "Q"])
+    found = [s.constant_error for s in (apart.predicates["P"], apart.predicates["Q"], apart)]
+    assert found == pytest.approx([0.1, 0.0, 0.45])
+    assert "MAE 0.450 (the best constant has 0.450), MSE" in str(apart)
 
 
 def test_labels_of_one_kind_leave_areas_undefined():
@@ -57,7 +66,9 @@ def test_labels_of_one_kind_leave_areas_undefined():
     assert math.isnan(scores.auc_roc)
     assert "undefined where labels are of one kind" in str(scores)
     assert scores.table()["auc_roc"] == [None]
-    assert str(score_values([], [])) == "no atoms to score"
+    nothing = score_values([], [])
+    assert str(nothing) == "no atoms to score"
+    assert math.isnan(nothing.constant_error)
 
 
 @pytest.mark.parametrize(
