@@ -189,3 +189,14 @@ def test_a_cursor_has_tables_of_its_own(db: sqlrl.Database) -> None:
         other.register("people", people("Bob", "Cid"))
         assert other.sql("from people").fetchall() == [("Bob",), ("Cid",)]
     assert db.sql("from people").fetchall() == [("Ann",)]
+
+
+def test_scripts_that_go_on_notice_other_data(tmp_path: Path) -> None:
+    script = "CREATE OR REPLACE TABLE copied AS SELECT name FROM people; SELECT count(*) AS n FROM copied;"
+    with sqlrl.connect(tmp_path / "a.duckdb") as db:
+        db.register("people", people("Ann", "Bob"))
+        db.run(script)
+        assert [each.skipped for each in db.run(script, resume=True).statements] == [True, False]
+        db.register("people", people("Ann", "Cid"))
+        assert [each.skipped for each in db.run(script, resume=True).statements] == [False, False]
+        assert db.sql("from copied").fetchall() == [("Ann",), ("Cid",)]
