@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import split_names
 
 if TYPE_CHECKING:
+    from sqlrl import Database
+    from sqlrl.cli.session import Session
     from sqlrl.database.holdout import Split
     from sqlrl.logic import Model
     from sqlrl.report import Table
@@ -28,53 +29,63 @@ def check(share: float | None, by: str | None) -> None:
 
 @dataclass(frozen=True)
 class Holdout:
-    """A part of the data that was held out; `job` is a job on the rest."""
+    """A part of the data that was held out; `examples` are those to learn from, `choices` options of `predict`."""
 
-    job: Job
-    whole: Job
+    db: Database
+    run: Session
+    examples: Any
+    choices: Mapping[str, Any]
     split: Split | None
 
     def score(self, model: Model) -> None:
         """Predict what was held out, if anything was, and say how well."""
         if self.split is None:
             return
-        db, run = self.whole.db, self.whole.run
         if self.split.predicate is None:
-            prediction = db.predict(model, examples=self.split.test, **self.whole.choices)
-            scores = db.evaluate(prediction)
+            prediction = self.db.predict(model, examples=self.split.test, **self.choices)
+            scores = self.db.evaluate(prediction)
         else:
             from sqlrl.database.holdout import scoped
 
-            with scoped(db.session, self.split.predicate, cast("Table", self.split.test)):
-                scores = db.evaluate(db.predict(model, **self.whole.choices), outside="ignore")
-        run.message(f"held out: {scores}")
+            with scoped(self.db.session, self.split.predicate, cast("Table", self.split.test)):
+                scores = self.db.evaluate(self.db.predict(model, **self.choices), outside="ignore")
+        self.run.message(f"held out: {scores}")
 
 
 @contextmanager
-def held_out(job: Job, share: float | None, by: str | None, seed: int) -> Iterator[Holdout]:
+def held_out(
+    db: Database,
+    run: Session,
+    share: float | None,
+    by: str | None,
+    seed: int,
+    *,
+    targets: Sequence[str],
+    model: Model | None,
+    examples: Any,
+    choices: Mapping[str, Any],
+) -> Iterator[Holdout]:
     """Hold a part of the data out while the context is open; where query atoms are split, the scope is the other ones meanwhile.
 
-    `by` are names of types with commas between them.
+    `by` are names of types with commas between them, `targets` what is predicted, and `model` says so where no load does.
     """
     if share is None:
-        yield Holdout(job, job, None)
+        yield Holdout(db, run, examples, choices, None)
         return
-    queried = list(job.asked.predicates)
-    one = len(job.db.example_ids(job.examples)) < 2
-    split = job.db.split(
+    one = len(db.example_ids(examples)) < 2
+    split = db.split(
         share,
         by=split_names([by]) if by else None,
-        predicate=queried[0] if one and len(queried) == 1 else None,
-        # Declarations alone do not say what is predicted: what has labels is, then.
-        model=job.model if job.model.rules or job.model.query else None,
-        examples=job.examples,
+        predicate=targets[0] if one and len(targets) == 1 else None,
+        model=model,
+        examples=examples,
         random_state=seed,
     )
-    job.run.message(str(split))
+    run.message(str(split))
     if split.predicate is None:
-        yield Holdout(replace(job, examples=cast("list[str]", split.train)), job, split)
+        yield Holdout(db, run, cast("list[str]", split.train), choices, split)
         return
     from sqlrl.database.holdout import scoped
 
-    with scoped(job.db.session, split.predicate, cast("Table", split.train)):
-        yield Holdout(job, job, split)
+    with scoped(db.session, split.predicate, cast("Table", split.train)):
+        yield Holdout(db, run, examples, choices, split)

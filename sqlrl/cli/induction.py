@@ -1,4 +1,4 @@
-"""`sqlrl learn --learner ilp`: clauses from bottom clauses, without weights."""
+"""`sqlrl learn --learner ilp`: clauses from bottom clauses, with weights by `--then`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sqlrl.cli.holdout import held_out
 from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database, split_names
 from sqlrl.cli.results import relearned, save, show_relearned
@@ -17,14 +18,26 @@ if TYPE_CHECKING:
     from sqlrl.logic import Model
 
 
-def induce(inputs: Inputs, given: dict[str, Any], output: Messages, *, examples: str | None, out: str | None) -> None:
+def induce(
+    inputs: Inputs,
+    given: dict[str, Any],
+    output: Messages,
+    *,
+    examples: str | None,
+    out: str | None,
+    held: tuple[float | None, str | None] = (None, None),
+) -> None:
     """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
 
-    `given` are parameters of `sqlrl.ILP`. typer.BadParameter if there is evidence in place of a database, or nothing says what is to be
-    learned.
+    `given` are parameters of `sqlrl.ILP`, `held` the share that is held out, and by which types. typer.BadParameter if there is evidence in
+    place of a database, nothing says what is to be learned, or clauses without weights are to be scored.
     """
     import sqlrl
 
+    if held[0] is not None and given.get("then") is None:
+        raise typer.BadParameter(
+            "--holdout is an option of learners of weights: ilp alone learns clauses, which predict nothing; add --then likelihood"
+        )
     if inputs.evidence or inputs.drop:
         what = "--evidence" if inputs.evidence else "--drop"
         raise typer.BadParameter(
@@ -39,9 +52,21 @@ def induce(inputs: Inputs, given: dict[str, Any], output: Messages, *, examples:
         estimator = sqlrl.ILP(**given)
         path = named_database(inputs.database, inputs.db)
         with run.database(path, inputs) as db:
-            estimator.fit(db, target, chosen_examples(examples))
-        save(run, estimator.model_, out)
-        _report(run, estimator, out)
+            predicate = target if isinstance(target, str) else next(iter(target.query), None)
+            with held_out(
+                db,
+                run,
+                *held,
+                seed=estimator.get_params().get("random_state") or 0,
+                targets=[predicate] if predicate else [],
+                model=None if isinstance(target, str) else target,
+                examples=chosen_examples(examples),
+                choices={},
+            ) as part:
+                estimator.fit(db, target, part.examples)
+                save(run, estimator.model_, out)
+                _report(run, estimator, out)
+                part.score(estimator.model_)
 
 
 def _target(inputs: Inputs, bias: sqlrl.Bias | None) -> Model | str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -106,10 +106,6 @@ class Running(Common):
         """Refuse what a learner does not have, with a typer.BadParameter."""
         if self.groups is not None and word != "likelihood":
             raise typer.BadParameter(f"--groups is an option of likelihood: {word} holds out whole examples, or none")
-        if self.holdout is not None and word == "ilp":
-            raise typer.BadParameter(
-                "--holdout is an option of learners of weights: ilp learns clauses alone, which predict nothing"
-            )
         if self.holdout is not None and word in SEARCHES:
             raise typer.BadParameter(
                 f"--holdout is an option of learners with a target: {word} has none; hold examples out with --examples, and predict them"
@@ -186,7 +182,8 @@ def learn(
         learn_program(inputs, program, fitting, output, data=running.data, examples=examples, out=out)
         return
     if "ilp" in own:
-        induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out)
+        held = (running.holdout, running.holdout_by)
+        induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out, held=held)
         return
     if words[0] in SEARCHES:
         finder: Any = LEARNERS[words[0]](**own[words[0]])
@@ -224,10 +221,22 @@ def learn(
                 learn_structure(job, sqlrl.Resolwe(**own[words[0]]), running, out, subgraphs)
             return
         seed = own[words[0]].get("random_state") or 0
-        with held_out(job, running.holdout, running.holdout_by, seed) as part:
+        with held_out(
+            job.db,
+            job.run,
+            running.holdout,
+            running.holdout_by,
+            seed,
+            targets=list(job.asked.predicates),
+            # Declarations alone do not say what is predicted: what has labels is, then.
+            model=job.model if job.model.rules or job.model.query else None,
+            examples=job.examples,
+            choices=job.choices,
+        ) as part:
+            rest = replace(job, examples=part.examples)
             training: Any
             if learner is None:
-                word, training = _chosen(part.job, own)
+                word, training = _chosen(rest, own)
             else:
                 word, training = words[0], LEARNERS[words[0]](**own[words[0]])
             if running.constraints is not None:
@@ -240,7 +249,7 @@ def learn(
                 else learn_online
             )
             try:
-                learn_weights(part.job, training, running, out)
+                learn_weights(rest, training, running, out)
             except KeyboardInterrupt as stop:
                 if inputs.evidence:
                     _forget(stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from sqlrl.errors import InputError
 
 Second = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", autocompletion=runs, help="The number of the run in sqlrl.run.", show_default=False),
+    typer.Argument(metavar="RUN", autocompletion=runs, help="The number of the run in sqlrl.run; the newest by default.", show_default=False),
 ]
 Out = Annotated[
     Path,
@@ -44,8 +45,8 @@ def report(
 
     sqlrl report cite.duckdb 1 -o report.html
     """
-    path, (text,) = with_database((first, second), db, "RUN")
-    if not text.isdecimal():
+    path, text = _chosen((first, second), db)
+    if text is not None and not text.isdecimal():
         raise InputError(f'{text!r} is no number of a run: `sqlrl sql {path} "from sqlrl.run"` lists them')
     from sqlrl.paths import expanded
     from sqlrl.report.page import check_path
@@ -57,9 +58,20 @@ def report(
         session(output) as run,
         run.database(path, Opening(untrusted=untrusted), read_only=read_only, reads=True) as database,
     ):
-        found = database.run_record(int(text))
+        found = database.run_record(None if text is None else int(text))
         found.report(out)
         if output.as_json:
             print_json([{"run": found.number, "learner": found.learner, "file": str(out)}])
         else:
             run.message(f"{out}: the report of run {found.number}, {found.learner}")
+
+
+def _chosen(arguments: Sequence[str | None], option: Path | None) -> tuple[Path, str | None]:
+    """Return the database and the run, None for the newest; what is no number alone is a database."""
+    given = [argument for argument in arguments if argument is not None]
+    if not given and option is not None:
+        return option, None
+    if len(given) == 1 and not given[0].isdecimal():
+        return Path(given[0]), None
+    path, (text,) = with_database(arguments, option, "RUN")
+    return path, text

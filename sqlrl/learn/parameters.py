@@ -350,7 +350,7 @@ Estimators = Mapping[str, type]
 
 _WORD = re.compile(r"[^\W\d][\w+-]*")
 _NUMBER = re.compile(r"[+-]?(?:inf\b|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)")
-_TEXT = re.compile(r"'(?:[^']|'')*'")
+_TEXT = re.compile(r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"')
 _SHOWN = 200
 """Characters of a text of values that a message shows."""
 _CONSTANTS = {"true": True, "false": False, "none": None}
@@ -413,8 +413,8 @@ def parse_value(text: str, estimators: Estimators) -> Any:
     --------
     >>> import sqlrl
     >>> words = {"adagrad": sqlrl.AdaGrad, "constrained": sqlrl.ConstrainedTraining}
-    >>> parse_value("[0.1, 1, 'a b', l1]", words)
-    [0.1, 1, 'a b', 'l1']
+    >>> parse_value("[0.1, 1, 'a b', l1]", words), parse_value('"a b"', words)
+    ([0.1, 1, 'a b', 'l1'], 'a b')
     >>> parse_value("constrained(learner=adagrad, mode=ibt)", words)
     ConstrainedTraining(AdaGrad(), mode='ibt')
     >>> parse_value("adagrad(delt=2)", words)
@@ -451,7 +451,7 @@ class _Reader:
         if self.take("["):
             return self.items("]", self.value)
         if quoted := self.match(_TEXT):
-            return quoted[1:-1].replace("''", "'")
+            return quoted[1:-1].replace(quoted[0] * 2, quoted[0])
         if number := self.match(_NUMBER):
             if len(number) > LONGEST_INTEGER:
                 raise self.error(f"a number has more than {LONGEST_INTEGER} digits")

@@ -372,9 +372,14 @@ _ROLES = {"target": "label", "given": "given", "probability": "soft"}
 """Which role rows have by an option; without one they are facts."""
 
 
+def _binned(name: str) -> str:
+    """Say what does in SQL what an option of `Database.load` does in Python."""
+    return ": cut numbers into pieces in its query, such as ntile(4) OVER (ORDER BY age)" if name.casefold() == "bins" else ""
+
+
 def _load_options(context: Context, given: Given) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
-    values = given.rest(list(_LOADING), "CREATE PREDICATE")
+    values = given.rest(list(_LOADING), "CREATE PREDICATE", _binned)
     options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
     if not isinstance(options.get("append", False), bool):
         raise context.source.error("append must be true or false", values["append"].at)

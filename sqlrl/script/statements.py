@@ -423,6 +423,8 @@ class _Reader:
         if kind is TokenType.PARAMETER and token.text == "$":
             self.at += 1
             return Value(Variable(self.name("a variable, as in $name,").text), at)
+        if kind is TokenType.L_BRACE:
+            raise self.error(f"{what} is a struct, which no option takes: write a 'text', a number, true, false, NULL, a [list] or $name")
         constants = {"TRUE": True, "FALSE": False, "NULL": None, "NONE": None}
         word = self.tokens.word(self.at)
         if word in constants:

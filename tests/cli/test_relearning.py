@@ -93,6 +93,13 @@ def test_found_clauses_are_weighed_again(run: Run, documents: Path, learner: str
     assert len(kept) < sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in whole.rules)
 
 
+def test_found_clauses_with_weights_are_scored_on_what_was_held_out(run: Run, documents: Path) -> None:
+    done = run(*learn(documents, "ilp", "--then", 'likelihood(penalty="l2")', "--holdout", "0.3"))
+    assert done.code == 0, done.err
+    assert "examples to learn from" in done.err
+    assert "held out: F1" in done.err
+
+
 def test_rows_of_json_say_what_caused_the_clauses_that_are_left(run: Run, documents: Path) -> None:
     done = run(*learn(documents, "osl", "--then", "likelihood(strength=4)", "--json"))
     assert done.code == 0, done.err

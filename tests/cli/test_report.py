@@ -24,6 +24,16 @@ def test_a_run_becomes_a_page(run: Run, project: Project) -> None:
     assert "The data were not audited" in text
 
 
+def test_the_newest_run_is_reported_where_none_is_named(run: Run, project: Project) -> None:
+    given = [project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"]
+    assert run("evaluate", *given, "--keep").code == 0
+    for arguments in ([project / "cite.duckdb"], ["--db", project / "cite.duckdb"]):
+        done = run("report", *arguments, "-o", project / "newest.html", "--replace", "--json")
+        assert done.code == 0, done.err
+        assert [row["run"] for row in done.rows()] == [2]
+    assert "expected DATABASE RUN, found 1" in " ".join(run("report", "1", "-o", "r.html").err.replace("│", " ").split())
+
+
 def test_a_page_that_is_there_is_not_written_over(run: Run, project: Project) -> None:
     page = project / "report.html"
     page.write_text("mine", encoding="utf-8")

@@ -150,6 +150,7 @@ def test_functions_and_variables() -> None:
         ("create predicate P(a) options (target = true, TARGET = false) as select 1", 47, "TARGET is given twice"),
         ("create predicate P(a) options (example = bib) as select 1", 42, "bib is no value: write a text in quotes, 'bib'"),
         ("create predicate P(a) options (example = ) as select 1", 42, "the value of example is missing"),
+        ("create predicate P(a) options (x = {'a': 4}) as select 1", 36, "the value of x is a struct, which no option takes"),
         ("create predicate P(a) options (x = -'a') as select 1", 36, "the value of x is no number"),
         ("create predicate P(a)", 22, "where the rows are is missing"),
         ("create predicate P(a) as", 25, "a query is missing"),
