@@ -124,7 +124,7 @@ def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
 def support_table(network: Network) -> pa.Table:
     """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
 
-    The columns are `clause` and `support`.
+    Of a formula that is several disjoint clauses those count that say something about the atom together. The columns are `clause` and `support`.
 
     Examples
     --------
@@ -133,10 +133,12 @@ def support_table(network: Network) -> pa.Table:
     [3, 1]
     """
     m, n = len(network.clauses), len(network.atoms)
-    unit_atom = np.repeat(np.arange(n), np.diff(network.units.indptr))
+    # Ground clauses of one formula may cancel: the atom makes no difference then.
+    speaks = network.units.data != 0
+    unit_atom = np.repeat(np.arange(n), np.diff(network.units.indptr))[speaks]
     row_clause = np.repeat(network.row_clause, np.diff(network.indptr))
     atom = np.concatenate([unit_atom, np.abs(network.literals) - 1])
-    clause = np.concatenate([network.units.indices.astype(np.int64), row_clause])
+    clause = np.concatenate([network.units.indices[speaks].astype(np.int64), row_clause])
     real = ~network.helper[atom]
     pairs = distinct(clause[real] * max(n, 1) + atom[real])
     support = np.bincount(pairs // max(n, 1), minlength=m).astype(np.int64)
