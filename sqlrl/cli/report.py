@@ -17,7 +17,12 @@ from sqlrl.errors import InputError
 
 Second = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", autocompletion=runs, help="The number of the run in sqlrl.run; the newest by default.", show_default=False),
+    typer.Argument(
+        metavar="RUN",
+        autocompletion=runs,
+        help="The number of the run in sqlrl.run; the newest by default.",
+        show_default=False,
+    ),
 ]
 Out = Annotated[
     Path,

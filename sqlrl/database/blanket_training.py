@@ -211,7 +211,7 @@ def refuse_quantifiers(program: Program) -> None:
     for number, feature in enumerate(program.features):
         if any(instance.shape.exists for instance in feature.instances) or feature.rule is None:
             raise UnsupportedError(
-                f"{rule_place(program, number)}: a search for clauses does not count what an atom changes under EXIST: write the rule as clauses, or leave it out"
+                f"{rule_place(program, number)}: neither a search for clauses nor a diagnosis counts what an atom changes under EXIST: write the rule as clauses, without EXIST, or leave it out"
             )
 
 

@@ -374,7 +374,11 @@ _ROLES = {"target": "label", "given": "given", "probability": "soft"}
 
 def _binned(name: str) -> str:
     """Say what does in SQL what an option of `Database.load` does in Python."""
-    return ": cut numbers into pieces in its query, such as ntile(4) OVER (ORDER BY age)" if name.casefold() == "bins" else ""
+    return (
+        ": cut numbers into pieces in its query, such as ntile(4) OVER (ORDER BY age)"
+        if name.casefold() == "bins"
+        else ""
+    )
 
 
 def _load_options(context: Context, given: Given) -> dict[str, Any]:

@@ -424,7 +424,9 @@ class _Reader:
             self.at += 1
             return Value(Variable(self.name("a variable, as in $name,").text), at)
         if kind is TokenType.L_BRACE:
-            raise self.error(f"{what} is a struct, which no option takes: write a 'text', a number, true, false, NULL, a [list] or $name")
+            raise self.error(
+                f"{what} is a struct, which no option takes: write a 'text', a number, true, false, NULL, a [list] or $name"
+            )
         constants = {"TRUE": True, "FALSE": False, "NULL": None, "NONE": None}
         word = self.tokens.word(self.at)
         if word in constants:

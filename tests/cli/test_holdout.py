@@ -70,7 +70,10 @@ def test_a_run_that_fails_leaves_the_scope_as_it_was(run: Run, people: Path) -> 
         (["--holdout", "20"], "--holdout 20 must be a share between 0 and 1"),
         (["--holdout", "0"], "--holdout 0 must be a share between 0 and 1"),
         (["--holdout-by", "bib"], "add --holdout SHARE"),
-        (["--holdout", "0.2", "--learner", "ilp"], "ilp alone learns clauses, which predict nothing; add --then likelihood"),
+        (
+            ["--holdout", "0.2", "--learner", "ilp"],
+            "ilp alone learns clauses, which predict nothing; add --then likelihood",
+        ),
         (
             ["--holdout", "0.2", "--holdout-by", "feild"],
             "--holdout-by feild is no type of an argument; did you mean 'field'",

@@ -31,7 +31,9 @@ def test_the_newest_run_is_reported_where_none_is_named(run: Run, project: Proje
         done = run("report", *arguments, "-o", project / "newest.html", "--replace", "--json")
         assert done.code == 0, done.err
         assert [row["run"] for row in done.rows()] == [2]
-    assert "expected DATABASE RUN, found 1" in " ".join(run("report", "1", "-o", "r.html").err.replace("│", " ").split())
+    assert "expected DATABASE RUN, found 1" in " ".join(
+        run("report", "1", "-o", "r.html").err.replace("│", " ").split()
+    )
 
 
 def test_a_page_that_is_there_is_not_written_over(run: Run, project: Project) -> None:
