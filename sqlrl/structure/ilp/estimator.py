@@ -648,6 +648,10 @@ def _little_found(induction: Induction, parameters: ILPParameters) -> str | None
     return text
 
 
+_EXACT = ("noise", "min_accuracy", "min_score", "above_seed")
+"""Thresholds that clauses miss by the negative atoms that they cover, as all do where labels are noisy."""
+
+
 def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     """Say what stopped clauses where none is acceptable."""
     if not induction.facts:
@@ -669,12 +673,17 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={_short(getattr(parameters, name))} "
         f"stopped most ({most:,}{rest})"
     )
+    noisy = (
+        ". Where labels are noisy command='rank' takes clauses that make them likelier, for a learner of weights"
+        if name in _EXACT and not induction.ranks
+        else ""
+    )
     if induction.cut:
         return (
             f"{found}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
-            f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}"
+            f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}{noisy}"
         )
-    return f"{found}. Change that, or let clauses be longer (clause_length) or reach further (depth)"
+    return f"{found}. Change that, or let clauses be longer (clause_length) or reach further (depth){noisy}"
 
 
 def _seeds_passed_over(induction: Induction) -> str:
