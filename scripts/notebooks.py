@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -41,8 +42,10 @@ def execute(path: Path) -> Any:
             resources={"metadata": {"path": folder}},
             kernel_name="python3",
         )
+        # The width of a terminal, which tables heed, is none of the notebook's.
+        env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         try:
-            client.execute()
+            client.execute(env=env)
         except CellExecutionError as error:
             raise NotebookError(f"{path.name} stops: {error}") from error
     for number, cell in enumerate(notebook.cells, 1):

@@ -79,3 +79,10 @@ def test_a_notebook_that_cannot_be_kept_is_refused(tmp_path, source, message):
     path = write(tmp_path / "n.ipynb", source)
     with pytest.raises(notebooks.NotebookError, match=message):
         notebooks.run(path, write=True)
+
+
+def test_the_width_of_a_terminal_does_not_matter(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    path = write(tmp_path / "n.ipynb", "import os; print(os.environ.get('COLUMNS'))")
+    notebooks.run(path, write=True)
+    assert notebooks.texts(notebooks.read(path).cells[0]) == "None"
