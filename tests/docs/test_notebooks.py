@@ -86,3 +86,21 @@ def test_the_width_of_a_terminal_does_not_matter(tmp_path, monkeypatch):
     path = write(tmp_path / "n.ipynb", "import os; print(os.environ.get('COLUMNS'))")
     notebooks.run(path, write=True)
     assert notebooks.texts(notebooks.read(path).cells[0]) == "None"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alike"),
+    [
+        ("F1 88.2 (5 folds)", "F1 88.3 (5 folds)", True),
+        ("F1 88.2 (5 folds)", "F1 88.4 (5 folds)", False),
+        ("F1 88.2 (5 folds)", "F1 88.2 (6 folds)", False),
+        ("F1 88.2", "AUC 88.2", False),
+        ("a   4.12453\n--  -------", "a   4.1246\n--  ------", True),
+        ("a  4.12453", "a  4.13453", False),
+        ("a  -1.5", "a  1.5", False),
+        ("a  2.1e-05", "a  2.0e-05", True),
+        ("a  2.1e-05", "a  2.1e-04", False),
+    ],
+)
+def test_numbers_may_be_rounded_otherwise(old, new, alike):
+    assert notebooks.alike(old, new) is alike
