@@ -15,8 +15,9 @@ import sqlglot
 from sqlglot import exp
 
 from sqlrl.engine.base import QueryEngine
+from sqlrl.engine.main_module import named_main
 from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.server import Server, Spark, named_main
+from sqlrl.engine.spark.server import Server, Spark
 
 SERVER = """
 import sys

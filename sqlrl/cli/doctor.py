@@ -22,6 +22,7 @@ from sqlrl.cli.failures import FAILED, complain
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import Messages
 from sqlrl.cli.session import session
+from sqlrl.engine.main_module import named_main
 from sqlrl.errors import SqlrlError, brief
 from sqlrl.paths import expanded
 
@@ -133,7 +134,7 @@ def _package(name: str, floor: str) -> Check:
     remedy = f"pip install --upgrade '{name}>={floor}'" if floor else f"pip install {name}"
     try:
         found = installed(name)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), named_main():
             # What a library warns of when it is imported is told where it is used.
             warnings.simplefilter("ignore")
             import_module(_MODULES.get(name, name))

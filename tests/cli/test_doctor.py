@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import subprocess
+import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,6 +37,15 @@ def test_all_is_well_here(run: Run, tmp_path: Path) -> None:
     assert "warning" not in done.err
     assert not {row["status"] for row in rows.values()} & {doctor.BROKEN}
     assert "sqlrl can work here" in done.err
+
+
+def test_a_process_without_a_main_file() -> None:
+    """There the client of Spark would end the process when it is imported for the first time."""
+    code = "import sys; from sqlrl.cli import main; sys.argv = ['sqlrl', 'doctor', '--json']; main()"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    (spark,) = [row for row in json.loads(done.stdout) if row["check"] == "extra spark"]
+    assert spark["status"] == "ok"
 
 
 def test_a_package_that_lacks_or_is_old_breaks_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 import time
 import uuid
 import warnings
@@ -19,6 +18,7 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.engine.dialects import OVERFLOW
 from sqlrl.engine.interruption import on_interrupt
+from sqlrl.engine.main_module import named_main
 from sqlrl.errors import EngineError, InputError, OverflowEngineError, ServerError, SqlrlError, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
@@ -409,23 +409,6 @@ def _leave(session: Any) -> None:
         session.client.close()
     except Exception as error:  # noqa: BLE001
         logger.debug("a channel could not be closed: %s", error)
-
-
-@contextmanager
-def named_main() -> Iterator[None]:
-    """Give the main module of `python -c` and the like a file while the client is imported.
-
-    The client takes a process whose main module has none for a run of its own doctests, and ends it where it finds no whole Spark.
-    """
-    main = sys.modules["__main__"]
-    if hasattr(main, "__file__"):
-        yield
-        return
-    main.__file__ = "<sqlrl>"
-    try:
-        yield
-    finally:
-        del main.__file__
 
 
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
