@@ -14,9 +14,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from nbconvert import MarkdownExporter
 
-LINK = re.compile(r"(\]\((?!https?:)[^\s)]*)\.ipynb(?=[#)])")
-"""The address in a link to a notebook, up to the ending."""
-
+LINK = re.compile(r"(?<=\]\()(?!https?:)[^\s)#]*\.ipynb(?=[#)])")
+"""The address in a link to a notebook."""
 
 TABLE = re.compile(r"^<table\b.*</table>$", flags=re.MULTILINE)
 """A table that a cell shows, which is one line."""
@@ -33,19 +32,23 @@ def renamed(entry: Any) -> Any:
         return [renamed(each) for each in entry]
     if isinstance(entry, dict):
         return {title: renamed(each) for title, each in entry.items()}
-    return re.sub(r"\.ipynb$", ".md", entry)
+    return page_of(entry)
+
+
+def page_of(name: str) -> str:
+    """Return the page of a notebook, and other names as they are."""
+    return re.sub(r"\.ipynb$", ".md", name)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add a page for each notebook, which itself stays a file to download."""
     for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
-        page = str(Path(file.src_uri).with_suffix(".md").as_posix())
-        files.append(File.generated(config, page, content=markdown(Path(str(file.abs_src_path)))))
+        files.append(File.generated(config, page_of(file.src_uri), content=markdown(Path(str(file.abs_src_path)))))
 
 
 def on_page_markdown(text: str, **_: Any) -> str:
     """Let links to notebooks lead to their pages."""
-    return LINK.sub(r"\1.md", text)
+    return LINK.sub(lambda found: page_of(found[0]), text)
 
 
 def markdown(path: Path) -> str:

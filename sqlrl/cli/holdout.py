@@ -19,12 +19,21 @@ if TYPE_CHECKING:
     from sqlrl.report import Table
 
 
-def check(share: float | None, by: str | None) -> None:
-    """Refuse options that do not go together, and a share that is none, with a typer.BadParameter."""
-    if share is None and by is not None:
-        raise typer.BadParameter("--holdout-by says how a part is held out: add --holdout SHARE, such as 0.2")
-    if share is not None and not 0 < share < 1:
-        raise typer.BadParameter(f"--holdout {share:g} must be a share between 0 and 1, such as 0.2")
+@dataclass(frozen=True)
+class Wanted:
+    """What share is held out, None for nothing, and by which types, names with commas between them.
+
+    typer.BadParameter where they do not go together, or the share is none.
+    """
+
+    share: float | None
+    by: str | None
+
+    def __post_init__(self) -> None:
+        if self.share is None and self.by is not None:
+            raise typer.BadParameter("--holdout-by says how a part is held out: add --holdout SHARE, such as 0.2")
+        if self.share is not None and not 0 < self.share < 1:
+            raise typer.BadParameter(f"--holdout {self.share:g} must be a share between 0 and 1, such as 0.2")
 
 
 @dataclass(frozen=True)
@@ -56,10 +65,9 @@ class Holdout:
 def held_out(
     db: Database,
     run: Session,
-    share: float | None,
-    by: str | None,
-    seed: int,
+    wanted: Wanted,
     *,
+    seed: int,
     targets: Sequence[str],
     model: Model | None,
     examples: Any,
@@ -67,15 +75,15 @@ def held_out(
 ) -> Iterator[Holdout]:
     """Hold a part of the data out while the context is open; where query atoms are split, the scope is the other ones meanwhile.
 
-    `by` are names of types with commas between them, `targets` what is predicted, and `model` says so where no load does.
+    `targets` are what is predicted, and `model` says so where no load does.
     """
-    if share is None:
+    if wanted.share is None:
         yield Holdout(db, run, examples, choices, None)
         return
     one = len(db.example_ids(examples)) < 2
     split = db.split(
-        share,
-        by=split_names([by]) if by else None,
+        wanted.share,
+        by=split_names([wanted.by]) if wanted.by else None,
         predicate=targets[0] if one and len(targets) == 1 else None,
         model=model,
         examples=examples,

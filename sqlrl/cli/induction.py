@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlrl.cli.holdout import held_out
+from sqlrl.cli.holdout import Wanted, held_out
 from sqlrl.cli.inputs import Inputs, chosen_examples, read_model
 from sqlrl.cli.options import Messages, named_database, split_names
 from sqlrl.cli.results import relearned, save, show_relearned
@@ -25,16 +25,16 @@ def induce(
     *,
     examples: str | None,
     out: str | None,
-    held: tuple[float | None, str | None] = (None, None),
+    held: Wanted,
 ) -> None:
     """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
 
-    `given` are parameters of `sqlrl.ILP`, `held` the share that is held out, and by which types. typer.BadParameter if there is evidence in
+    `given` are parameters of `sqlrl.ILP`, `held` what is held out of the data. typer.BadParameter if there is evidence in
     place of a database, nothing says what is to be learned, or clauses without weights are to be scored.
     """
     import sqlrl
 
-    if held[0] is not None and given.get("then") is None:
+    if held.share is not None and given.get("then") is None:
         raise typer.BadParameter(
             "--holdout is an option of learners of weights: ilp alone learns clauses, which predict nothing; add --then likelihood"
         )
@@ -56,7 +56,7 @@ def induce(
             with held_out(
                 db,
                 run,
-                *held,
+                held,
                 seed=estimator.get_params().get("random_state") or 0,
                 targets=[predicate] if predicate else [],
                 model=None if isinstance(target, str) else target,

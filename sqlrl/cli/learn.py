@@ -13,7 +13,7 @@ import typer
 import sqlrl
 from sqlrl.cli.clause_search import search, transfer
 from sqlrl.cli.grouping import grouped
-from sqlrl.cli.holdout import check, held_out
+from sqlrl.cli.holdout import Wanted, held_out
 from sqlrl.cli.induction import induce
 from sqlrl.cli.inputs import check_standard_input, read_model
 from sqlrl.cli.learners import BATCH, LEARNERS, Given, name_parameters, parameters
@@ -166,7 +166,7 @@ def learn(
     """Learn the weights of a model, and new clauses with --learner osl, msl or ilp. These are the options of every learner; --help shows those
     that matter most.
     """
-    check(running.holdout, running.holdout_by)
+    held = Wanted(running.holdout, running.holdout_by)
     if learner is None and Path(inputs.model).suffix in PROGRAMS:
         learner = Name(FOR_PROGRAMS)
     check_out(out, output.as_json, soft=learner is not None and learner.value in SOFT)
@@ -182,7 +182,6 @@ def learn(
         learn_program(inputs, program, fitting, output, data=running.data, examples=examples, out=out)
         return
     if "ilp" in own:
-        held = (running.holdout, running.holdout_by)
         induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out, held=held)
         return
     if words[0] in SEARCHES:
@@ -224,9 +223,8 @@ def learn(
         with held_out(
             job.db,
             job.run,
-            running.holdout,
-            running.holdout_by,
-            seed,
+            held,
+            seed=seed,
             targets=list(job.asked.predicates),
             # Declarations alone do not say what is predicted: what has labels is, then.
             model=job.model if job.model.rules or job.model.query else None,

@@ -2633,9 +2633,9 @@ class Database(Helpful):
         --------------------------------------  ------
         Friends(x, y) ^ Smokes(x) => Smokes(y)       1
         """
-        from sqlrl.database.run_records import run_record
+        from sqlrl.database.run_records import RunRecord
 
-        return run_record(self.session, run)
+        return RunRecord.read(self.session, run)
 
     # ---- opening, closing and showing -----------------------------------------------------------------------
 

@@ -120,9 +120,9 @@ class Inferred(Helpful):
             raise InputError(
                 "a report is about a run that the database keeps, and this was not kept: give keep=True, and call evaluate() if there are labels"
             )
-        from sqlrl.database.run_records import run_record
+        from sqlrl.database.run_records import RunRecord
 
-        return run_record(self.session, self.run).report(path)
+        return RunRecord.read(self.session, self.run).report(path)
 
     @property
     def open_predicates(self) -> list[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sqlrl.database import reports
 from sqlrl.database.run_data import RunData
-from sqlrl.database.session import Session
 from sqlrl.report.page import Report
 from sqlrl.slips import Helpful
 
@@ -73,8 +72,3 @@ class RunRecord(RunData, Helpful):
             vl-convert is not installed, which the page's charts come from.
         """
         return reports.report(self, path)
-
-
-def run_record(session: Session, number: int | None = None) -> RunRecord:
-    """Return a run by its number, the newest one without it; `Database.run_record` explains it."""
-    return RunRecord.read(session, number)

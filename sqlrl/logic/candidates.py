@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sqlrl import markup
 from sqlrl.arguments import predicate_names, refuse
 from sqlrl.errors import InputError, ModelError
-from sqlrl.logic.conjunctions import Place, fault, format_part
+from sqlrl.logic.conjunctions import Place, fault, format_part, literal_of
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import LONGEST_CLAUSE
@@ -155,7 +155,7 @@ def implication(literals: Sequence[Evidence], concludes: Sequence[bool]) -> Form
     >>> format_formula(implication(clause, (False, True, False)))
     'Job(x) ^ !Debts(x) => Pays(x)'
     """
-    head = tuple(literal_formula(each) for each, marked in zip(literals, concludes, strict=True) if marked)
+    head = [each for each, marked in zip(literals, concludes, strict=True) if marked]
     body = tuple(
         literal_formula(replace(each, positive=not each.positive))
         for each, marked in zip(literals, concludes, strict=True)
@@ -163,15 +163,13 @@ def implication(literals: Sequence[Evidence], concludes: Sequence[bool]) -> Form
     )
     if not head or not body:
         return clause_formula(literals)
-    return Implies(body[0] if len(body) == 1 else And(body), head[0] if len(head) == 1 else Or(head))
+    return Implies(body[0] if len(body) == 1 else And(body), clause_formula(head))
 
 
 def _plain(formula: Formula) -> Evidence | None:
     """Return a formula that is a literal as one, None for others."""
-    atom, positive = (formula.body, False) if isinstance(formula, Not) else (formula, True)
-    if isinstance(atom, Equal):
-        return EqualityLiteral(atom.left, atom.right, positive)
-    return Literal(atom.predicate, atom.terms, positive) if isinstance(atom, Atom) else None
+    atom = formula.body if isinstance(formula, Not) else formula
+    return literal_of(formula) if isinstance(atom, Atom | Equal) else None
 
 
 # ---- types -------------------------------------------------------------------------------------------

@@ -196,6 +196,8 @@ Statement: TypeAlias = (
 _Read = TypeVar("_Read")
 _BEFORE_TABLES = ("FROM", "JOIN", "USING", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
 _CLAUSES = (*_BEFORE_TABLES, "SELECT", "WHERE", "HAVING", "QUALIFY", "LIMIT", "VALUES", "SET", "RETURNING", "BY")
+_VALUES = "a 'text', a number, true, false, NULL, a [list] or $name"
+"""What may stand as the value of an option."""
 _ORDERS = (TokenType.ORDER_BY, TokenType.GROUP_BY, TokenType.PARTITION_BY)
 
 
@@ -424,9 +426,7 @@ class _Reader:
             self.at += 1
             return Value(Variable(self.name("a variable, as in $name,").text), at)
         if kind is TokenType.L_BRACE:
-            raise self.error(
-                f"{what} is a struct, which no option takes: write a 'text', a number, true, false, NULL, a [list] or $name"
-            )
+            raise self.error(f"{what} is a struct, which no option takes: write {_VALUES}")
         constants = {"TRUE": True, "FALSE": False, "NULL": None, "NONE": None}
         word = self.tokens.word(self.at)
         if word in constants:
@@ -437,7 +437,7 @@ class _Reader:
             raise self.error(
                 f"{shown} is no value: write a text in quotes, '{shown}', a number, true, false, NULL, a [list] or $name"
             )
-        raise self.error(f"{what} is missing: write a 'text', a number, true, false, NULL, a [list] or $name")
+        raise self.error(f"{what} is missing: write {_VALUES}")
 
     def number(self, what: str) -> int | float:
         """Read a number, perhaps with its sign."""

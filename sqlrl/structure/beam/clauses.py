@@ -292,7 +292,7 @@ def _change(marks: Sequence[int], i: int, what: int) -> tuple[int, ...]:
     mark = marks[i]
     if mark == NEW:
         return tuple(marks)
-    place, changed = (mark, 0) if mark > NEW else divmod(-2 - mark, 4)
+    place, changed = _decoded(mark)
     changed = changed ^ what if what == _SIGN else changed | what
     return (*marks[:i], -2 - 4 * place - changed if changed else place, *marks[i + 1 :])
 
@@ -305,9 +305,12 @@ def place_of(mark: int) -> int | None:
     >>> [place_of(mark) for mark in (0, 1, NEW, *_change((0, 1), 1, _SIGN))]
     [0, 1, None, 0, 1]
     """
-    if mark == NEW:
-        return None
-    return mark if mark > NEW else divmod(-2 - mark, 4)[0]
+    return None if mark == NEW else _decoded(mark)[0]
+
+
+def _decoded(mark: int) -> tuple[int, int]:
+    """Return which literal of the origin a mark is of, and what was changed of it."""
+    return (mark, 0) if mark > NEW else divmod(-2 - mark, 4)
 
 
 def _connected(literals: Sequence[Part]) -> bool:
