@@ -107,15 +107,7 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
 
 
 def wrong_kind(needed: str, value: object) -> str:
-    """Return what is wrong with an argument, and what to give; `needed` is a key of `INSTEAD`.
-
-    Examples
-    --------
-    >>> wrong_kind("a model", "lc0.mln")
-    "a model is needed, not the path 'lc0.mln': read it with sqlrl.read_mln('lc0.mln')."
-    >>> wrong_kind("a model", 3)
-    'a model is needed, not an object of type int: parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.'
-    """
+    """Return what is wrong with an argument, and what to give; `needed` is a key of `INSTEAD`."""
     found = INSTEAD[needed]
     kind = given(value)
     sentence = found.get(kind) or found[""]
@@ -129,13 +121,7 @@ def refuse(needed: str, value: object) -> InputError:
 
 
 def given(value: object) -> str:
-    """Return what kind of thing an argument is, as `INSTEAD` calls it.
-
-    Examples
-    --------
-    >>> [given(value) for value in ("a.mln", "1 P(x)", 0.2, None, int)]
-    ['path', 'text', 'number', 'None', 'class']
-    """
+    """Return what kind of thing an argument is, as `INSTEAD` calls it."""
     if value is None:
         return "None"
     if isinstance(value, os.PathLike):
@@ -175,11 +161,6 @@ def predicate_names(option: str, given: object) -> tuple[str, ...]:
     ------
     InputError
         One of them is no text.
-
-    Examples
-    --------
-    >>> predicate_names("query", "Smokes"), predicate_names("drop", ["Rich", "Old"])
-    (('Smokes',), ('Rich', 'Old'))
     """
     names: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if wrong := [name for name in names if not isinstance(name, str)]:

@@ -102,13 +102,7 @@ def _window(text: str, place: int) -> tuple[str, int]:
 
 
 def both_ends(text: str, most: int = 2000) -> str:
-    """Return a text, of one that is long its beginning, which says what is wrong, and its end, which says the remedy.
-
-    Examples
-    --------
-    >>> both_ends("an unknown predicate: declare it", 20)
-    'an unknown ... declare it'
-    """
+    """Return a text, of one that is long its beginning, which says what is wrong, and its end, which says the remedy."""
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} ... {text[-(most // 2) :].lstrip()}"
 
 
@@ -348,11 +342,6 @@ def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
         Lines that are not empty.
     width : int
         Characters of a line.
-
-    Examples
-    --------
-    >>> brief("Error: bad\n\nLINE 1: x\nPossible fixes:\n* Enable it")
-    'Error: bad\nLINE 1: x'
     """
     kept = [line.rstrip() for line in text.split("\n") if line.strip()]
     hints = next((i for i, line in enumerate(kept) if line.startswith("Possible ")), len(kept))
@@ -373,13 +362,6 @@ def warn(message: str, category: type[SqlrlWarning], *, through: str | None = No
     category : type
     through : str, optional
         The folder of a library by way of which sqlrl calls itself.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     warn("look", LoadWarning)
-    >>> str(caught[0].message)
-    'look'
     """
     frame, level = inspect.currentframe(), 1
     passed = _OURS if through is None else (*_OURS, through + os.sep)

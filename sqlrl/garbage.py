@@ -21,15 +21,6 @@ def seldom_sought() -> Iterator[None]:
 
     It walks over all objects each time that the old ones are a quarter more. A search for clauses keeps a few hundred thousand, none of them in a cycle,
     beside all those of the libraries: a quarter of its time went into that. Whoever has switched the collection off has it off here, too.
-
-    Examples
-    --------
-    >>> usual = gc.get_threshold()
-    >>> with seldom_sought():
-    ...     gc.get_threshold()[0] >= ALLOCATIONS
-    True
-    >>> gc.get_threshold() == usual
-    True
     """
     with _lock:
         first, second, third = gc.get_threshold()

@@ -23,14 +23,7 @@ COMPILING = "compiling for this machine, only the first time"
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function when it is first called, without Python's lock; what was compiled is kept beside its module.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.randomness import streams, unit  # `unit` is a kernel
-    >>> 0 <= unit(streams(0, 1)[0]) < 1
-    True
-    """
+    """Compile a function when it is first called, without Python's lock; what was compiled is kept beside its module."""
     compiled: Function = _ours(numba.njit(nogil=True)(function))
     return compiled
 
@@ -128,14 +121,7 @@ def _cache(function: Callable[..., Any]) -> Any:
 
 
 def cache_folder() -> tuple[str, str]:
-    """Return where machine code is kept, or else an empty text and why it is not.
-
-    Examples
-    --------
-    >>> folder, hindrance = cache_folder()
-    >>> bool(folder) != bool(hindrance)
-    True
-    """
+    """Return where machine code is kept, or else an empty text and why it is not."""
     found = _cache(inlined)
     return ("", found.reason) if isinstance(found, _Unkept) else (str(found.cache_path), "")
 

@@ -13,120 +13,59 @@ _NAME = 12
 
 
 def visible(text: str) -> str:
-    r"""Write characters that would act on a terminal (escapes, line breaks, changes of direction) as escapes.
-
-    Examples
-    --------
-    >>> print(visible("red: \x1b[31m, two\nlines, reversed: \u202e"))
-    red: \x1b[31m, two\nlines, reversed: \u202e
-    """
+    r"""Write characters that would act on a terminal (escapes, line breaks, changes of direction) as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def visible_lines(text: str) -> str:
-    r"""Write the lines of a text as `visible` does, and leave their breaks: for what sqlrl has written, not for a name.
-
-    Examples
-    --------
-    >>> print(visible_lines("two\nlines, red: \x1b[31m"))
-    two
-    lines, red: \x1b[31m
-    """
+    r"""Write the lines of a text as `visible` does, and leave their breaks: for what sqlrl has written, not for a name."""
     return "\n".join(map(visible, text.splitlines()))
 
 
 def printable(text: str) -> str:
-    r"""Write a message as `visible` does, and leave its line breaks and tabs, on which carets below a line of source count.
-
-    Examples
-    --------
-    >>> printable("P(x\n\t^\x1b[31m")
-    'P(x\n\t^\\x1b[31m'
-    """
+    r"""Write a message as `visible` does, and leave its line breaks and tabs, on which carets below a line of source count."""
     if text.isprintable():
         return text
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.split("\n"))
 
 
 def paragraph(text: str) -> str:
-    """Return a text as a paragraph of HTML.
-
-    Examples
-    --------
-    >>> paragraph("P(x) ^ x < y")
-    '<p>P(x) ^ x &lt; y</p>'
-    """
+    """Return a text as a paragraph of HTML."""
     return f"<p>{html.escape(visible(text))}</p>"
 
 
 def preformatted(text: str) -> str:
-    r"""Return lines of text as HTML that keeps them.
-
-    Examples
-    --------
-    >>> preformatted("P(x)\nQ(x)")
-    '<pre>P(x)\nQ(x)</pre>'
-    """
+    r"""Return lines of text as HTML that keeps them."""
     return f"<pre>{html.escape(visible_lines(text))}</pre>"
 
 
 def details(summary: str, body: str) -> str:
-    """Return HTML that opens on a click: `summary` is the text that always shows, `body` is HTML.
-
-    Examples
-    --------
-    >>> details("SQL", preformatted("select 1"))
-    '<details><summary>SQL</summary><pre>select 1</pre></details>'
-    """
+    """Return HTML that opens on a click: `summary` is the text that always shows, `body` is HTML."""
     return f"<details><summary>{html.escape(visible(summary))}</summary>{body}</details>"
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], *, caption: str = "") -> str:
-    """Return a table of HTML with `names` as its head; columns that are `right` are aligned to the right.
-
-    Examples
-    --------
-    >>> table(["n"], [["7"]], [True]).count("text-align: right")
-    2
-    """
+    """Return a table of HTML with `names` as its head; columns that are `right` are aligned to the right."""
     above = f"<caption>{html.escape(visible(caption))}</caption>" if caption else ""
     body = "".join(_row("td", values, right) for values in rows)
     return f"<table>{above}<thead>{_row('th', names, right)}</thead><tbody>{body}</tbody></table>"
 
 
 def pairs(items: Sequence[tuple[str, str]]) -> str:
-    """Return names with values as a table of HTML without a head.
-
-    Examples
-    --------
-    >>> pairs([("status", "optimal")]).count("<td")
-    2
-    """
+    """Return names with values as a table of HTML without a head."""
     return f"<table><tbody>{''.join(_row('td', item, (False, False)) for item in items)}</tbody></table>"
 
 
 def report(title: str, text: str, notes: Iterable[str] = ()) -> str:
-    """Return a title, a text whose lines have a name and then, from the 13th character on, a value, and notes below that table.
-
-    Examples
-    --------
-    >>> report("Prediction", "status      optimal", ["seen"]).count("<p>")
-    2
-    """
+    """Return a title, a text whose lines have a name and then, from the 13th character on, a value, and notes below that table."""
     rows = [(line[:_NAME].strip(), line[_NAME:]) for line in text.splitlines()]
     return paragraph(title) + pairs(rows) + "".join(map(paragraph, notes))
 
 
 def numbered(title: str, lines: Sequence[str], total: int) -> str:
-    """Return the first lines of a text that has `total` of them, as a table with their numbers.
-
-    Examples
-    --------
-    >>> numbered("Model", ["P(x)"], 2).endswith("<p>… 1 more line</p>")
-    True
-    """
+    """Return the first lines of a text that has `total` of them, as a table with their numbers."""
     left = total - len(lines)
     more = paragraph(f"… {left:,} more line{'' if left == 1 else 's'}") if left else ""
     rows = [[str(number), line] for number, line in enumerate(lines, 1)]
@@ -150,18 +89,6 @@ def field_table(value: object) -> str:
     """Return what a value holds as a small table of HTML, a row for each field: the `_repr_html_` of plain values.
 
     The caption is the value as text if that is one line, else its type. Arrays, tables and long collections are described, never written out.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Word:
-    ...     text: str
-    ...     places: tuple[int, ...]
-    ...     _repr_html_ = field_table
-    >>> html = Word("<b>", tuple(range(9)))._repr_html_()
-    >>> "<caption>Word</caption>" in html, "&lt;b&gt;" in html, "0, 1, 2, 3, 4, 5, … 3 more" in html
-    (True, True, True)
     """
     written = str(value) if _writes_itself(value) else ""
     lines = written.splitlines()

@@ -7,13 +7,7 @@ from pathlib import Path
 
 
 def expanded(path: str | Path) -> Path:
-    """Return a path with the folder of a user in place of `~`; it stays as it is if there is no such user.
-
-    Examples
-    --------
-    >>> str(expanded("~nobody at all/a.csv"))
-    '~nobody at all/a.csv'
-    """
+    """Return a path with the folder of a user in place of `~`; it stays as it is if there is no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -21,13 +15,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return True if there is a file or folder of this name; a text that is too long to be one, as a query, names none.
-
-    Examples
-    --------
-    >>> exists("select " + "x" * 1000)
-    False
-    """
+    """Return True if there is a file or folder of this name; a text that is too long to be one, as a query, names none."""
     try:
         return Path(path).exists()
     except OSError as error:

@@ -49,17 +49,6 @@ class Stage:
 
     A `brief` one is shown when it turns out to last, not when it begins: a statement of SQL, of which there are thousands. Of one with
     `even` steps, which take about as long each, it is said how long the rest will take.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from sqlrl.report import PlainConsole
-    >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"), Stage("grounding", 3) as stage:
-    ...     stage.advance(2, note="clauses about Smokes")
-    ...     print(stage)
-    predicting: 0.0 s; grounding: 0 of 3
-    grounding: 2 of 3, clauses about Smokes
-    predicting: 0.0 s; done
     """
 
     __slots__ = ("_begun", "_brief", "_done", "_even", "_note", "_task", "_total", "_what")
@@ -118,15 +107,7 @@ class Stage:
 
 @contextmanager
 def enough_memory(what: str, size: Callable[[], str] = str) -> Iterator[None]:
-    """Say, if memory is used up in this context, what was at work, and how much was expected (`size`), if that is known.
-
-    Examples
-    --------
-    >>> with enough_memory("counting"):
-    ...     raise MemoryError
-    Traceback (most recent call last):
-    sqlrl.errors.MemoryUsedUpError: counting: the memory is used up: pass fewer examples=, give predicates that are predicted a scope, ...
-    """
+    """Say, if memory is used up in this context, what was at work, and how much was expected (`size`), if that is known."""
     try:
         yield
     except MemoryError as error:
@@ -138,13 +119,7 @@ def enough_memory(what: str, size: Callable[[], str] = str) -> Iterator[None]:
 
 
 def time_left(seconds: float) -> str:
-    """Say how long something will take, roughly; nothing where that is soon.
-
-    Examples
-    --------
-    >>> [time_left(seconds) for seconds in (4, 47, 400, 9000)]
-    ['', 'about 50 s left', 'about 7 min left', 'about 2.5 h left']
-    """
+    """Say how long something will take, roughly; nothing where that is soon."""
     if seconds < 10:
         return ""
     if seconds < 95:
@@ -153,16 +128,7 @@ def time_left(seconds: float) -> str:
 
 
 def at_stage(what: str) -> Callable[[Callable[_Given, Item]], Callable[_Given, Item]]:
-    """Make each call of a function a stage.
-
-    Examples
-    --------
-    >>> @at_stage("adding")
-    ... def add(x, y):
-    ...     return x + y
-    >>> add(1, y=2)
-    3
-    """
+    """Make each call of a function a stage."""
 
     def made(function: Callable[_Given, Item]) -> Callable[_Given, Item]:
         @wraps(function)
@@ -176,13 +142,7 @@ def at_stage(what: str) -> Callable[[Callable[_Given, Item]], Callable[_Given, I
 
 
 def staged(what: str, items: Iterable[Item], total: int | None = None, *, even: bool = False) -> Iterator[Item]:
-    """Yield the items, which are the steps of a stage; `total` is by default their number, if they are a collection.
-
-    Examples
-    --------
-    >>> list(staged("reading letters", "ab"))
-    ['a', 'b']
-    """
+    """Yield the items, which are the steps of a stage; `total` is by default their number, if they are a collection."""
     if total is None and isinstance(items, Collection):
         total = len(items)
     with Stage(what, total, even=even) as stage:
@@ -217,19 +177,7 @@ def doing(task: Working, description: str = "") -> str:
 
 
 def at_work() -> Working | None:
-    """Return the innermost task of this thread that shows its progress now, on whatever console; None if there is none.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from sqlrl.report import PlainConsole
-    >>> with PlainConsole(sys.stdout, delay=0).progress("predicting"):
-    ...     at_work().aside("compiling")  # doctest: +ELLIPSIS
-    predicting: ... s; compiling
-    predicting: ... s; done
-    >>> at_work() is None
-    True
-    """
+    """Return the innermost task of this thread that shows its progress now, on whatever console; None if there is none."""
     return _tasks.all[-1] if _tasks.all else None
 
 

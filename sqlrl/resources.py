@@ -29,23 +29,12 @@ def resource_names(kind: str) -> tuple[str, ...]:
     """Return the names of the files of a kind, sorted; files whose names start with `.` or `_` are left out.
 
     A kind is "schemas" or "migrations"; ValueError for another one, SqlrlError if the installation lacks its folder.
-
-    Examples
-    --------
-    >>> "model.schema.json" in resource_names("schemas")
-    True
     """
     return tuple(sorted(p.name for p in _folder(kind).iterdir() if p.is_file() and p.name[0] not in "._"))
 
 
 def resource(kind: str, name: str) -> str:
-    """Return the text of one file, by a name that `resource_names` lists for the kind, and with its errors.
-
-    Examples
-    --------
-    >>> resource("schemas", "model.schema.json").startswith("{")
-    True
-    """
+    """Return the text of one file, by a name that `resource_names` lists for the kind, and with its errors."""
     names = resource_names(kind)
     if name not in names:
         raise ValueError(f"there is no {name!r} among the {kind}: {', '.join(names) or 'none'}")

@@ -260,13 +260,6 @@ def no_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Attribute
     """Return the error that there is no attribute of a name, with the call that helps.
 
     `kind` is what lacks it, `owner` the key of `WORDS`, `known` are the names that it has.
-
-    Examples
-    --------
-    >>> print(no_name("Model", "predict", "Model", []))
-    a Model has no attribute 'predict': db.predict(model) finds the most probable world
-    >>> print(no_name("AdaGrad", "clauzes", "estimator", ["clauses", "fit"]))
-    an AdaGrad has no attribute 'clauzes'; did you mean 'clauses'?
     """
     if name.startswith(_PROBES):
         # Asked by machines, often, and never shown.
@@ -289,13 +282,7 @@ def hint(owner: str, name: str, known: Iterable[str]) -> str:
 
 
 def misspelt(name: str, known: Iterable[str]) -> list[str]:
-    """Return the names for which another one may be misspelt, the nearest first, at most three; case and underscores count little.
-
-    Examples
-    --------
-    >>> misspelt("Adagrad", ["AdaGrad", "ILP"]), misspelt("explane", ["explain", "export"]), misspelt("zzz", ["ILP"])
-    (['AdaGrad'], ['explain'], [])
-    """
+    """Return the names for which another one may be misspelt, the nearest first, at most three; case and underscores count little."""
     plain = _plain(name)
     far = [(edits(plain, _plain(each)), each) for each in known]
     return [each for distance, each in sorted(far) if distance <= len(plain) // _NEAREST][:_NEAREST]

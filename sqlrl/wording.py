@@ -6,36 +6,18 @@ from sqlrl.errors import InputError
 
 
 def counted(number: int, word: str, plural: str | None = None) -> str:
-    """Return a number with its word in singular or plural, by default the word with an `s`.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
-    ('1 row', '1,200 rows', '2 entries')
-    """
+    """Return a number with its word in singular or plural, by default the word with an `s`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
 
 
 def shortened(text: str, most: int = 120) -> str:
-    r"""Return a text on one line, cut at its end if it is long.
-
-    Examples
-    --------
-    >>> shortened("select a\nfrom t", 12)
-    'select a...'
-    """
+    r"""Return a text on one line, cut at its end if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 3].rstrip() + "..."
 
 
 def edits(one: str, other: str) -> int:
-    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein).
-
-    Examples
-    --------
-    >>> edits("Freinds", "Friends"), edits("a", "")
-    (1, 1)
-    """
+    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein)."""
     rows = [list(range(len(other) + 1))]
     for i, a in enumerate(one, 1):
         row = [i]
@@ -48,14 +30,7 @@ def edits(one: str, other: str) -> int:
 
 
 def check_characters(text: str, what: str) -> None:
-    r"""Refuse a text with half a character, which neither a database nor a file can hold; `what` is what it is.
-
-    Examples
-    --------
-    >>> check_characters("caf\udce9.duckdb", "the path")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the path 'caf\udce9.duckdb' has half a character (a surrogate) at place 4: it was read in another encoding than it was written in; write it in UTF-8, or rename the file if it is one.
-    """
+    r"""Refuse a text with half a character, which neither a database nor a file can hold; `what` is what it is."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -67,13 +42,7 @@ def check_characters(text: str, what: str) -> None:
 
 
 def in_bytes(size: int) -> str:
-    """Return a size of memory in the largest unit of which there is one, to two digits.
-
-    Examples
-    --------
-    >>> in_bytes(750), in_bytes(24_600), in_bytes(2_400_000_000), in_bytes(25 * 10**12)
-    ('750 bytes', '25 kB', '2.4 GB', '25 TB')
-    """
+    """Return a size of memory in the largest unit of which there is one, to two digits."""
     unit = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
     value = size / 1000**unit
     return f"{value:.1f} {_UNITS[unit]}" if unit and value < 10 and value % 1 else f"{value:,.0f} {_UNITS[unit]}"

@@ -1,31 +1,30 @@
-"""What all tests share: hypothesis' profile and the folder of real data."""
+"""What all tests share: bytecode, garbage collection, Hypothesis' profile, servers, the folder of real data, databases without comments."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
+from sqlrl.catalog import migrations
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.database.session import Session
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.report import Console
 from tests import spark as on_spark
+from tests.effort import load_profile
 
-# A shared machine makes single cases slow, so no deadline; a fixed choice of cases makes a failure repeatable.
-settings.register_profile(
-    "sqlrl", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
-)
-# For a longer search by hand: HYPOTHESIS_PROFILE=search
-settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
-# For servers on which a query takes a tenth of a second.
-settings.register_profile("few", parent=settings.get_profile("sqlrl"), max_examples=4)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sqlrl"))
+# Tests start hundreds of processes. Without bytecode each of them, and the collection of tests, takes twice as long.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+load_profile()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -69,11 +68,42 @@ def data_folder() -> Path:
     return folder
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on a Spark server, whichever it is: `pytest -m spark`."""
+    """Mark what runs on a Spark server, whichever it is, and what draws its cases: `pytest -m spark`, `pytest -m property`."""
     for item in items:
         if {"spark", "spark_address"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
+        if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+            item.add_marker("property")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of the garbage collector's work: it is there to the end, and walked again and again."""
+    gc.collect()
+    gc.freeze()
+    # Plans are trees whose nodes know their parents: by default they start a collection many times in a second.
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_comments() -> Iterator[None]:
+    """Leave out the hundreds of comments on columns that a new database gets: they are most of what making one takes."""
+    script = migrations.COMMENT.sub("", migrations.layout_script())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "layout_script", lambda: script)
+        patch.setattr(migrations, "comment_tables", lambda *_: None)
+        yield
+
+
+@pytest.fixture
+def comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Databases with their comments, as users have them."""
+    from sqlrl.catalog.views import comment_tables
+    from sqlrl.resources import resource
+
+    monkeypatch.setattr(migrations, "layout_script", lambda: resource("schemas", "layout.sql"))
+    monkeypatch.setattr(migrations, "comment_tables", comment_tables)
 
 
 @pytest.fixture(scope="session")

@@ -44,15 +44,6 @@ class Catalog:
 
     `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
     and returns its predicates (`sqlrl.database.definitions`). A catalog that no user reads needs no comments on its tables (`commented`).
-
-    Examples
-    --------
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> model = parse_mln("Friends(person, person)\nSmokes(person)\nFriends(x, y) => Smokes(y)", query=("Smokes",))
-    >>> layout = catalog.bind(model, training=True)
-    >>> layout.types["person"].size, layout.predicates["Smokes"].atom_count
-    (3, 3)
     """
 
     def __init__(
@@ -209,15 +200,6 @@ class Catalog:
         """Return a soft model with the types that its predicates have in the data, as `bind` takes it.
 
         Where the data say none, an argument has the type of one with which a variable of a rule connects it.
-
-        Examples
-        --------
-        >>> from sqlrl import parse_psl
-        >>> catalog = Catalog(connect(":memory:"))
-        >>> catalog.load("Lived", [("Anna", "Rome", 0.7)], types=["person", "place"], value=2)
-        >>> model = parse_psl("1: Lived(P, L) & Lived(Q, L) & P != Q -> Knows(P, Q) ^2")
-        >>> print(catalog.typed(model).predicates["Knows"])
-        Knows(person, person)
         """
         return typed(self.store, model)
 

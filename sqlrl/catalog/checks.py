@@ -113,18 +113,6 @@ def labels_outside(engine: QueryEngine, layout: Layout, predicate: str, examples
     r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
 
     `predicate` is open. `examples` are int64; labels of others do not count. The result is int64, ascending.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Smokes", [("Anna",), ("Bob",)], types=["person"], target=True)
-    >>> db.scope("Smokes", "select 'Anna'")
-    >>> import warnings
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     layout = db.bind(sqlrl.parse_mln("Smokes(person)\n1 Smokes(x)"))
-    >>> labels_outside(db.engine, layout, "Smokes", np.array([0])).tolist()
-    [0]
     """
     info = layout.predicates[predicate]
     assert info.atoms is not None, f"{predicate} is closed"
@@ -263,14 +251,7 @@ def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None
 
 
 def check_types(model: Model) -> None:
-    r"""Refuse types whose constants a model lists although no predicate has an argument of that type.
-
-    Examples
-    --------
-    >>> check_types(parse_mln("persn = {Anna}\nSmokes(person)"))
-    Traceback (most recent call last):
-    sqlrl.errors.CatalogError: the model lists constants of the type 'persn', which no predicate of it has; did you mean 'person'? ...
-    """
+    r"""Refuse types whose constants a model lists although no predicate has an argument of that type."""
     used = {t for p in model.predicates.values() for t in p.types}
     faults = [
         f"the model lists constants of the type {name!r}, which no predicate of it has"
@@ -282,12 +263,7 @@ def check_types(model: Model) -> None:
 
 
 def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) -> None:
-    """Warn of new types that look like one that is known: they may be one type, misspelt.
-
-    Examples
-    --------
-    >>> warn_of_types("Near", ["place1", "place2"], ["place1"])  # numbers are meant
-    """
+    """Warn of new types that look like one that is known: they may be one type, misspelt."""
     for name in sorted(set(types) - set(known)):
         folded = {k.casefold(): k for k in known}
         like = [folded[m] for m in difflib.get_close_matches(name.casefold(), list(folded), 1, 0.85)]

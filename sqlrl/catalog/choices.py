@@ -24,11 +24,6 @@ class Choices:
 
     Rules with a predicate of `drop` are left out; one of `query` is open; one of `hidden` is open, too, but its atoms are not
     reported; one of `empty` has no facts, and is false.
-
-    Examples
-    --------
-    >>> Choices(drop=["Rich"], query="Smokes").opened
-    frozenset({'Smokes'})
     """
 
     drop: Iterable[str] = ()

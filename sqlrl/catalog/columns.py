@@ -240,13 +240,7 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
 
 
 def renamed(text: exp.Expr, options: LoadOptions) -> exp.Expr:
-    """Return the text of a constant as the options of a load rename it: in small letters, by another name.
-
-    Examples
-    --------
-    >>> print(renamed(column("x"), LoadOptions(fold_case=True, constants={"anne": "Anna"})).sql("duckdb"))
-    CASE LOWER("x") WHEN 'anne' THEN 'Anna' ELSE LOWER("x") END
-    """
+    """Return the text of a constant as the options of a load rename it: in small letters, by another name."""
     text = exp.Lower(this=text) if options.fold_case else text
     constants = options.constants
     if not constants:

@@ -24,15 +24,6 @@ def with_inferred_types(atoms: Iterable[EvidenceAtom], declared: Mapping[str, Pr
     Arguments that share constants, directly or by way of others, have one type: a declared one, if one of them is declared, else
     one named after the first of them. If they tie two declared types together, each keeps to the type with which it shares most.
     LoadError for a predicate with atoms of several lengths, or whose name is almost that of a declared one.
-
-    Examples
-    --------
-    >>> atoms = [
-    ...     EvidenceAtom("Advises", ("Ann", "Bob"), True, None, 1),
-    ...     EvidenceAtom("Student", ("Bob",), True, None, 2),
-    ... ]
-    >>> [str(p) for p in with_inferred_types(atoms, {}).values()]
-    ['Advises(advises_1, advises_2)', 'Student(advises_2)']
     """
     arity: dict[str, EvidenceAtom] = {}
     columns: dict[Place, set[str]] = {}

@@ -41,14 +41,7 @@ class Dialect:
     quote: str = '"'
 
     def check(self) -> None:
-        r"""Refuse what cannot be a dialect.
-
-        Examples
-        --------
-        >>> Dialect(delimiter="::").check()
-        Traceback (most recent call last):
-        sqlrl.errors.LoadError: delimiter='::' must be one character, such as ',', ';' or '\t'.
-        """
+        r"""Refuse what cannot be a dialect."""
         if self.header not in (True, False):
             raise LoadError(f"header={self.header!r} must be True (the first line names the columns) or False.")
         given: dict[str, object] = {"delimiter": self.delimiter, "quote": self.quote}
@@ -63,13 +56,7 @@ _SUCH_AS = {"delimiter": "',', ';' or '\\t'", "quote": "'\"', or '' if fields ar
 
 
 def is_delimited(path: Path) -> bool:
-    """Return True if the name of a file is that of delimited text, perhaps compressed.
-
-    Examples
-    --------
-    >>> is_delimited(Path("a.csv")), is_delimited(Path("a.TSV.gz")), is_delimited(Path("a.gz"))
-    (True, True, False)
-    """
+    """Return True if the name of a file is that of delimited text, perhaps compressed."""
     return _inner_suffix(path) in SUFFIXES
 
 
@@ -219,13 +206,7 @@ def _check_header(names: list[str], label: str) -> None:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Return names of columns that differ, also without case, as DuckDB needs them.
-
-    Examples
-    --------
-    >>> _distinct(["a", "A", "", "a"])
-    ['a', 'A_1', 'column2', 'a_2']
-    """
+    """Return names of columns that differ, also without case, as DuckDB needs them."""
     taken: set[str] = set()
     result = []
     for position, name in enumerate(names):
@@ -243,14 +224,6 @@ def delimited_fault(reason: str, label: str, *, pattern: bool = False) -> str:
     r"""Return what DuckDB says of delimited text as a message with file, line and remedy, without its hints.
 
     `label` is the file or the pattern; with `pattern`, DuckDB's own message (`reason`) tells which file it was.
-
-    Examples
-    --------
-    >>> text = (
-    ...     "Invalid Input Error: CSV Error on Line: 3\nOriginal Line: 3,4,5\nExpected Number of Columns: 2 Found: 3\n"
-    ... )
-    >>> print(delimited_fault(text, "p.csv"))
-    p.csv, line 3: 3 fields, expected 2 as in the first line: '3,4,5'. Add or remove fields; a field that holds the delimiter needs quotes.
     """
     file = re.search(r"^\s*file = (.*)$", reason, re.MULTILINE)
     where = file[1].strip() if pattern and file else label

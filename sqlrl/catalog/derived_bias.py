@@ -57,11 +57,6 @@ class Keys:
     """How many facts a predicate has, and how many values each of its arguments has in them.
 
     `apart` are the `values` with equal ones of different examples apart.
-
-    Examples
-    --------
-    >>> Keys(4, (4, 2)).keys, Keys(4, (4, 2)).enumerable(16)
-    ((0,), (1,))
     """
 
     facts: int
@@ -92,22 +87,6 @@ def modes_of(
 
     `constants` is the most values of an argument that may be a constant, `example` the argument that is an input of all modes,
     `referred` the types of the target and of keys.
-
-    Examples
-    --------
-    >>> for mode in modes_of("size", ["drug", "value"], Keys(40, (40, 3))):
-    ...     print(mode)
-    1, size(+drug,-value)
-    1, size(+drug,#value)
-    >>> [str(mode) for mode in modes_of("friends", ["person", "person"], Keys(90, (40, 40)))]
-    ['10, friends(+person,-person)', '10, friends(-person,+person)']
-    >>> [str(mode) for mode in modes_of("word", ["word", "doc"], Keys(90, (40, 9)), example=1)]
-    ['1, word(+word,+doc)', '*, word(-word,+doc)']
-    >>> [str(mode) for mode in modes_of("by", ["order", "client"], Keys(90, (90, 40)), referred={"order", "client"})]
-    ['1, by(+order,-client)', '10, by(-order,+client)']
-    >>> rated = modes_of("rated", ["user", "film", "text"], Keys(90, (40, 50, 60)), referred={"user", "film"})
-    >>> [str(mode) for mode in rated][2:]
-    ['10, rated(-user,-film,+text)', '10, rated(+user,+film,-text)']
     """
     few = keys.enumerable(constants)
     found: list[Mode] = []
@@ -156,18 +135,6 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
 
     `body` are the predicates that bodies may have, by default all closed ones with facts that are true or false. `constants` is the most values of an
     argument that may be a constant; 0 for no constants. The bias has the types of the database.
-
-    Examples
-    --------
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load(
-    ...     "Size", [("d1", "small"), ("d2", "small"), ("d3", "large"), ("d4", "large")], types=["drug", "size"]
-    ... )
-    >>> catalog.load("Better", [("d1", "d2")], types=["drug", "drug"], target=True)
-    >>> print(derive_bias(catalog.store, "Better"), end="")
-    :- modeh(1, Better(+drug,+drug)).
-    :- modeb(1, Size(+drug,-size)).
-    :- modeb(1, Size(+drug,#size)).
     """
     most: object = constants
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:

@@ -26,15 +26,7 @@ _LEAST_PLACE, _MOST_PLACES = -3, 39
 
 
 def used_predicates(model: Model) -> frozenset[str]:
-    """Return the predicates that occur in the rules of a model.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.model import Rule
-    >>> from sqlrl.logic.terms import Atom, Constant
-    >>> used_predicates(Model({}, rules=(Rule(Atom("P", (Constant("A"),))),)))
-    frozenset({'P'})
-    """
+    """Return the predicates that occur in the rules of a model."""
     return frozenset(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
 
 
@@ -256,13 +248,7 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
 
 
 def nearest_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that are most like another one, the nearest first.
-
-    Examples
-    --------
-    >>> nearest_names("smokes", ["Smokes", "Friends"])
-    ['Smokes']
-    """
+    """Return the known names that are most like another one, the nearest first."""
     folded: dict[str, str] = {}
     for candidate in sorted(known):
         folded.setdefault(candidate.casefold(), candidate)
@@ -270,11 +256,5 @@ def nearest_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(names: Sequence[str]) -> str:
-    """Return the end of a message that names alternatives.
-
-    Examples
-    --------
-    >>> did_you_mean(["a", "b"]), did_you_mean([])
-    ("; did you mean 'a' or 'b'?", '')
-    """
+    """Return the end of a message that names alternatives."""
     return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""

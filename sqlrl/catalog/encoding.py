@@ -28,13 +28,7 @@ _WIDTH = 60
 
 
 def key_columns(arity: int, example: bool) -> list[str]:
-    """Return the columns that identify a row.
-
-    Examples
-    --------
-    >>> key_columns(2, True)
-    ['example', 'a0', 'a1']
-    """
+    """Return the columns that identify a row."""
     return [*(["example"] if example else []), *argument_columns(arity)]
 
 
@@ -220,13 +214,7 @@ def _missing(
 
 
 def missing_text(number: int, key: str, null: str = "NULL", rows: str = "") -> str:
-    """Say that so many rows have no constant for a key, or no truth; `rows` has the numbers of some.
-
-    Examples
-    --------
-    >>> missing_text(2, "a0", rows=" (rows 1, 3)")
-    '2 rows have NULL for argument 1 (rows 1, 3): fill or remove them, or pass nulls="drop".'
-    """
+    """Say that so many rows have no constant for a key, or no truth; `rows` has the numbers of some."""
     has, them = ("has", "it") if number == 1 else ("have", "them")
     if key == "truth":
         return f"{counted(number, 'row')} {has} a truth that is neither true nor false{rows}: correct {them}."

@@ -51,11 +51,6 @@ def file_paths(source: Any) -> list[Path] | None:
 
     A text is a path if it ends like one or names a file; a list is one of files if all its items are. Items that are paths by
     their type, beside others that are none, raise LoadError.
-
-    Examples
-    --------
-    >>> [str(path) for path in file_paths(["a.csv", Path("b.csv")]) or []], file_paths(["a.csv", "Anna"])
-    (['a.csv', 'b.csv'], None)
     """
     if isinstance(source, os.PathLike):
         return [Path(source)]
@@ -207,15 +202,7 @@ def _parquet(engine: DuckDBEngine, patterns: Sequence[str], label: str, *, sever
 
 
 def no_source(text: str) -> str | None:
-    r"""Return what to pass in place of a text that is neither a file, nor a table, nor a query; None if it may be a query that fails.
-
-    Examples
-    --------
-    >>> print(no_source("https://example.org/a.parquet"))
-    'https://example.org/a.parquet' is a URL, and sqlrl reads files: pass a query, "from 'https://example.org/a.parquet'", which DuckDB reads with its extension httpfs, or download it and pass its path.
-    >>> print(no_source("frame"))
-    'frame' is neither a file, nor a table or view, nor a query: if it is a variable of Python, pass the object itself, without quotes.
-    """
+    r"""Return what to pass in place of a text that is neither a file, nor a table, nor a query; None if it may be a query that fails."""
     plain = text.strip()
     shown = repr(plain if len(plain) <= 120 else plain[:117] + "...")
     if _URL.match(plain) and not re.search(r"\s", plain):

@@ -42,13 +42,7 @@ class FileState:
         return ":".join(str(part) for part in (self.size, self.time, self.content) if part is not None)
 
     def describe(self) -> str:
-        """Say size and time.
-
-        Examples
-        --------
-        >>> FileState(1).describe(), FileState(1200).describe()
-        ('1 byte', '1,200 bytes')
-        """
+        """Say size and time."""
         size = f"{self.size:,} byte{'' if self.size == 1 else 's'}"
         if self.time is None:
             return size
@@ -56,15 +50,7 @@ class FileState:
 
 
 def parse_fingerprint(text: str) -> FileState | None:
-    """Return the state of a file from its fingerprint, None if it is that of something else.
-
-    Examples
-    --------
-    >>> parse_fingerprint("12:1700000000000000000")
-    FileState(size=12, time=1700000000000000000, content=None)
-    >>> parse_fingerprint("missing") is None
-    True
-    """
+    """Return the state of a file from its fingerprint, None if it is that of something else."""
     size, *rest = text.split(":")
     if not size.isdecimal() or not rest or not all(part.isalnum() for part in rest):
         return None
@@ -74,13 +60,7 @@ def parse_fingerprint(text: str) -> FileState | None:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Return size, time of change and (of a small file) a hash of the content.
-
-    Examples
-    --------
-    >>> file_fingerprint(Path("does not exist"))
-    'missing'
-    """
+    """Return size, time of change and (of a small file) a hash of the content."""
     try:
         if not path.exists():
             return MISSING
@@ -162,13 +142,7 @@ def table_fingerprint(engine: DuckDBEngine, table: exp.Expr, columns: Mapping[st
 
 
 def row_count(fingerprint: str) -> int | None:
-    """Return the number of rows that the fingerprint of a relation holds, None for one of something else.
-
-    Examples
-    --------
-    >>> row_count("md5:2:123"), row_count("2:123"), row_count("missing")
-    (2, 2, None)
-    """
+    """Return the number of rows that the fingerprint of a relation holds, None for one of something else."""
     count = fingerprint.removeprefix(f"{MARK}:").split(":")[0]
     return int(count) if count.isdecimal() else None
 

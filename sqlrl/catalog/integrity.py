@@ -13,13 +13,7 @@ Check = Callable[[Any], bool]
 
 
 def damaged(problem: str) -> CatalogError:
-    """Return the error for a catalog that is not as sqlrl wrote it.
-
-    Examples
-    --------
-    >>> print(damaged("sqlrl.type has t twice"))
-    the database is damaged: sqlrl.type has t twice. sqlrl did not write it so: take a copy of the file from before, or load the data into a new file.
-    """
+    """Return the error for a catalog that is not as sqlrl wrote it."""
     return CatalogError(
         f"the database is damaged: {problem}. sqlrl did not write it so: take a copy of the file from before, or load the data into a "
         "new file."

@@ -516,13 +516,5 @@ def _encode_staged(store: Store, record: PredicateRecord, source: SourceRecord, 
 
 
 def guessed_types(record: PredicateRecord) -> tuple[str, ...]:
-    """Return the types that the names of columns suggest: the name itself, without digits at its end.
-
-    Examples
-    --------
-    >>> guessed_types(
-    ...     PredicateRecord("Next", arguments=(ArgumentRecord("position1", None), ArgumentRecord("field", None)))
-    ... )
-    ('position', 'field')
-    """
+    """Return the types that the names of columns suggest: the name itself, without digits at its end."""
     return tuple(a.type or a.name.rstrip("0123456789") or a.name for a in record.arguments)

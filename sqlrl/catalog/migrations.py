@@ -153,13 +153,7 @@ class Migration:
 
 
 def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
-    r"""Read the steps from scripts by file name (`0002_short_name.sql`).
-
-    Examples
-    --------
-    >>> read_migrations({"0002_a.sql": "-- Runs have a name.\nALTER TABLE run ADD COLUMN name VARCHAR;"})[0].reason
-    'Runs have a name.'
-    """
+    r"""Read the steps from scripts by file name (`0002_short_name.sql`)."""
     steps = []
     for name in sorted(scripts):
         number = name.split("_", 1)[0]
@@ -180,13 +174,7 @@ def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
 
 
 def shipped_migrations() -> tuple[Migration, ...]:
-    """Return the steps that come with this version of sqlrl.
-
-    Examples
-    --------
-    >>> [step.layout for step in shipped_migrations()]
-    [2, 3, 4, 5, 6, 7, 8, 9]
-    """
+    """Return the steps that come with this version of sqlrl."""
     names = [n for n in resource_names("migrations") if n.endswith(".sql")]
     return read_migrations({n: resource("migrations", n) for n in names})
 
@@ -202,13 +190,7 @@ COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 
 @cache
 def installed_version() -> str:
-    """Return the version of sqlrl, `0` where it runs without being installed.
-
-    Examples
-    --------
-    >>> isinstance(installed_version(), str)
-    True
-    """
+    """Return the version of sqlrl, `0` where it runs without being installed."""
     try:
         return version("sqlrl")
     except PackageNotFoundError:

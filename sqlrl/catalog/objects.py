@@ -46,12 +46,6 @@ def readable(source: Any) -> tuple[Any, str]:
     A row of an iterable is a sequence, an array or a mapping, or the one value that it would hold. What DuckDB would not read, or
     not exactly, such as integers of 128 bits, periods or durations in nanoseconds, becomes text. An object of an unknown kind, or
     rows that differ in their values or hold what is no value, raise LoadError.
-
-    Examples
-    --------
-    >>> table, label = readable([{"person": "Anna", "age": 7}, {"age": None, "person": "Bob"}])
-    >>> label, table.to_pylist()
-    ('the rows', [{'person': 'Anna', 'age': '7'}, {'person': 'Bob', 'age': None}])
     """
     if isinstance(source, duckdb.DuckDBPyRelation):
         return source, "a relation"
@@ -80,16 +74,7 @@ def readable(source: Any) -> tuple[Any, str]:
 
 
 def registrable(name: object, data: Any) -> Any:
-    """Return what DuckDB can read of an Arrow table, a frame or a result of ours, which are to be called `name`.
-
-    Examples
-    --------
-    >>> registrable("people", pa.table({"name": ["Anna"]})).num_rows
-    1
-    >>> registrable("people", [("Anna",)])
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: an Arrow table or a frame is needed, not an object of type list: give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table().
-    """
+    """Return what DuckDB can read of an Arrow table, a frame or a result of ours, which are to be called `name`."""
     if not isinstance(name, str):
         raise refuse("the name of a table", name)
     check_characters(name, "the name")
@@ -109,13 +94,7 @@ def registrable(name: object, data: Any) -> Any:
 
 
 def column_kinds(data: Any) -> dict[str, str]:
-    """Return the kinds of values that columns of texts stand for, of those columns that say it.
-
-    Examples
-    --------
-    >>> column_kinds(readable([("x", 2), ("y", 2.5)])[0])
-    {'column0': 'text', 'column1': 'float integer'}
-    """
+    """Return the kinds of values that columns of texts stand for, of those columns that say it."""
     if not isinstance(data, pa.Table):
         return {}
     said = {field.name: (field.metadata or {}).get(_KINDS, b"").decode() for field in data.schema}

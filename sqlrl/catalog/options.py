@@ -53,13 +53,7 @@ class LoadOptions:
 
     @classmethod
     def from_json(cls, text: str) -> LoadOptions:
-        """Return the options that `to_json` wrote.
-
-        Examples
-        --------
-        >>> LoadOptions.from_json(LoadOptions(columns={0: "b", "place": 2}).to_json()).columns
-        {0: 'b', 'place': 2}
-        """
+        """Return the options that `to_json` wrote."""
         known = {each.name for each in fields(cls)}
         values = kept_json(text, "the options of a row of sqlrl.source", lambda x: is_object(x) and x.keys() <= known)
         if isinstance(values.get("columns"), dict):
@@ -91,16 +85,7 @@ class LoadOptions:
 
 
 def evidence_files(record: SourceRecord) -> list[tuple[Path, str]]:
-    """Return the files of evidence that a source was loaded from, each with its fingerprint; any other object is one that no file has.
-
-    Examples
-    --------
-    >>> record = SourceRecord(
-    ...     "P", "fact", "t", False, False, False, "object", "/a.db, /b.db", "1:2 3:4", LoadOptions().to_json(), 1
-    ... )
-    >>> [path.name for path, _ in evidence_files(record)]
-    ['a.db', 'b.db']
-    """
+    """Return the files of evidence that a source was loaded from, each with its fingerprint; any other object is one that no file has."""
     prints = record.fingerprint.split(" ")
     files = LoadOptions.from_json(record.options).files
     if not files:
@@ -116,14 +101,7 @@ def origin(record: SourceRecord | PartRecord) -> Any:
 
 
 def check_name(name: object, what: str = "predicate") -> None:
-    """Refuse a name of a predicate or type that no model can write.
-
-    Examples
-    --------
-    >>> check_name("my table")
-    Traceback (most recent call last):
-    sqlrl.errors.LoadError: 'my table' cannot be the name of a predicate: a name is a letter and then letters, digits and underscores.
-    """
+    """Refuse a name of a predicate or type that no model can write."""
     if not isinstance(name, str):
         raise LoadError(f"the name of a {what} is a text, not {name!r}.")
     if not is_identifier(name):
@@ -133,16 +111,7 @@ def check_name(name: object, what: str = "predicate") -> None:
 
 
 def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
-    """Return options with tuples, dicts and texts in place of what else may hold or be them, as arrays and pandas' indexes.
-
-    Examples
-    --------
-    >>> checked_options("P", LoadOptions(columns={"b": 1, "a": 0}.keys(), types=["s", "t"])).columns
-    ('b', 'a')
-    >>> checked_options("P", LoadOptions(truth=1.0))
-    Traceback (most recent call last):
-    sqlrl.errors.LoadError: P: truth=1.0 names no column: give its name, or its position (an int from 0).
-    """
+    """Return options with tuples, dicts and texts in place of what else may hold or be them, as arrays and pandas' indexes."""
     check_name(predicate)
     options = _plain(predicate, options)
     if options.types is not None and not isinstance(options.types, str):

@@ -72,13 +72,7 @@ _NAMED = frozenset({"step", "added_clause", "explained"})
 
 
 def as_rows(values: Mapping[str, Kept]) -> pa.Table:
-    """Return named values, arrays of any shape or JSON values, as rows, without the run.
-
-    Examples
-    --------
-    >>> as_rows({"weight": np.array([0.5]), "note": ["a"]}).select(["name", "type", "floats", "text"]).to_pylist()
-    [{'name': 'weight', 'type': 'float64', 'floats': [0.5], 'text': None}, {'name': 'note', 'type': 'json', 'floats': None, 'text': '["a"]'}]
-    """
+    """Return named values, arrays of any shape or JSON values, as rows, without the run."""
     rows = [_array_row(n, v) if isinstance(v, np.ndarray) else _json_row(n, v) for n, v in values.items()]
     columns = [pa.array([row[f.name] for row in rows], f.type) for f in _SCHEMA]
     return pa.Table.from_arrays(columns, schema=_SCHEMA)
@@ -101,13 +95,7 @@ def _array_row(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, Kept]:
-    """Return the named values that rows hold.
-
-    Examples
-    --------
-    >>> _from_rows(as_rows({"seed": np.array([2**64 - 1], dtype=np.uint64)}).to_pylist())["seed"].tolist()
-    [18446744073709551615]
-    """
+    """Return the named values that rows hold."""
     found: dict[str, Kept] = {}
     for row in rows:
         kind = row["type"]
@@ -200,15 +188,6 @@ def _contents_fingerprint(store: Store) -> str:
     """Return a hash of the facts, query atoms, examples and constants of a database, in one query.
 
     It is equal for equal contents, whatever order rows stand in, and begins with the mark of `sqlrl.catalog.fingerprints`.
-
-    Examples
-    --------
-    >>> catalog, found = Catalog(connect(":memory:")), []
-    >>> for facts in ([("Anna",)], [("Anna",)], [("Anna",), ("Bob",)]):
-    ...     catalog.load("Smokes", facts, types=["person"])
-    ...     found.append(_contents_fingerprint(catalog.store))
-    >>> found[0] == found[1], found[1] == found[2]
-    (True, False)
     """
     return f"{MARK}:{_hashed(store, rows_hash)}"
 

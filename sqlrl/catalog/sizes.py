@@ -25,27 +25,14 @@ ATOM_BYTES = 250
 
 
 def check_atom_limit(limit: object) -> int:
-    """Return a limit of atoms, or refuse what is none.
-
-    Examples
-    --------
-    >>> check_atom_limit(2.5)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: atom_limit=2.5 must be a whole number of atoms, 1 or more.
-    """
+    """Return a limit of atoms, or refuse what is none."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InputError(f"atom_limit={limit!r} must be a whole number of atoms, 1 or more.")
     return limit
 
 
 def memory_of(atoms: int) -> str:
-    """Return about how much memory some atoms take, in words.
-
-    Examples
-    --------
-    >>> memory_of(100_000_000)
-    'about 25 GB'
-    """
+    """Return about how much memory some atoms take, in words."""
     return f"about {in_bytes(atoms * ATOM_BYTES)}"
 
 
@@ -55,14 +42,7 @@ def greater_limit(atoms: int) -> str:
 
 
 def check_scope(predicate: str, rows: int, limit: int) -> None:
-    """Refuse a scope of too many rows before it is read.
-
-    Examples
-    --------
-    >>> check_scope("Likes", 3000, limit=2000)
-    Traceback (most recent call last):
-    sqlrl.errors.CatalogError: the scope of Likes has 3,000 rows, and each distinct one is a query atom (about 750 kB), more than ...
-    """
+    """Refuse a scope of too many rows before it is read."""
     if rows > limit:
         raise CatalogError(
             f"the scope of {predicate} has {counted(rows, 'row')}, and each distinct one is a query atom ({memory_of(rows)}), more than the "
@@ -71,14 +51,7 @@ def check_scope(predicate: str, rows: int, limit: int) -> None:
 
 
 def check_atoms(sizes: Mapping[str, int], limit: int) -> None:
-    """Refuse more query atoms than the limit; `sizes` are those of each open predicate.
-
-    Examples
-    --------
-    >>> check_atoms({"Likes": 9, "Smokes": 3}, limit=10)
-    Traceback (most recent call last):
-    sqlrl.errors.CatalogError: there would be 12 query atoms (9 of Likes, 3 of Smokes), about 3 kB, more than the limit of 10: ...
-    """
+    """Refuse more query atoms than the limit; `sizes` are those of each open predicate."""
     total = sum(sizes.values())
     if total <= limit:
         return

@@ -21,13 +21,6 @@ def declarations(model: SoftModel) -> Model:
     r"""Return a model with the declarations of a soft one, whose rules are the atoms of its rules and their comparisons with constants.
 
     That is all that binding asks of rules: what they name, and where.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_psl
-    >>> model = declarations(parse_psl("2: Knows(P, 'Anna') & P != 'Bob' -> Likes(P, T)"))
-    >>> [str(rule.formula) for rule in model.rules][:2], sorted(model.rule_constants["UniqueStringID"])
-    (['Knows(P, Anna)', 'Likes(P, T)'], ['Anna', 'Bob'])
     """
     rules = tuple(each for rule in model.rules for each in _named_by(rule))
     return Model(model.predicates, rules=rules, query=model.query, semantics=SOFT)

@@ -168,13 +168,7 @@ _COLUMNS = {
 
 
 def read_image(rows: Iterable[tuple[str, str]]) -> Image:
-    """Return the image that rows of (table, record as JSON) describe.
-
-    Examples
-    --------
-    >>> read_image([("state", '{"key": "data", "value": "2"}')]).state
-    {'data': '2'}
-    """
+    """Return the image that rows of (table, record as JSON) describe."""
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
     for table, text in rows:
         record = json.loads(text)
@@ -650,16 +644,7 @@ class Store:
         return found
 
     def free_name(self, prefix: str, name: str) -> str:
-        """Return a table name that no other table has; DuckDB ignores case even in quoted names.
-
-        Examples
-        --------
-        >>> store = Store(connect(":memory:"))
-        >>> store.create("fact_p", exp.select("1 as x"), "example")
-        1
-        >>> store.free_name("fact", "P")
-        'fact_P_2'
-        """
+        """Return a table name that no other table has; DuckDB ignores case even in quoted names."""
         taken = {found.casefold() for found in self.table_names()}
         wanted, number = f"{prefix}_{name}", 1
         while (wanted if number == 1 else f"{wanted}_{number}").casefold() in taken:

@@ -43,15 +43,7 @@ _UNITS = {"D": _DAY, "h": _DAY // 24, "m": _DAY // 1440, "s": 10**9, "ms": 10**6
 
 
 def value_text(value: exp.Expr, kind: str) -> exp.Expr:
-    """Return the text of a value of a type of the database; NaN is NULL.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> sql = value_text(exp.column("x"), "DECIMAL(4,2)").sql("duckdb")
-    >>> duckdb.sql(f"SELECT {sql} FROM (SELECT 1.50::DECIMAL(4,2) AS x)").fetchall()
-    [('1.5',)]
-    """
+    """Return the text of a value of a type of the database; NaN is NULL."""
     text = exp.cast(value, "varchar")
     if kind in _EXACT:
         return _float(value, kind, text)
@@ -121,13 +113,7 @@ def instant_count(kind: str) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of an object of Python, the same as that of an equal value in a column.
-
-    Examples
-    --------
-    >>> [text_of(value) for value in (True, 2.0, Decimal("1.50"), datetime(2024, 1, 31), timedelta(hours=26))]
-    ['true', '2', '1.5', '2024-01-31', '1 day 02:00:00']
-    """
+    """Return the text of an object of Python, the same as that of an equal value in a column."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | np.bool_):
@@ -152,13 +138,7 @@ def text_of(value: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of an object of Python, as `column_kind` returns that of a column.
-
-    Examples
-    --------
-    >>> [kind_of(value) for value in (True, 2, 2.5, "x", date(2024, 1, 31))]
-    ['boolean', 'integer', 'float', 'text', 'time']
-    """
+    """Return the kind of an object of Python, as `column_kind` returns that of a column."""
     if isinstance(value, bool | np.bool_):
         return "boolean"
     if isinstance(value, int | np.integer):
@@ -177,13 +157,7 @@ def kind_of(value: Any) -> str:
 
 
 def column_kind(kind: str) -> str:
-    """Return the kind of the values of a column by its type in the database: how they may also be written in texts.
-
-    Examples
-    --------
-    >>> [column_kind(kind) for kind in ("BIGINT", "DECIMAL(4,2)", "TIMESTAMP_NS", "DATE", "VARCHAR")]
-    ['integer', 'decimal', 'time', 'time', 'text']
-    """
+    """Return the kind of the values of a column by its type in the database: how they may also be written in texts."""
     if kind in _INSTANTS:
         return "instant"
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
@@ -270,13 +244,7 @@ def _numpy_duration(value: np.timedelta64) -> str:
 
 
 def duration_text(count: int, unit: str) -> str:
-    """Return the text of a number of a unit of numpy's and Arrow's durations.
-
-    Examples
-    --------
-    >>> duration_text(-1500, "ns"), duration_text(129600, "s")
-    ('-00:00:00.0000015', '1 day 12:00:00')
-    """
+    """Return the text of a number of a unit of numpy's and Arrow's durations."""
     return _duration_text(count * _UNITS[unit])
 
 

@@ -132,13 +132,7 @@ def shown_arguments(record: PredicateRecord, *, valued: bool) -> list[str]:
 
 
 def typed_names(types: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return distinct column names for arguments: the types, numbered from the second one of a type; none is one that is taken.
-
-    Examples
-    --------
-    >>> typed_names(["person", "paper", "person", "truth"], ["truth"])
-    ['person', 'paper', 'person_2', 'truth_2']
-    """
+    """Return distinct column names for arguments: the types, numbered from the second one of a type; none is one that is taken."""
     names = {name.casefold() for name in taken}
     return [unique_name(kind, names) for kind in types]
 

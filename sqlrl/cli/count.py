@@ -144,15 +144,6 @@ def named_world(values: Sequence[str] | None, model: Model, option: str) -> str 
 
     `values` None is the observed world; `option` is its name, for errors. typer.BadParameter if several values do not
     each name a predicate, or name one twice.
-
-    Examples
-    --------
-    >>> from sqlrl.logic import parse_mln
-    >>> model = parse_mln("Smokes(p)\nCancer(p)")
-    >>> named_world(["predictions"], model, "--world")
-    'predictions'
-    >>> named_world(["Smokes=a", "Cancer=select 'Anna' as p"], model, "--world")
-    {'Smokes': 'a', 'Cancer': "select 'Anna' as p"}
     """
     from sqlrl.logic.lexer import nearest
 

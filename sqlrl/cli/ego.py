@@ -95,13 +95,7 @@ def ego(
 
 
 def _relations(given: Sequence[str]) -> dict[str, Relation]:
-    """Return relations as `EgoNetworks` takes them.
-
-    Examples
-    --------
-    >>> _relations(["Knows=friends", "Likes(person)=select person, game from likes where score = 5"])
-    {'Knows': 'friends', 'Likes': ('select person, game from likes where score = 5', ['person'])}
-    """
+    """Return relations as `EgoNetworks` takes them."""
     found: dict[str, Relation] = {}
     for each in given:
         parts = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\)\s*)?=\s*(.*\S)\s*", each, flags=re.DOTALL)

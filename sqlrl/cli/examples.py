@@ -14,13 +14,7 @@ _WIDTH = 74
 
 
 def command_lines(text: str) -> list[str]:
-    r"""Return the examples of a docstring, one line each.
-
-    Examples
-    --------
-    >>> command_lines("Count.\n\nsqlrl count a.duckdb\n    --model b.mln\n\nsqlrl count --help")
-    ['sqlrl count a.duckdb --model b.mln', 'sqlrl count --help']
-    """
+    r"""Return the examples of a docstring, one line each."""
     return [part for part in _paragraphs(text) if part.startswith(_PROGRAM)]
 
 
@@ -37,14 +31,7 @@ def with_examples(command: Callable[..., None]) -> str:
 
 
 def pasteable(line: str, width: int = _WIDTH) -> str:
-    r"""Return a command line on lines that a shell takes for one, broken between arguments.
-
-    Examples
-    --------
-    >>> print(pasteable("sqlrl sql cite.duckdb 'select 1'", 24))
-    sqlrl sql cite.duckdb \
-        'select 1'
-    """
+    r"""Return a command line on lines that a shell takes for one, broken between arguments."""
     lines = [""]
     # An option stays beside its value.
     for word in re.findall(rf"--?[a-z-]+ (?!-){_WORD}|{_WORD}", line):

@@ -196,23 +196,7 @@ def _notes(error: BaseException) -> list[str]:
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library with its remedies as options of the command line.
-
-    Examples
-    --------
-    >>> in_options('remove them or pass duplicates="drop".')
-    'remove them or pass --duplicates drop.'
-    >>> in_options("pass delimiter=';' or quote=''")
-    "pass --delimiter ';' or --quote ''"
-    >>> in_options("load it with target=True; limit=0 is not positive: pass fewer examples=")
-    'load it with --target; --limit 0 is not positive: pass fewer --examples'
-    >>> in_options("name some, or leave by= out")
-    'name some, or leave --by out'
-    >>> in_options("widen the scope with db.scope('Liked', ...)")
-    'widen the scope with --scope where Liked is loaded'
-    >>> in_options("allow more, connect(memory_limit='4GB')")
-    'allow more, --memory-limit 4GB'
-    """
+    """Return a message of the library with its remedies as options of the command line."""
     message = _CALL.sub(lambda found: found["setting"], message)
     message = _SCOPE.sub(lambda found: f"--scope where {found['name'][1:-1]} is loaded", message)
     parameter = re.compile(

@@ -14,21 +14,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     A parameter whose type is a data class is a group: each of its fields becomes an option, its annotation says which,
     and a default of the parameter gives the defaults of the options. All parameters are keywords, in the order of the
     command's; TypeError if two parameters or fields have one name.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Size:
-    ...     width: int
-    ...     height: int = 2
-    >>> @grouped
-    ... def area(size: Size, unit: str = "m") -> None:
-    ...     print(size.width * size.height, unit)
-    >>> print(inspect.signature(area))
-    (*, width: int, height: int = 2, unit: str = 'm') -> None
-    >>> area(width=3, unit="cm")
-    6 cm
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type] = {}

@@ -230,11 +230,6 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
     """Return the examples that `--examples` names: names from a file or standard input, else a query or table.
 
     InputError if the file holds no names.
-
-    Examples
-    --------
-    >>> chosen_examples("select bib from test")
-    'select bib from test'
     """
     if value is None:
         return None
@@ -254,36 +249,19 @@ def chosen_examples(value: str | None) -> str | list[str] | None:
 
 
 def check_standard_input(**options: Sequence[str]) -> None:
-    """Refuse to read standard input twice, with a typer.BadParameter that names the options.
-
-    Examples
-    --------
-    >>> check_standard_input(model=["-"], evidence=["a.db", "b.db"])
-    """
+    """Refuse to read standard input twice, with a typer.BadParameter that names the options."""
     readers = [f"--{name}" for name, values in options.items() for value in values if value == "-"]
     if len(readers) > 1:
         raise typer.BadParameter(f"{' and '.join(readers)} cannot both be standard input")
 
 
 def split_files(values: Sequence[str] | None) -> list[str]:
-    """Return files from options that are repeated, hold commas, or both; an existing file may have a comma in its name.
-
-    Examples
-    --------
-    >>> split_files(["a.db,b.db", "-"])
-    ['a.db', 'b.db', '-']
-    """
+    """Return files from options that are repeated, hold commas, or both; an existing file may have a comma in its name."""
     return [file for value in values or () for file in ([value] if is_file(value) else split_names([value]))]
 
 
 def named_examples(files: Sequence[str]) -> dict[str, str]:
-    """Return evidence files that are examples by the names of these, NAME=FILE; none if no file is named so.
-
-    Examples
-    --------
-    >>> named_examples(["ai=fold1.db", "graphics=fold2.db"]), named_examples(["fold1.db"])
-    ({'ai': 'fold1.db', 'graphics': 'fold2.db'}, {})
-    """
+    """Return evidence files that are examples by the names of these, NAME=FILE; none if no file is named so."""
     pairs = [(file, *file.partition("=")) for file in files if "=" in file and not is_file(file)]
     named = {name: path for _, name, _, path in pairs if name and path and "/" not in name}
     if pairs and len(named) < len(files):

@@ -248,15 +248,6 @@ def parameters(word: str, given: Any) -> dict[str, Any]:
     """Return the options that were given, as parameters of a learner.
 
     typer.BadParameter if one is of other learners.
-
-    Examples
-    --------
-    >>> parameters("likelihood", Given(strength="0.1,1", seed=3))
-    {'strength': [0.1, 1.0], 'random_state': 3}
-    >>> parameters("likelihood", Given(passes=1, ties="errors"))
-    {}
-    >>> parameters("ilp", Given(m="0.5", below_seed=True))
-    {'m': 0.5, 'above_seed': False}
     """
     found: dict[str, Any] = {}
     for name, option in OPTIONS.items():

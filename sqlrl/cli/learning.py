@@ -64,13 +64,7 @@ FOR_PROGRAMS, PROGRAMS = "soft-pseudo-likelihood", (".psl", ".yaml", ".yml")
 
 
 def summaries(learners: Mapping[str, str]) -> str:
-    """Return learners with what they are.
-
-    Examples
-    --------
-    >>> summaries({"mira": "1-best MIRA", "perceptron": ""})
-    'mira: 1-best MIRA; perceptron'
-    """
+    """Return learners with what they are."""
     return "; ".join(f"{word}: {summary}" if summary else word for word, summary in learners.items())
 
 

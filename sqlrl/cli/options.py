@@ -214,13 +214,7 @@ class Summary(Messages):
 
 
 def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Return names from options that are repeated, hold commas, or both.
-
-    Examples
-    --------
-    >>> split_names(["Smokes,Cancer", "Friends"])
-    ('Smokes', 'Cancer', 'Friends')
-    """
+    """Return names from options that are repeated, hold commas, or both."""
     return tuple(name for value in values or () for part in value.split(",") if (name := part.strip()))
 
 
@@ -228,11 +222,6 @@ def named_database(argument: Path | None, option: Path | None) -> Path:
     """Return the database that the argument names or, failing that, `--db` or SQLRL_DB.
 
     typer.BadParameter if neither does.
-
-    Examples
-    --------
-    >>> named_database(None, Path("cite.duckdb"))
-    PosixPath('cite.duckdb')
     """
     found = argument or option
     if found is None:
@@ -245,13 +234,6 @@ def with_database(arguments: Sequence[str | None], option: Path | None, names: s
 
     An argument is None where it is missing; `option` is `--db` or SQLRL_DB, used if the database is not among the
     arguments, and `names` are the names of the other arguments. typer.BadParameter if there are too few or too many.
-
-    Examples
-    --------
-    >>> with_database(["a.duckdb", "select 1"], None, "QUERY")
-    (PosixPath('a.duckdb'), ['select 1'])
-    >>> with_database(["select 1", None], Path("b.duckdb"), "QUERY")
-    (PosixPath('b.duckdb'), ['select 1'])
     """
     given = [argument for argument in arguments if argument is not None]
     own = len(names.split())

@@ -106,11 +106,6 @@ def doubt(gap: float, precision: float, magnitude: float) -> str:
     """Return why a world is not proved optimal, and what helps.
 
     The numbers are those of its `sqlrl.solve.result.SolverReport`.
-
-    Examples
-    --------
-    >>> doubt(0.25, 1e-15, 9.0)
-    'the world is not proved optimal: one that is better by at most 0.25 may exist, and a greater --deterministic-limit may find it'
     """
     better = f"the world is not proved optimal: one that is better by at most {gap:.3g} may exist"
     if gap > precision:

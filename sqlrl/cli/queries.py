@@ -53,15 +53,7 @@ class Asked:
 
 
 def asked(values: Sequence[str] | None, model: Model) -> Asked:
-    r"""Return what is asked: names and atoms with commas between them, repeated, or in files, one on each line.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> found = asked(["Smokes, Friends(Anna, x)"], parse_mln("Smokes(person)\nFriends(person, person)"))
-    >>> found.predicates, [str(atom) for atom in found.atoms]
-    (('Smokes', 'Friends'), ['Friends(Anna, x)'])
-    """
+    r"""Return what is asked: names and atoms with commas between them, repeated, or in files, one on each line."""
     from sqlrl.logic.formulas import parse_formula
     from sqlrl.logic.terms import Atom, Variable
 

@@ -152,13 +152,6 @@ def with_causes(clauses: pa.Table, added: pa.Table, *, by: str = "id") -> pa.Tab
 
     `clauses` is `OnlineEstimator.clauses()` as Arrow, `added` is `OSL.added()` as Arrow. The clauses keep their order and have `step`,
     `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> added = pa.table({"id": [7], "step": [2], "example": ["d3"], "wrong_atom": ["P(a)"], "delta_n": [1]})
-    >>> with_causes(pa.table({"clause": ["P(x)", "Q(x)"], "id": [3, 7]}), added).column("step").to_pylist()
-    [None, 2]
     """
     import pyarrow as pa
 
@@ -176,13 +169,6 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
 
     `steps` is `OnlineEstimator.steps_`. Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms),
     `accuracy` (of atoms), `all_right` (share of the examples).
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> rows = progressive(pa.table({"loss": [4, 2, 0, 0], "atoms": [10, 10, 10, 10]}), parts=2).to_pylist()
-    >>> [(row["steps"], row["wrong_per_example"], row["accuracy"], row["all_right"]) for row in rows]
-    [('1-2', 3.0, 0.7, 0.0), ('3-4', 0.0, 1.0, 1.0)]
     """
     import numpy as np
     import pyarrow as pa
@@ -207,13 +193,6 @@ def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
     """Return some iterations, the first and the last among them, with the columns that the learner has.
 
     `iterations` is `BatchEstimator.iterations_`; at most `parts` rows.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"iteration": range(9), "bound": pa.nulls(9)})
-    >>> milestones(table, parts=3).to_pylist()
-    [{'iteration': 0}, {'iteration': 4}, {'iteration': 8}]
     """
     import numpy as np
 

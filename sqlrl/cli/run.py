@@ -90,13 +90,7 @@ def run(
 
 
 def _arguments(first: str, second: str | None, db: Path | None) -> tuple[Path | None, str]:
-    """Return the database, None for one in memory, and the script.
-
-    Examples
-    --------
-    >>> _arguments("cite.duckdb", "learn.sql", None), _arguments("learn.sql", None, None)
-    ((PosixPath('cite.duckdb'), 'learn.sql'), (None, 'learn.sql'))
-    """
+    """Return the database, None for one in memory, and the script."""
     if second is None:
         return db, first
     # Whoever writes the script first has named both all the same.
@@ -105,13 +99,7 @@ def _arguments(first: str, second: str | None, db: Path | None) -> tuple[Path | 
 
 
 def _variable(text: str) -> tuple[str, Any]:
-    """Return name and value of a variable.
-
-    Examples
-    --------
-    >>> [_variable(x)[1] for x in ("n=5", "n=0.5", "n=true", "n='5'", "n=007", "n=a=b", "n=")]
-    [5, 0.5, True, '5', '007', 'a=b', '']
-    """
+    """Return name and value of a variable."""
     from sqlrl.script.settings import variable_value
 
     name, equals, value = text.partition("=")

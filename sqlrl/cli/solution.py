@@ -99,15 +99,7 @@ class Outside:
 
 
 def unproved(gap: float) -> str:
-    """Return what is not proved about a world that was read.
-
-    Examples
-    --------
-    >>> unproved(0.25)
-    'the world is not proved optimal: one that is better by at most 0.25 may exist'
-    >>> unproved(math.inf)
-    'nothing is proved about how good the world is: --bound bounds its gap'
-    """
+    """Return what is not proved about a world that was read."""
     if math.isinf(gap):
         return "nothing is proved about how good the world is: --bound bounds its gap"
     return f"the world is not proved optimal: one that is better by at most {gap:.3g} may exist"

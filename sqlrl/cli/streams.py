@@ -57,14 +57,7 @@ def read_input() -> str:
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    r"""Refuse arguments, and what the environment names in place of one, that are not in the encoding of the system.
-
-    Examples
-    --------
-    >>> check_arguments(["infer", "caf\udce9.mln"])
-    Traceback (most recent call last):
-    typer._click.exceptions.BadParameter: the argument 'caf\xe9.mln' is no text in utf-8, the encoding here: write it in that encoding, and rename the file if it is one
-    """
+    r"""Refuse arguments, and what the environment names in place of one, that are not in the encoding of the system."""
     named = [*(("the argument", value) for value in arguments), ("SQLRL_DB", os.environ.get("SQLRL_DB", ""))]
     for what, value in named:
         try:

@@ -105,13 +105,7 @@ class ViewOptions:
 
 
 def pairs(option: str, values: Sequence[str] | None, example: str) -> dict[str, str]:
-    """Return what options NAME=VALUE say, by name.
-
-    Examples
-    --------
-    >>> pairs("--table", ["Friends=public.friends"], "Friends=friends")
-    {'Friends': 'public.friends'}
-    """
+    """Return what options NAME=VALUE say, by name."""
     found: dict[str, str] = {}
     for each in values or ():
         name, equal, value = each.partition("=")

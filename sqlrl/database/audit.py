@@ -643,26 +643,14 @@ def _variables(count: int) -> tuple[str, ...]:
 
 
 def _among(some: int, every: int, one: str, many: str | None = None) -> str:
-    """Return how many of what there are, with the percentage.
-
-    Examples
-    --------
-    >>> _among(3, 3, "atom"), _among(1, 4, "atom"), _among(1, 1, "test of a", "tests of a")
-    ('all 3 atoms', '1 of 4 atoms (25.0 %)', 'the only test of a')
-    """
+    """Return how many of what there are, with the percentage."""
     if some == every:
         return f"all {counted(every, one, many)}" if every > 1 else f"the only {one}"
     return f"{some:,} of {counted(every, one, many)} ({_percentage(some / every)})"
 
 
 def _percentage(share: float) -> str:
-    """Return a share in percent, never rounded to all or nothing.
-
-    Examples
-    --------
-    >>> _percentage(0.5), _percentage(0.99999), _percentage(1.0), _percentage(0.00001)
-    ('50.0 %', '> 99.9 %', '100 %', '< 0.1 %')
-    """
+    """Return a share in percent, never rounded to all or nothing."""
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} %"
     if share >= 0.9995:

@@ -67,11 +67,6 @@ class Choice:
         Returns
         -------
         AdaGrad, Likelihood or PSCG
-
-        Examples
-        --------
-        >>> Choice("likelihood", "", {"penalty": "l2"}).estimator(strength=0.1)
-        Likelihood(penalty='l2', strength=0.1)
         """
         kinds: Mapping[Word, type[AdaGrad | Likelihood | PSCG]]
         kinds = {"adagrad": AdaGrad, "likelihood": Likelihood, "pscg": PSCG}

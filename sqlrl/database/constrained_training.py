@@ -267,19 +267,6 @@ def enforced(model: Model, part: Part, costs: Sequence[ClauseCost]) -> tuple[Rul
 
     `part` is "none", "inexpensive" or "all"; `costs` are those of the model's hard clauses, needed for "inexpensive". A
     template of which only some clauses are inexpensive becomes those clauses.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> model = parse_mln("P(t)\nQ(t)\nP(x) v Q(x).\nP(+x) ^ P(y) => Q(y).")
-    >>> costs = [
-    ...     ClauseCost(0, "", (), 1, 6, 9, 2, None, "exact", False),
-    ...     ClauseCost(1, "", (("x", "A"),), 1, 6, 6, 2, None, "exact", True),
-    ...     ClauseCost(1, "", (("x", "B"),), 1, 6, 36, 2, None, "exact", False),
-    ... ]
-    >>> from sqlrl.logic.printer import format_formula
-    >>> [format_formula(rule.formula) for rule in enforced(model, "inexpensive", costs)]
-    ['P(A) ^ P(y) => Q(y)']
     """
     hard = [(i, rule) for i, rule in enumerate(model.rules) if rule.hard]
     if part == "none":

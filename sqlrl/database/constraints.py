@@ -157,14 +157,7 @@ def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tup
 
 
 def cost_table(costs: Iterable[ClauseCost]) -> Table:
-    """Return the costs of clauses as a table; `Database.constraint_costs` says what its columns are.
-
-    Examples
-    --------
-    >>> costs = cost_table([ClauseCost(0, "Smokes(x) v Cancer(y).", (), 1, 6, 9, 2, None, "exact", False)])
-    >>> costs["clause"], costs["nodes"], costs["factors"], costs["inexpensive"]
-    (['Smokes(x) v Cancer(y).'], [6], [9], [False])
-    """
+    """Return the costs of clauses as a table; `Database.constraint_costs` says what its columns are."""
     rows = list(costs)
     schema = [
         ("rule", pa.int64()), ("clause", pa.string()), ("examples", pa.int64()), ("nodes", pa.int64()),

@@ -115,13 +115,7 @@ def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: 
 
 
 def world_name(world: Any) -> str:
-    """Return what titles call a world.
-
-    Examples
-    --------
-    >>> world_name("observed"), world_name("select 1 as atom")
-    ('the observed world', 'the given world')
-    """
+    """Return what titles call a world."""
     if isinstance(world, Prediction):
         return "the predicted world"
     return "the observed world" if isinstance(world, str) and world == "observed" else "the given world"

@@ -45,12 +45,6 @@ class Explanation:
         DuckDB's plan.
     at_most : bool
         Whether the estimate is a bound.
-
-    Examples
-    --------
-    >>> Explanation("!Smokes(v0) v Cancer(v0)", 1, 1000, "SELECT ...", "...", at_most=True)
-    !Smokes(v0) v Cancer(v0)
-      1 clause, at most 1,000 ground clauses
     """
 
     shape: str
@@ -90,17 +84,6 @@ class Explanations(Sequence[Explanation]):
     Parameters
     ----------
     items : iterable of Explanation
-
-    Examples
-    --------
-    >>> found = Explanations([Explanation("!Smokes(v0) v Cancer(v0)", 1, 1000, "SELECT ...", "...")])
-    >>> found
-    grounding
-    shape                     clauses  bound  estimate
-    ------------------------  -------  -----  --------
-    !Smokes(v0) v Cancer(v0)        1  about      1000
-    >>> found[0].sql
-    'SELECT ...'
     """
 
     def __init__(self, items: Iterable[Explanation]) -> None:
@@ -142,11 +125,6 @@ def explain(program: Program) -> Iterator[Explanation]:
 
     A template that has no clauses yet is shown as it will be expanded: the join in which its `+` variables are free has a row
     for each ground clause.
-
-    Examples
-    --------
-    >>> [each.shape for each in explain(sample_program(PEOPLE, ["Smokes"], FRIENDS))]
-    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
     """
     unlisted = _unlisted(program)
     for shape_plan in plans(Extent(program)):

@@ -36,11 +36,6 @@ class Exported:
         The file, and the table beside it that lists what each variable is.
     atoms, clauses : int
         How many query atoms it has, and ground clauses of two or more literals (equal ones merged) or that are hard; of Parquet the rows.
-
-    Examples
-    --------
-    >>> Exported(Path("a.wcnf"), Path("a.wcnf.atoms.tsv"), 1, 2)
-    a.wcnf: 1 atom, 2 ground clauses; a.wcnf.atoms.tsv lists the atoms
     """
 
     path: Path
@@ -91,14 +86,7 @@ def export(
 
 
 def names_of(program: Program, network: Network) -> Names:
-    """Return the ids and names of a network's atoms, for files.
-
-    Examples
-    --------
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> names_of(program, ground_network(Extent(program))).texts(np.array([2]))
-    [('Smokes', 'Bob')]
-    """
+    """Return the ids and names of a network's atoms, for files."""
     from sqlrl.solve.exchange.text import Names
 
     return Names(network.atoms, _texts(program))

@@ -23,13 +23,7 @@ from sqlrl.logic.terms import Argument, Predicate
 
 
 def is_formula(value: object) -> TypeGuard[str]:
-    """Whether a text stands in place of a model, and is no path of one.
-
-    Examples
-    --------
-    >>> is_formula("Smokes(x)"), is_formula("smokers.mln")
-    (True, False)
-    """
+    """Whether a text stands in place of a model, and is no path of one."""
     return isinstance(value, str) and given(value) == "text"
 
 

@@ -112,14 +112,7 @@ def split(
 
 
 def check_seed(seed: object) -> None:
-    """Refuse a seed that is no whole number.
-
-    Examples
-    --------
-    >>> check_seed(-1)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: random_state=-1 must be a whole number, 0 or more: the same one splits alike.
-    """
+    """Refuse a seed that is no whole number."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"random_state={seed!r} must be a whole number, 0 or more: the same one splits alike.")
 

@@ -227,27 +227,14 @@ class Marginals(Inferred):
 
 
 def method_names(found: MarginalResult) -> pa.Array:
-    """Return the name of the method of each atom.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.marginal import marginals
-    >>> method_names(marginals(network(1, []), [])).to_pylist()
-    ['logistic']
-    """
+    """Return the name of the method of each atom."""
     from sqlrl.solve.sampling.belief import METHODS  # with numba, which a database that only loads does not need
 
     return pa.array([METHODS[code] for code in found.code.tolist()], pa.string())
 
 
 def _two_digits(error: FloatArray) -> FloatArray:
-    """Round errors up to two significant digits.
-
-    Examples
-    --------
-    >>> _two_digits(np.array([0.0, 0.01234, np.inf])).tolist()
-    [0.0, 0.013, inf]
-    """
+    """Round errors up to two significant digits."""
     found = error.copy()
     some = np.isfinite(error) & (error > 0)
     scale = 10.0 ** (1 - np.floor(np.log10(error[some])))
@@ -340,13 +327,7 @@ def _sink(
 
 
 def _seed(seed: int, done: int) -> int:
-    """Return the seed of a window: those of the same seed shall not draw alike, or else errors of like examples would be the same.
-
-    Examples
-    --------
-    >>> _seed(7, 0), _seed(7, 100) == _seed(7, 200)
-    (7, False)
-    """
+    """Return the seed of a window: those of the same seed shall not draw alike, or else errors of like examples would be the same."""
     return seed if done == 0 else int(np.random.SeedSequence([seed, done]).generate_state(1)[0]) >> 1
 
 

@@ -55,13 +55,7 @@ _RULES_SHOWN = 3
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A rule that a view does not have, and why.
-
-    Examples
-    --------
-    >>> LeftOut("Smokes(x) => Smokes(y)", "it joins open literals")
-    Smokes(x) => Smokes(y): it joins open literals
-    """
+    """A rule that a view does not have, and why."""
 
     rule: str
     reason: str
@@ -87,12 +81,6 @@ class ExportedSQL:
         The tables that it reads, each with what they hold.
     left_out : tuple of LeftOut
         Rules that it does not have.
-
-    Examples
-    --------
-    >>> print(ExportedSQL("CREATE VIEW v AS\nSELECT 1;\n", "SELECT 1", "v", "Smokes", "sqlite", {}, ()))
-    CREATE VIEW v AS
-    SELECT 1;
     """
 
     text: str

@@ -39,19 +39,6 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     `InField("b 1", Title, 3)`; `example` is needed where the arguments do not say. `atoms` are the ids (int64, ascending) of
     the query atoms among which it must be. A text that does not parse, or names what is not there, given, or outside the scope,
     raises InputError.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
-    >>> layout = db.bind(sqlrl.parse_mln(text, query=["Smokes"]))
-    >>> find_atom(db.catalog, layout, "Smokes(Bob)", np.array([1, 2, 3])).atom
-    2
-    >>> find_atom(db.catalog, layout, "Smokes(Bo)", np.array([1, 2, 3]))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
     """
     parsed = _parsed(text)
     info = _open_predicate(layout, parsed)
@@ -94,15 +81,6 @@ def atoms_of(engine: QueryEngine, layout: Layout, examples: TableName | None = N
     r"""Return the ids (int64, ascending) of the query atoms of some examples.
 
     `layout` is without helper predicates; `examples` is a table with a column `example`, None for all examples.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
-    >>> atoms_of(db.engine, db.bind(sqlrl.parse_mln(text, query=["Smokes"]))).tolist()
-    [1, 2, 3]
     """
     queries = []
     for info in layout.predicates.values():

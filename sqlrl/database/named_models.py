@@ -118,14 +118,7 @@ def list_models(session: Session) -> pa.Table:
 
 
 def check_name(name: object) -> None:
-    """Refuse what cannot be the name of a model.
-
-    Examples
-    --------
-    >>> check_name("")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the name of a model must be a text of 1 to 200 characters on one line, not ''
-    """
+    """Refuse what cannot be the name of a model."""
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise InputError(
             f"the name of a model must be a text of 1 to {LONGEST_NAME} characters on one line, not {shortened(repr(name))}"

@@ -113,13 +113,7 @@ def _of_predicate(name: str, columns: dict[str, pa.Array | pa.ChunkedArray]) -> 
 
 
 def _texts(predicate: str, arguments: list[pa.ChunkedArray]) -> pa.Array:
-    """Return atoms as text, as `sqlrl.ground.clauses.atom_texts` writes them: quotes are looked up once for each constant.
-
-    Examples
-    --------
-    >>> _texts("Kind", [pa.chunked_array([["d 1", "D2"]]), pa.chunked_array([["A", "A"]])]).to_pylist()
-    ['Kind("d 1", A)', 'Kind(D2, A)']
-    """
+    """Return atoms as text, as `sqlrl.ground.clauses.atom_texts` writes them: quotes are looked up once for each constant."""
     if not arguments:
         return pa.array([f"{predicate}()"])
     columns = []
@@ -180,13 +174,7 @@ def _networks(prediction: Prediction, extent: Extent) -> Iterator[Network]:
 
 
 def _among(atoms: IntArray, known: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return the place of each atom among others, both ascending, and whether it is there.
-
-    Examples
-    --------
-    >>> _among(np.array([2, 5, 9]), np.array([5, 7]))[1].tolist()
-    [False, True, False]
-    """
+    """Return the place of each atom among others, both ascending, and whether it is there."""
     place = np.minimum(np.searchsorted(known, atoms), max(len(known) - 1, 0))
     there: BoolArray = known[place] == atoms if len(known) else np.zeros(len(atoms), dtype=bool)
     return place, there
@@ -196,12 +184,6 @@ def _tally(said: Flips, direction: IntArray, wrong: IntArray) -> IntArray:
     """Return the counts of `SUPPORT` for each clause, shape (4, m).
 
     `direction`, shape (m,), is the sign of each weight; `wrong`, shape (n,), is 1 for atoms predicted wrongly, 0 for right ones, -1 for others.
-
-    Examples
-    --------
-    >>> small = network(2, [(0, [1, 2], 5), (1, [-1])])
-    >>> _tally(flips(small, np.array([False, True])), np.array([1, -1]), np.array([0, 1])).tolist()
-    [[0, 0], [1, 0], [0, 1], [0, 0]]
     """
     change = said.change.tocoo()
     speaks = np.sign(change.data) * direction[change.col]

@@ -41,16 +41,7 @@ def overlap(session: Session, asked: Query) -> Table:
 
 
 def _table(found: Overlaps, texts: dict[int, str]) -> pa.Table:
-    """Return pairs as rows of `sqlrl.overlap`, without the run: those that share most of what either has come first.
-
-    Examples
-    --------
-    >>> pair, counts = np.array([[0, 2]]), np.array([1])
-    >>> _table(
-    ...     Overlaps(pair, counts, counts, np.array([2, 0, 1]), np.array([3, 0, 1])), {0: "P(x)", 2: "Q(x)"}
-    ... ).to_pylist()[0]
-    {'first': 'P(x)', 'second': 'Q(x)', 'shared': 1, 'first_ground': 2, 'second_ground': 1, 'shared_atoms': 1, 'first_atoms': 3, 'second_atoms': 1}
-    """
+    """Return pairs as rows of `sqlrl.overlap`, without the run: those that share most of what either has come first."""
     first, second = found.pairs.T
     data = pa.table(
         {

@@ -28,22 +28,7 @@ if TYPE_CHECKING:
 
 
 class PredictionPlots(Plots):
-    r"""The charts of a predicted world; each has its data as `table()`, and reads the labels.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
-    >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
-    >>> prediction = db.predict(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n0.5 Liked(d)"))
-    >>> prediction.plot.confusion().table()
-    Confusion matrix of Liked
-    label  predicted  count
-    -----  ---------  -----
-    false  true           1
-    true   true           1
-    """
+    r"""The charts of a predicted world; each has its data as `table()`, and reads the labels."""
 
     _without = ("calibration", "precision_recall", "roc")
 
@@ -100,19 +85,7 @@ class PredictionPlots(Plots):
 
 
 class MarginalPlots(Plots):
-    r"""The charts of probabilities; each has its data as `table()`, and reads the labels.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
-    >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
-    >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
-    >>> found = db.marginals(rules)
-    >>> found.plot.calibration().table()["share"][3], found.plot.roc().title
-    (0.0, 'ROC curve (area 1.000)')
-    """
+    r"""The charts of probabilities; each has its data as `table()`, and reads the labels."""
 
     def __init__(self, found: Marginals) -> None:
         self._found = found
@@ -284,27 +257,14 @@ def _confusion(
 
 
 def _counted(label: BoolArray, predicted: BoolArray) -> pa.Table:
-    """Return how many atoms have which label and predicted truth, those pairs that there are.
-
-    Examples
-    --------
-    >>> _counted(np.array([True, True, False]), np.array([True, True, True])).to_pylist()
-    [{'label': False, 'predicted': True, 'count': 1}, {'label': True, 'predicted': True, 'count': 2}]
-    """
+    """Return how many atoms have which label and predicted truth, those pairs that there are."""
     number = np.bincount(2 * label.astype(np.int64) + predicted, minlength=4)
     there = np.flatnonzero(number)
     return pa.table({"label": there >= 2, "predicted": there % 2 == 1, "count": number[there]})
 
 
 def _block_counts(rows: pa.Table) -> pa.Table:
-    """Return which constant was true in a block and which was predicted, with the number of blocks, as the view `sqlrl.block_confusion` has them.
-
-    Examples
-    --------
-    >>> rows = {"label": [True, False], "predicted": [False, False], "block": [0, 0], "constant": ["A", "B"]}
-    >>> _block_counts(pa.table(rows)).to_pylist()
-    [{'label': 'A', 'predicted': None, 'count': 1}]
-    """
+    """Return which constant was true in a block and which was predicted, with the number of blocks, as the view `sqlrl.block_confusion` has them."""
     rows = rows.filter(rows.column("block").is_valid())
     blocks = sorted(set(rows.column("block").to_pylist()))
     label, predicted = (dict(_joined(rows, name)) for name in ("label", "predicted"))

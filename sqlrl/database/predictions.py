@@ -475,15 +475,6 @@ def put_together(
 
     There is at least one window: the ids of its examples (int64), its network, and the world that was found. `task` is told how
     many of all `examples` are done; with `counted` all clauses are counted in the world, and with `weights` the margins of the atoms are found.
-
-    Examples
-    --------
-    >>> from sqlrl.report import QuietConsole
-    >>> parts = [network(1, [(0, [1])]), network(2, [(0, [-1, 2])])]
-    >>> windows = ((np.array([i]), part, mpe(part, [2.0])) for i, part in enumerate(parts))
-    >>> found = put_together(windows, QuietConsole().progress(""), examples=2, counted=True)
-    >>> found.result.objective, found.counts.predicted.tolist(), found.network is None
-    (4.0, [2], True)
     """
     total: WorldCounts | None = None
     kept: Network | None = None

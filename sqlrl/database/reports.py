@@ -111,14 +111,7 @@ _KEPT = ("predict", "marginals")
 
 
 def _newest(learners: dict[int, str], evaluated: dict[int, bool]) -> list[int]:
-    """Return the newest run of each kind: one that learned, one whose world was evaluated, one whose probabilities were, one that was kept and not evaluated.
-
-    Examples
-    --------
-    >>> kinds = {1: "AdaGrad", 2: "predict", 3: "predict", 4: "marginals", 5: "predict", 6: "audit"}
-    >>> _newest(kinds, {2: False, 3: False, 4: True})
-    [1, 3, 4, 5]
-    """
+    """Return the newest run of each kind: one that learned, one whose world was evaluated, one whose probabilities were, one that was kept and not evaluated."""
     unevaluated = {learner: "kept" if learner in _KEPT else None for learner in INFERENCE}
     kinds = {run: evaluated.get(run, unevaluated.get(learner, "learned")) for run, learner in learners.items()}
     wanted = {kind for kind in kinds.values() if kind is not None}

@@ -137,20 +137,7 @@ class Outcomes:
 
 
 class RunPlots(Plots):
-    r"""The charts of a run, drawn from what the database keeps of it; each has its data as `table()`.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
-    >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
-    >>> rules = '1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)'
-    >>> found = db.marginals(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n" + rules), keep=True)
-    >>> _ = found.evaluate()
-    >>> db.run_record(found.run).plot.roc().table()["true_positive_rate"]
-    [0.0, 1.0, 1.0]
-    """
+    r"""The charts of a run, drawn from what the database keeps of it; each has its data as `table()`."""
 
     _without = ("predicates", "outcomes")
 
@@ -205,18 +192,6 @@ class RunPlots(Plots):
         ------
         InputError
             The run keeps no history of weights, or `most` is below 1.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> db = sqlrl.connect()
-        >>> db.load("Word", [("d1", "good"), ("d2", "bad"), ("d3", "good")], types=["doc", "word"], example="doc")
-        >>> db.load("Liked", [("d1",), ("d3",)], types=["doc"], target=True)
-        >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)")
-        >>> fit = sqlrl.AdaGrad(record_history=True).fit(db, model)
-        >>> history = db.run_record(fit.run_).plot.weight_history().table()
-        >>> [(row["step"], row["clause"]) for row in history.to_pylist()][:2]
-        [(1, 'Word(d, "bad") => Liked(d)'), (0, 'Word(d, "good") => Liked(d)')]
         """
         if most < 1:
             raise InputError(f"most={most}: give at least 1")

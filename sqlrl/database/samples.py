@@ -29,16 +29,6 @@ class SampleTables:
     Tables `samples` and `means` (None for neither) are created in the current schema of the engine's connection; those of the
     same name are replaced. `names` are the n visible atoms, with constants; `visible`, bool of all atoms, says which these are:
     helper atoms are not.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> from sqlrl.solve.sampling.chains import SampleBatch
-    >>> db = sqlrl.connect()
-    >>> sink = SampleTables(db.engine, ["P(A)", "P(B)"], np.array([True, True]), "drawn", None)
-    >>> sink.write(SampleBatch(0, 0, np.array([[True, True], [False, True]]), np.array([0.5, 1.0])))
-    >>> db.sql("select sample, list(atom order by atom) as atoms from drawn group by all order by all").fetchall()
-    [(0, ['P(A)', 'P(B)']), (1, ['P(B)'])]
     """
 
     def __init__(

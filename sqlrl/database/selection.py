@@ -194,12 +194,6 @@ class LeftOut:
     """How many subgraphs nothing is learned from: those without query atoms, and those of several that are all true or all false.
 
     One query atom is a decision of its own, as where each document is an example.
-
-    Examples
-    --------
-    >>> true, false = np.array([0, 2, 0, 1, 3]), np.array([0, 0, 4, 0, 1])
-    >>> LeftOut.of(true, false, true + false)
-    (array([3, 4]), LeftOut(without=1, alike=2))
     """
 
     without: int = 0

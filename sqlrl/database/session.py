@@ -328,25 +328,12 @@ class Query:
 
     @property
     def helper_limit(self) -> int | None:
-        """What the limit on ground clauses says of helper atoms: each has a ground clause, but they are those of all examples.
-
-        Examples
-        --------
-        >>> Query(Model({}), limit=1000).helper_limit, Query(Model({}), ["b1"], limit=1000).helper_limit
-        (1000, None)
-        """
+        """What the limit on ground clauses says of helper atoms: each has a ground clause, but they are those of all examples."""
         return self.limit if self.examples is None else None
 
 
 def check_model(model: object) -> None:
-    """Refuse what is no model, such as its text.
-
-    Examples
-    --------
-    >>> check_model("1 Smokes(x)")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: a model is needed, not the text '1 Smokes(x)': parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln.
-    """
+    """Refuse what is no model, such as its text."""
     if not isinstance(model, Model):
         raise refuse("a model", model)
 
@@ -358,14 +345,7 @@ def _size(layout: Layout) -> str:
 
 
 def check_limit_option(limit: object, name: str = "limit", things: str = "ground clauses") -> None:
-    """Refuse a limit that is no number of things.
-
-    Examples
-    --------
-    >>> check_limit_option(-1)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: limit=-1 must be a whole number of ground clauses, 0 or more, or None for no limit.
-    """
+    """Refuse a limit that is no number of things."""
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
         raise InputError(f"{name}={limit!r} must be a whole number of {things}, 0 or more, or None for no limit.")

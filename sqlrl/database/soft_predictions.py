@@ -371,13 +371,7 @@ class Pushes:
 
 
 def expression_text(terms: list[tuple[float, str]], constant: float) -> str:
-    """Return a linear expression as text, the terms with positive coefficients first.
-
-    Examples
-    --------
-    >>> expression_text([(-1.0, "P(A)"), (2.0, "P(B)")], -0.25)
-    '2 * P(B) - P(A) - 0.25'
-    """
+    """Return a linear expression as text, the terms with positive coefficients first."""
     parts = sorted(terms, key=lambda pair: pair[0] < 0)
     shown = [(c < 0, name if abs(c) == 1.0 else f"{format_number(abs(c))} * {name}") for c, name in parts]
     if constant or not shown:

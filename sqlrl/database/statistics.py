@@ -118,14 +118,6 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
 
     All are object arrays of int, shape (m,), for the program's m clauses: groundings, and the ground clauses that the evidence
     leaves open (`opened`) and that it violates.
-
-    Examples
-    --------
-    >>> total, opened, violated = (np.array([n], dtype=object) for n in (9, 4, 2))
-    >>> by_evidence(sample_program(PEOPLE, ["Smokes"], FRIENDS), total, opened, violated)[
-    ...     "satisfied_by_evidence"
-    ... ].tolist()
-    [3]
     """
     satisfied = total - opened - violated
     # What satisfies the negation of a conjunction violates the conjunction.
@@ -142,26 +134,13 @@ def by_evidence(program: Program, total: Counts, opened: Counts, violated: Count
 
 
 def statistics_table(clauses: npt.NDArray[np.int64], found: Mapping[str, Counts]) -> pa.Table:
-    """Return exact counts of some clauses as rows of `sqlrl.clause_statistics`, without the run; None becomes NULL.
-
-    Examples
-    --------
-    >>> statistics_table(np.array([1]), {"n_observed": np.array([0, 2**70], dtype=object)}).to_pylist()
-    [{'clause': 1, 'n_observed': Decimal('1180591620717411303424')}]
-    """
+    """Return exact counts of some clauses as rows of `sqlrl.clause_statistics`, without the run; None becomes NULL."""
     wide = {name: pa.array(list(values[clauses]), pa.decimal128(38)) for name, values in found.items()}
     return pa.table({"clause": clauses, **wide})
 
 
 def with_expected(statistics: pa.Table, expected: FloatArray | None) -> pa.Table:
-    """Add E[n] of each clause to rows of `sqlrl.clause_statistics`; `expected`, by clause id, may be shorter, and NaN is unknown.
-
-    Examples
-    --------
-    >>> rows = statistics_table(np.array([0, 1, 3]), {})
-    >>> with_expected(rows, np.array([0.5, np.nan])).column("n_expected").to_pylist()
-    [0.5, None, None]
-    """
+    """Add E[n] of each clause to rows of `sqlrl.clause_statistics`; `expected`, by clause id, may be shorter, and NaN is unknown."""
     if expected is None:
         return statistics
     clauses = statistics.column("clause").to_numpy()
@@ -172,14 +151,7 @@ def with_expected(statistics: pa.Table, expected: FloatArray | None) -> pa.Table
 
 
 def with_excess(statistics: pa.Table, excess: FloatArray | None) -> pa.Table:
-    """Add E[n] to rows that have n of the labels; `excess` is as in `sqlrl.learn.protocols.TrainingRecord`.
-
-    Examples
-    --------
-    >>> rows = statistics_table(np.array([0, 3]), {"n_observed": np.array([2, 0, 0, 5], dtype=object)})
-    >>> with_excess(rows, np.array([0.5, 0.0, 0.0, np.nan])).column("n_expected").to_pylist()
-    [1.5, None]
-    """
+    """Add E[n] to rows that have n of the labels; `excess` is as in `sqlrl.learn.protocols.TrainingRecord`."""
     if excess is None:
         return statistics
     clauses = statistics.column("clause").to_numpy()

@@ -64,18 +64,6 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
 
     An atom occurs as often as it has groups. `layout` is that of the data, with one open predicate; `groups` has a column for each of its
     arguments, in order, and then one for the group. Rows that name no query atom are passed over; NULLs are refused.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Better", [("a", "b")], types=["drug", "drug"], target=True)
-    >>> db.scope("Better", [("a", "b"), ("b", "a"), ("a", "c")])
-    >>> layout = db.bind(sqlrl.parse_mln("Better(drug, drug)\n0 Better(x, y)"))
-    >>> groups = [("a", "b", "ab"), ("b", "a", "ab"), ("a", "c", "ac"), ("c", "a", "ac")]
-    >>> atoms, group = atom_groups(db.engine, layout, groups)
-    >>> atoms.tolist(), group.tolist()
-    ([1, 2, 3], [0, 1, 0])
     """
     opened = [info for info in layout.predicates.values() if info.atoms is not None]
     if len(opened) != 1:

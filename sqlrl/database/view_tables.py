@@ -289,17 +289,6 @@ def _constant(value: exp.Column, record: TypeRecord, kind: str, options: LoadOpt
 
     `kind` is the kind of the values that were loaded (`catalog.values.column_kind`), whose texts differ between databases: 2.0 is 2,
     and true is true. What the `options` of the load renamed is renamed here, too.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> price = TypeRecord("price", "dictionary", edges="[10, 25.5]")
-    >>> sql = [
-    ...     _constant(column("x"), *of, LoadOptions()).sql("duckdb")
-    ...     for of in ((price, "float"), (TypeRecord("n", "d"), "float"), (TypeRecord("n", "d"), "text"))
-    ... ]
-    >>> duckdb.sql(f"SELECT {', '.join(sql)} FROM (VALUES (10.0::DOUBLE), (-0.5), (NULL)) t(x)").fetchall()
-    [('price[10,25.5)', '10', '10.0'), ('price(-inf,10)', '-0.5', '-0.5'), (None, None, None)]
     """
     number = cast(value.copy(), "DOUBLE")
     if record.edges is not None:

@@ -67,23 +67,6 @@ class Reasons:
         Whether the margin is a lower bound: finding it was given up.
     written : mapping of (str, str) to str
         Clauses and ground clauses of rules with `=>`, and how the ground clauses read so.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Friends", [("A", "B"), ("B", "C")])
-    >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n-0.25 Smokes(x)\n2 Smokes(A)"
-    >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
-    >>> reasons = db.predict(model).why("Smokes(B)")
-    >>> for reason in reasons.table.to_arrow().to_pylist():
-    ...     print(reason["side"], reason["ground_clause"], reason["contribution"])
-    for !Friends(A, B) v !Smokes(A) v Smokes(B) 1.0
-    against Smokes(B) -0.25
-    >>> reasons.shown()["ground_clause"]
-    ['Friends(A, B) ^ Smokes(A) => [Smokes(B)]', '[Smokes(B)]']
-    >>> reasons.margin, reasons.contribution
-    (0.5, 0.75)
     """
 
     atom: str
@@ -120,15 +103,7 @@ class Reasons:
 
 
 def margin_text(margin: float, gap: float, *, at_least: bool = False) -> str:
-    """Return a margin in words, with what is proved about it.
-
-    Examples
-    --------
-    >>> margin_text(1.5, 1e-15), margin_text(1.5, 0.25), margin_text(1.5, math.inf), margin_text(math.inf, 0.0)
-    ('margin 1.5', 'margin 1.5, off by at most 0.25', 'margin 1.5, not proved', 'no world has the other value')
-    >>> margin_text(1.5, math.inf, at_least=True)
-    'margin 1.5 or more: finding it would take longer'
-    """
+    """Return a margin in words, with what is proved about it."""
     if math.isinf(margin):
         return "no world has the other value"
     text = f"margin {cell_text(margin)}"

@@ -63,14 +63,7 @@ def _distinct(rng: random.Random, count: int, syllables: tuple[int, int], ending
 
 
 def build_vocabulary(rng: random.Random, *, surnames: int = 350, titles: int = 500) -> Vocabulary:
-    """Build the words of a bibliography, with so many distinct surnames and distinct title words.
-
-    Examples
-    --------
-    >>> vocabulary = build_vocabulary(random.Random(0), surnames=5)
-    >>> len(vocabulary.surnames.words), vocabulary.topics.words[0]
-    (5, 'learning')
-    """
+    """Build the words of a bibliography, with so many distinct surnames and distinct title words."""
     return Vocabulary(
         surnames=Words.ranked([w.capitalize() for w in _distinct(rng, surnames, (1, 2), _SURNAME_ENDINGS)]),
         given=Words.ranked(_GIVEN),

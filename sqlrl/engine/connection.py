@@ -46,11 +46,6 @@ def connect(
 
     With `trusted=False` SQL reaches nothing outside of the file, and its settings are locked; a file whose macros stand for
     functions of DuckDB's raises UntrustedError before one is called. Your own connection has settings of its own and is refused.
-
-    Examples
-    --------
-    >>> connect(":memory:").home
-    ('memory', 'sqlrl')
     """
     settings: dict[str, str | int | bool] = {}
     if threads is not None:

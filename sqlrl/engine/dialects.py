@@ -25,22 +25,6 @@ def for_dialect(query: exp.Expression, dialect: str, *, copy: bool = True) -> ex
 
     As planned, counts are INT128, DuckDB's HUGEINT. A sum is widened before it is taken: DuckDB adds up BIGINT in 128 bits by
     itself, Spark does not.
-
-    Examples
-    --------
-    >>> from sqlrl.engine.nodes import cast, star_count
-    >>> for_dialect(cast(star_count(), "INT128"), "spark").sql("spark")
-    'CAST(COUNT(*) AS DECIMAL(38, 0))'
-    >>> once = exp.select("x").from_("a").with_("a", as_=exp.select("x"), materialized=True)
-    >>> once.sql("duckdb"), for_dialect(once, "spark").sql("spark")
-    ('WITH a AS MATERIALIZED (SELECT x) SELECT x FROM a', 'WITH a AS (SELECT x) SELECT x FROM a')
-    >>> inner = exp.select("y").from_("a").with_("a", as_=exp.select("y"))
-    >>> both = once.copy().join(inner.subquery("b"))
-    >>> for_dialect(both, "spark").sql("spark")
-    'WITH a AS (SELECT x), a_2 AS (SELECT y) SELECT x FROM a, (SELECT y FROM a_2 AS a) AS b'
-    >>> print(for_dialect(cast(exp.Sum(this=column("n")), "INT128"), "spark").sql("spark"))
-    COALESCE(TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
-    CASE WHEN COUNT(`n`) > 0 THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0)) END)
     """
     if dialect not in _INTEGERS:
         return query
@@ -88,17 +72,7 @@ class ViewText:
 
 
 def view_text(view: exp.Table, query: exp.Query, dialect: str) -> ViewText:
-    """Write the query of a view, to be read, in a dialect (sqlglot's name).
-
-    Examples
-    --------
-    >>> from sqlrl.engine.nodes import cast, named
-    >>> infinite = exp.select(named(cast(exp.Literal.string("Infinity"), "DOUBLE"), "x"))
-    >>> print(view_text(exp.table_("v", quoted=True), infinite, "sqlite").statement)
-    CREATE VIEW "v" AS
-    SELECT
-      9E999 AS "x"
-    """
+    """Write the query of a view, to be read, in a dialect (sqlglot's name)."""
     query = _finite(query.copy()) if dialect == "sqlite" else query.copy()
     create = exp.Create(this=view.copy(), kind="VIEW", expression=query)
     return ViewText(create.sql(dialect, pretty=True), query.sql(dialect, pretty=True))

@@ -54,13 +54,6 @@ class DuckDBEngine:
     connection, `writable` False if the tables in `home` can only be read, `trusted` False if a stranger may have made the file;
     `path` is what messages call the database, and `directory` is removed when the engine is closed. `place` is the catalog and schema
     in which plain names are looked for, by default those of the connection. One thread at a time works with an engine (`turn`). If the database fails, an EngineError has the step and the SQL.
-
-    Examples
-    --------
-    >>> from sqlglot import select
-    >>> engine = connect(":memory:")
-    >>> engine.fetch(select("1 + 1 as two"), step="add").to_pylist()
-    [{'two': 2}]
     """
 
     dialect: str = "duckdb"
@@ -106,24 +99,12 @@ class DuckDBEngine:
 
     @property
     def schema(self) -> str:
-        """What SQL calls the place of sqlrl's tables: `sqlrl`, with `_` behind it where the user has something of that name.
-
-        Examples
-        --------
-        >>> connect(duckdb.connect().execute("CREATE SCHEMA sqlrl")).schema
-        'sqlrl_'
-        """
+        """What SQL calls the place of sqlrl's tables: `sqlrl`, with `_` behind it where the user has something of that name."""
         catalog, schema = self.home
         return catalog if schema == "main" else schema
 
     def render(self, statement: exp.Expr) -> str:
-        """Return the statement as SQL of this engine's dialect.
-
-        Examples
-        --------
-        >>> connect(":memory:").render(exp.column("a b", table="t", quoted=True))
-        '"t"."a b"'
-        """
+        """Return the statement as SQL of this engine's dialect."""
         return rendered(statement)
 
     def execute(self, statement: exp.Expr, *, step: str) -> int:
@@ -242,17 +223,7 @@ class DuckDBEngine:
     def statement(
         self, sql: str, parameters: Mapping[str, Any] | None = None, *, most: int | None = None
     ) -> tuple[pa.Table | int | None, bool]:
-        """Run a statement that the user wrote; return its rows, how many it wrote, or None, and whether there are more rows than `most`.
-
-        Examples
-        --------
-        >>> engine = connect(":memory:")
-        >>> engine.statement("create table t as from range(5)")
-        (5, False)
-        >>> rows, more = engine.statement("from t where range > $least", {"least": 1}, most=2)
-        >>> len(rows), more
-        (2, True)
-        """
+        """Run a statement that the user wrote; return its rows, how many it wrote, or None, and whether there are more rows than `most`."""
         self._unready = True
         try:
             with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
@@ -269,17 +240,7 @@ class DuckDBEngine:
             self._fail(error, "run your SQL", sql)
 
     def is_query(self, sql: str) -> bool:
-        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs.
-
-        Examples
-        --------
-        >>> engine = connect(":memory:")
-        >>> [
-        ...     engine.is_query(sql)
-        ...     for sql in ("FROM t", "WITH a AS (FROM t) SELECT 1", "INSERT INTO t FROM t RETURNING a", "selec")
-        ... ]
-        [True, True, False, True]
-        """
+        """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs."""
         try:
             with self.turn:
                 kinds = {each.type.name for each in self.connection.extract_statements(sql)}
@@ -298,14 +259,7 @@ class DuckDBEngine:
         return error
 
     def inputs(self, sql: str) -> Inputs:
-        """Return what a query of the user's reads.
-
-        Examples
-        --------
-        >>> engine = connect(":memory:")
-        >>> sorted(engine.inputs('WITH c AS (FROM "a b") SELECT * FROM c SEMI JOIN s.t USING (x)').tables)
-        [('', '', 'a b'), ('', 's', 't')]
-        """
+        """Return what a query of the user's reads."""
         try:
             with self.turn:
                 text = self.connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchall()[0][0]
@@ -467,14 +421,7 @@ class DuckDBEngine:
             cursor.close()
 
     def same_database(self, other: object) -> bool:
-        """Return True if the tables of another engine are these very tables.
-
-        Examples
-        --------
-        >>> engine = connect(":memory:")
-        >>> engine.same_database(engine), engine.same_database(connect(":memory:"))
-        (True, False)
-        """
+        """Return True if the tables of another engine are these very tables."""
         if not isinstance(other, DuckDBEngine) or self.home != other.home:
             return False
         if self.connection is other.connection or (self.family is other.family and self.writable):
@@ -749,13 +696,7 @@ class DuckDBEngine:
 
 
 def _is_overflow(reason: str) -> bool:
-    """Tell whether DuckDB says that an integer does not fit into its type.
-
-    Examples
-    --------
-    >>> _is_overflow("Out of Range Error: Overflow in HUGEINT addition"), _is_overflow("Out of Memory Error: failed")
-    (True, False)
-    """
+    """Tell whether DuckDB says that an integer does not fit into its type."""
     return "overflow" in reason.lower() or "out of range" in reason.lower()
 
 
@@ -783,17 +724,6 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
 
     An open transaction is left as it was; one that was aborted already and a closed connection are refused too. `path` is what
     messages call the database, if `connect` opened the connection.
-
-    Examples
-    --------
-    >>> connection = duckdb.connect()
-    >>> check_ready(connection)
-    >>> check_ready(connection.execute("SET default_collation = 'nocase'"))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: your connection has default_collation = 'nocase', and sqlrl tells constants apart exactly: run RESET default_collation (RESET SESSION default_collation if it was set for the session). Columns may keep collations of their own.
-    >>> check_ready(connection.execute("RESET default_collation").begin())
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: your connection has an open transaction, and sqlrl needs its own: commit it or roll it back first. It was left as it is.
     """
     try:
         # Two statements have one number only inside a transaction.
@@ -869,15 +799,7 @@ def _dispatch() -> dict[type[exp.Expr], Callable[..., str]]:
 
 
 def rendered(statement: exp.Expr) -> str:
-    """Return a statement as SQL of DuckDB's in which each order states its direction and where NULL stands.
-
-    Examples
-    --------
-    >>> rendered(exp.select("x").from_("t").order_by(exp.column("x"), exp.column("y").desc()))
-    'SELECT x FROM t ORDER BY x ASC NULLS LAST, y DESC NULLS LAST'
-    >>> rendered(exp.Window(this=exp.func("row_number"), order=exp.Order(expressions=[exp.column("x")])))
-    'ROW_NUMBER() OVER (ORDER BY x ASC NULLS LAST)'
-    """
+    """Return a statement as SQL of DuckDB's in which each order states its direction and where NULL stands."""
     # The generator writes what it makes of a node into it (above, keys of an order): that is the same the next time.
     generator = DuckDBGenerator(dialect="duckdb")
     generator._dispatch = _dispatch()  # noqa: SLF001

@@ -55,12 +55,6 @@ def check_database_file(path: Path) -> None:
 
     DuckDB itself opens a Parquet, CSV or JSON file as a database in memory, in which all work would be lost. The InputError
     says what the file is and how to load it.
-
-    Examples
-    --------
-    >>> check_database_file(Path("token.parquet"))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: token.parquet has the name of a Parquet file, not of a DuckDB database: connect to a database (such as token.duckdb) and load the file into it: db.load(PREDICATE, 'token.parquet').
     """
     if _is_database(path):
         return
@@ -78,11 +72,6 @@ def unwritable(path: Path) -> str:
     """Return why a database cannot be written, nothing if it can, or if there is no folder for it.
 
     DuckDB writes a log beside the file, so that the folder must be writable, too.
-
-    Examples
-    --------
-    >>> unwritable(Path("new.duckdb"))
-    ''
     """
     if path.is_file() and not os.access(path, os.W_OK):
         return "the file may not be written"
@@ -96,13 +85,6 @@ def damage(reason: str, path: str | Path) -> InputError | None:
 
     `reason` is DuckDB's message, `path` the database that was read, if the message does not name its file. None also for
     damaged files that are no databases, such as a Parquet file that is being loaded.
-
-    Examples
-    --------
-    >>> print(damage("Corrupt database file: computed checksum 1 does not match stored checksum 2", "a.duckdb"))
-    a.duckdb is not a DuckDB database, or it is damaged: restore a copy or name another file. (Corrupt database file: computed checksum 1 does not match stored checksum 2)
-    >>> damage("Parser Error: syntax error", "a.duckdb") is None
-    True
     """
     found = _DAMAGE.match(reason)
     if found is None or (found["file"] and not _is_database(Path(found["file"]))):
@@ -111,13 +93,7 @@ def damage(reason: str, path: str | Path) -> InputError | None:
 
 
 def lost_files(reason: str) -> InputError | None:
-    """Return what to raise if files are gone that a server has encoded, of which the database has views; None if it failed otherwise.
-
-    Examples
-    --------
-    >>> print(lost_files(f'IO Error: No files found that match the pattern "/s/encoded/{"a" * 32}/facts/*/*.parquet"'))
-    /s/encoded/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/facts/*/*.parquet: what Spark has encoded is not there any more: restore it, or load its source again, db.load(predicate, sqlrl.ServerFiles(path)).
-    """
+    """Return what to raise if files are gone that a server has encoded, of which the database has views; None if it failed otherwise."""
     found = _LOST.search(reason)
     if found is None:
         return None
@@ -199,15 +175,7 @@ def read_storage(connection: duckdb.DuckDBPyConnection, *, owned: bool) -> Stora
 
 
 def is_exhausted(reason: str) -> bool:
-    """Return True if a message of DuckDB's says that memory or disk is used up.
-
-    Examples
-    --------
-    >>> is_exhausted('IO Error: Could not write file "a.duckdb": No space left on device')
-    True
-    >>> is_exhausted("Parser Error: syntax error")
-    False
-    """
+    """Return True if a message of DuckDB's says that memory or disk is used up."""
     return _MEMORY.match(reason) is not None or (_FULL.search(reason) is not None and not _QUOTING.match(reason))
 
 
@@ -215,14 +183,6 @@ def remedy(reason: str, storage: Storage) -> str:
     """Say what was used up, how much there was of it, and what to do.
 
     `reason` is DuckDB's message, of which `is_exhausted` holds.
-
-    Examples
-    --------
-    >>> storage = Storage("3.7 GiB", "data.duckdb.tmp", "1.0 GiB")
-    >>> print(remedy("Out of Memory Error: failed to pin block of size 256.0 KiB", storage))
-    the memory is used up (memory_limit is 3.7 GiB; what exceeds it spills to data.duckdb.tmp, at most 1.0 GiB): raise the memory, connect(memory_limit='SIZE'), take fewer threads, connect(threads=1), or do less at once: pass fewer examples=, give a predicate that is predicted a scope, load a part of the data
-    >>> print(remedy('IO Error: Could not write file "data.duckdb": No space left on device', storage))
-    the disk of data.duckdb is full: free some of it, or use a larger one
     """
     file = _FILE.search(reason)
     memory = f"raise the memory, {storage.setting('memory_limit', 'SIZE')}"

@@ -17,18 +17,7 @@ _numbers = count(1)
 
 
 class Graph:
-    """A connection that has a graph: one of the user's own, or that of a `Database`.
-
-    Examples
-    --------
-    >>> graph = Graph(duckdb.connect())
-    >>> with graph.shown(pa.table({"x": [3, 1]})) as name:
-    ...     graph.rows(f"from {name} order by x", "the query")["x"].to_pylist()
-    [1, 3]
-    >>> graph.rows("drop table friends", "the query of centres")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the query of centres must be one SELECT, which changes nothing: drop table friends
-    """
+    """A connection that has a graph: one of the user's own, or that of a `Database`."""
 
     def __init__(self, source: object) -> None:
         engine = getattr(source, "engine", None)
@@ -103,11 +92,5 @@ class Graph:
 
 
 def trimmed(query: str) -> str:
-    r"""Return a query without what would end it before what stands around it does.
-
-    Examples
-    --------
-    >>> trimmed("select 1;\n")
-    'select 1'
-    """
+    r"""Return a query without what would end it before what stands around it does."""
     return re.sub(r"[\s;]+\Z", "", query)

@@ -68,11 +68,6 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
 
     Outside the main thread, which alone gets KeyboardInterrupt, it does nothing. `stop` lets the main thread return from what
     it waits for.
-
-    Examples
-    --------
-    >>> with on_interrupt(lambda: print("stop")):
-    ...     pass
     """
     if threading.current_thread() is not threading.main_thread():
         yield

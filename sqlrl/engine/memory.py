@@ -26,12 +26,6 @@ class Memory:
 
     `given` says whether a user gave the limit; else it is what the machine has, and only refuses what cannot end well: the kernel kills
     a process that takes more, and what it had done is lost. With `fixed` the share of the database cannot be changed later.
-
-    Examples
-    --------
-    >>> memory = Memory(2_000_000_000)
-    >>> memory.arrays, memory.share(), memory.share(arrays=1_000_000_000)
-    (1500000000, 1650000000, 650000000)
     """
 
     limit: int
@@ -45,13 +39,7 @@ class Memory:
 
     @classmethod
     def of(cls, size: int | None, *, fixed: bool = False) -> Memory:
-        """Return the memory of a process whose limit a user gave, or not; one below `WHOLE` is DuckDB's alone.
-
-        Examples
-        --------
-        >>> Memory.of(10**9).given, Memory.of(10**8).given, Memory.of(None).given
-        (True, False, False)
-        """
+        """Return the memory of a process whose limit a user gave, or not; one below `WHOLE` is DuckDB's alone."""
         return cls.of_machine() if size is None or size < WHOLE else cls(size, fixed=fixed)
 
     @property
@@ -63,13 +51,7 @@ class Memory:
 
     @staticmethod
     def enough(arrays: int) -> int:
-        """Return a limit that leaves so many bytes to arrays, in whole GB.
-
-        Examples
-        --------
-        >>> Memory.enough(1_600_000_000)
-        3000000000
-        """
+        """Return a limit that leaves so many bytes to arrays, in whole GB."""
         return math.ceil((arrays + PROCESS + WORKING) / 10**9) * 10**9
 
     def share(self, arrays: int = 0) -> int:

@@ -18,14 +18,7 @@ _FACTORS = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def checked_threads(threads: object) -> int:
-    """Return a number of threads, or refuse what is none.
-
-    Examples
-    --------
-    >>> checked_threads(2.7)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: threads=2.7 must be a whole number from 1 to 1,024, such as that of the processor's cores.
-    """
+    """Return a number of threads, or refuse what is none."""
     try:
         found = 0 if isinstance(threads, bool) else operator.index(threads)  # type: ignore[arg-type]
     except TypeError:
@@ -38,16 +31,7 @@ def checked_threads(threads: object) -> int:
 
 
 def checked_memory(limit: object) -> str:
-    """Return a size of memory, or refuse what is none.
-
-    Examples
-    --------
-    >>> checked_memory("1.5 GiB"), checked_memory("80%")
-    ('1.5 GiB', '80%')
-    >>> checked_memory("-5")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: memory_limit='-5' must be a size of 1 MB or more with its unit, as text: '4GB', '500MB', or '60%' of what ...
-    """
+    """Return a size of memory, or refuse what is none."""
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
     if not isinstance(limit, str) or found is None or not _possible(float(found["number"]), found["unit"].lower()):
         raise InputError(
@@ -69,13 +53,7 @@ def _bytes(number: float, unit: str) -> float:
 
 
 def memory_bytes(limit: str) -> int:
-    """Return how many bytes a size is, as `checked_memory` accepts it.
-
-    Examples
-    --------
-    >>> memory_bytes("1.5 GiB"), memory_bytes("2GB"), 2 * memory_bytes("50%") == machine_memory()
-    (1610612736, 2000000000, True)
-    """
+    """Return how many bytes a size is, as `checked_memory` accepts it."""
     found = _SIZE.fullmatch(limit)
     assert found is not None, "the size was checked"
     number, unit = float(found["number"]), found["unit"].lower()
@@ -83,14 +61,7 @@ def memory_bytes(limit: str) -> int:
 
 
 def checked_directory(directory: object) -> str:
-    """Return the folder into which DuckDB spills, '' for none, or refuse what is no path, or a file.
-
-    Examples
-    --------
-    >>> checked_directory(True)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: temp_directory=True must be the path of a folder, or '' where nothing may be spilled.
-    """
+    """Return the folder into which DuckDB spills, '' for none, or refuse what is no path, or a file."""
     if not isinstance(directory, str | Path):
         raise InputError(
             f"temp_directory={directory!r} must be the path of a folder, or '' where nothing may be spilled."

@@ -33,13 +33,7 @@ class Part:
     name: str
 
     def path(self, storage: str) -> str:
-        """Return the folder below a storage.
-
-        Examples
-        --------
-        >>> Part("0" * 32, "facts").path("s3://bucket/sqlrl")
-        's3://bucket/sqlrl/encoded/00000000000000000000000000000000/facts'
-        """
+        """Return the folder below a storage."""
         return f"{storage}/{PLACE}/{self.attempt}/{self.name}"
 
     def folders(self, storage: str) -> str:
@@ -47,50 +41,23 @@ class Part:
         return f"{self.path(storage)}/*" if self.name == FACTS else self.path(storage)
 
     def files(self, storage: str) -> str:
-        """Return the pattern of its files.
-
-        Examples
-        --------
-        >>> Part("0" * 32, "names-1").files("/data"), Part("0" * 32, "facts").files("/data").removeprefix("/data")
-        ('/data/encoded/00000000000000000000000000000000/names-1/*.parquet', '/encoded/00000000000000000000000000000000/facts/*/*.parquet')
-        """
+        """Return the pattern of its files."""
         return f"{self.folders(storage)}/*.parquet"
 
 
 def is_stored(table: str) -> bool:
-    """Return True for the name of a view of files in the storage.
-
-    Examples
-    --------
-    >>> is_stored("stored_fact_Token"), is_stored("fact_Token")
-    (True, False)
-    """
+    """Return True for the name of a view of files in the storage."""
     return table.startswith(STORED)
 
 
 def stored_part(files: str) -> Part | None:
-    """Return the folder that a pattern of files names, None if it is none of these.
-
-    Examples
-    --------
-    >>> (
-    ...     stored_part(Part("a" * 32, "names-2").files("/data")).name,
-    ...     stored_part(Part("a" * 32, "facts").files("s3://b")).name,
-    ... )
-    ('names-2', 'facts')
-    """
+    """Return the folder that a pattern of files names, None if it is none of these."""
     found = _FILES.fullmatch(files)
     return Part(found["attempt"], found["name"]) if found is not None else None
 
 
 def view_of(files: Iterable[str], columns: Iterable[str]) -> exp.Select:
-    """Return the query of a view of DuckDB's: some columns of the Parquet files that match patterns.
-
-    Examples
-    --------
-    >>> print(view_of(["/x/*.parquet"], ["id"]).sql("duckdb"))
-    SELECT "id" FROM READ_PARQUET(['/x/*.parquet'])
-    """
+    """Return the query of a view of DuckDB's: some columns of the Parquet files that match patterns."""
     patterns = exp.Array(expressions=[exp.Literal.string(each) for each in files])
     return exp.select(*map(column, columns)).from_(exp.Table(this=exp.ReadParquet(expressions=[patterns])))
 
@@ -105,15 +72,7 @@ def stored_views(source: QueryEngine) -> dict[TableName, str]:
 
 
 def stored_query(name: TableName, definition: str) -> exp.Expression:
-    """Return the query of a view, with the database in the names of its tables.
-
-    Examples
-    --------
-    >>> stored_query(TableName("memory", "sqlrl", "v"), "CREATE VIEW sqlrl.v AS SELECT id FROM sqlrl.stored_t;").sql(
-    ...     "duckdb"
-    ... )
-    'SELECT id FROM "memory".sqlrl.stored_t'
-    """
+    """Return the query of a view, with the database in the names of its tables."""
     query: exp.Expression = parse_one(definition, dialect="duckdb").args["expression"]
     for table in query.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and table.db and not table.catalog:

@@ -14,20 +14,6 @@ class Turn:
     """A context that one thread at a time is in, as often as it likes; another thread that enters it meanwhile is refused.
 
     `path` is what the message calls the database. A thread that has ended without leaving it is in it no more.
-
-    Examples
-    --------
-    >>> turn = Turn("a.duckdb")
-    >>> def other():
-    ...     try:
-    ...         turn.__enter__()
-    ...     except BusyError as error:
-    ...         print(error)
-    >>> with turn, turn:
-    ...     thread = threading.Thread(target=other)
-    ...     thread.start()
-    ...     thread.join()
-    a.duckdb is at work in another thread, and a Database serves one at a time: give each thread one of its own, db.cursor(), on the same data.
     """
 
     def __init__(self, path: str) -> None:

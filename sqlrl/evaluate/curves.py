@@ -29,14 +29,6 @@ def precision_recall_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
     ------
     InputError
         No atom is true, or the arrays are none of those that `auc_roc` takes.
-
-    Examples
-    --------
-    >>> precision_recall_curve([True, False, True], [0.9, 0.4, 0.4])
-    threshold  recall  precision  predicted_true  true_positives
-    ---------  ------  ---------  --------------  --------------
-          0.9     0.5          1               1               1
-          0.4       1   0.666667               3               2
     """
     threshold, above, found = _at_thresholds(truth, score)
     if not len(found) or found[-1] == 0:
@@ -63,11 +55,6 @@ def roc_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
     ------
     InputError
         The labels are of one kind, or the arrays are none of those that `auc_roc` takes.
-
-    Examples
-    --------
-    >>> roc_curve([True, False, True, False], [0.9, 0.4, 0.4, 0.1])["true_positive_rate"]
-    [0.0, 0.5, 1.0, 1.0]
     """
     threshold, above, found = _at_thresholds(truth, score)
     if not len(found) or found[-1] in (0, above[-1]):

@@ -21,14 +21,7 @@ _FEW = 0.5
 
 
 def check_fraction(fraction: object) -> None:
-    """Refuse what is no share between 0 and 1.
-
-    Examples
-    --------
-    >>> check_fraction(20)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: fraction=20 must be a share between 0 and 1 that is held out, such as 0.2 (not 20 for percent).
-    """
+    """Refuse what is no share between 0 and 1."""
     number = isinstance(fraction, int | float | np.integer | np.floating) and not isinstance(fraction, bool)
     if not number or not 0 < float(fraction) < 1:  # type: ignore[arg-type]
         hint = ""
@@ -45,11 +38,6 @@ def hold_out(size: int, fraction: float, *, seed: int = 0) -> SideArray:
     """Hold out a share of single items, of which there are two or more; the side of each, shape (size,).
 
     At least one item is on each side.
-
-    Examples
-    --------
-    >>> hold_out(10, 0.3).tolist().count(TEST), (hold_out(10, 0.3) == hold_out(10, 0.3)).all()
-    (3, np.True_)
     """
     side = np.full(size, TRAIN, np.int8)
     side[np.random.default_rng(seed).permutation(size)[: _held(size, fraction)]] = TEST
@@ -63,15 +51,6 @@ def hold_out_entities(item: IntArray, entity: IntArray, items: int, fraction: fl
     connected by items stay together as far as that goes: components are held out whole until no more of them fit. Where that is less
     than half of what is asked for, as where all are connected, entities of the largest other component are held out at random, and the items
     that join them with the rest are on neither side.
-
-    Examples
-    --------
-    >>> hold_out_entities(np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 2, 3, 3, 4]), 3, 0.4).tolist()
-    [1, 0, 0]
-    >>> every = np.array([(i, j) for i in range(4) for j in range(4)])
-    >>> side = hold_out_entities(np.repeat(np.arange(16), 2), every.reshape(-1), 16, 0.5)
-    >>> [int((side == which).sum()) for which in (TRAIN, TEST, NEITHER)]
-    [4, 4, 8]
     """
     known = int(entity.max(initial=-1)) + 1
     lonely = np.setdiff1d(np.arange(items), item)

@@ -79,17 +79,6 @@ def identity_baselines(
     -------
     list of Baseline
         None if no fold has labels on both sides.
-
-    Examples
-    --------
-    >>> wins = np.array([True, False, True, False])
-    >>> one, other = np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0])
-    >>> sides = np.array([[TRAIN, TEST]], dtype=np.int8)
-    >>> for found in identity_baselines(wins, np.array([0, 0, 1, 1]), {0: one, 1: other}, [(0, 1)], sides):
-    ...     print(found.name, found.majority, found.accuracy, found.auc)
-    majority 0.5 1.0 1.0
-    majority 0.5 1.0 1.0
-    Bradley-Terry 0.5 1.0 1.0
     """
     kinds = [("majority", (place,)) for place in entities] + [("Bradley-Terry", pair) for pair in pairs]
     right, majority, areas = [0] * len(kinds), 0, [list[float]() for _ in kinds]
@@ -156,12 +145,6 @@ def bradley_terry(first: IntArray, second: IntArray, truth: BoolArray, *, streng
     """Fit log-odds `intercept + score[first] - score[second]`, with a penalty `strength / 2` on squared scores; the intercept has none.
 
     Without an intercept pairs of which few are true would have even odds. Bradley and Terry (1952), by Newton's method with conjugate gradients.
-
-    Examples
-    --------
-    >>> fitted = bradley_terry(np.array([0, 1]), np.array([1, 0]), np.array([True, False]))
-    >>> bool(fitted(np.array([0]), np.array([1]))[0] > 2)
-    True
     """
     from scipy.optimize import minimize
 

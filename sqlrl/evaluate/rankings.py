@@ -385,14 +385,7 @@ class Ties(NamedTuple):
 
 
 def tied(label: BoolArray, value: FloatArray, example: IntArray, examples: int) -> Ties:
-    """Sort n atoms into ties, by `example` (0 to `examples` - 1) and score.
-
-    Examples
-    --------
-    >>> ties = tied(np.array([True, False, True]), np.array([0.5, 0.5, 0.9]), np.zeros(3, np.int64), 1)
-    >>> ties.size.tolist(), ties.hits.tolist(), ties.hits_above.tolist()
-    ([1, 2], [1, 1], [0, 1])
-    """
+    """Sort n atoms into ties, by `example` (0 to `examples` - 1) and score."""
     # What is counted does not depend on the order within a tie, so that the first sort need not be stable.
     order = np.argsort(-value)
     if examples > 1:
@@ -417,13 +410,7 @@ ROUNDING = 1e-12
 
 
 def without_rounding(probability: FloatArray) -> FloatArray:
-    """Return probabilities, shape (n,), of which those that differ by rounding alone are equal: each is the highest of its neighbours.
-
-    Examples
-    --------
-    >>> without_rounding(np.array([0.3, 0.5, 0.1 + 0.2])).tolist()
-    [0.30000000000000004, 0.5, 0.30000000000000004]
-    """
+    """Return probabilities, shape (n,), of which those that differ by rounding alone are equal: each is the highest of its neighbours."""
     order = np.argsort(-probability)
     value = probability[order]
     fresh = np.ones(len(value), np.bool_)
@@ -437,11 +424,6 @@ def areas(ties: Ties) -> FloatArray:
     """Return the area under the ROC curve of each example, NaN unless it has both true and false atoms.
 
     Pairs of a true and a false atom are counted doubled, as integers, so that the area is exact up to one division.
-
-    Examples
-    --------
-    >>> areas(tied(np.array([True, False, False]), np.array([0.5, 0.5, 0.1]), np.zeros(3, np.int64), 1)).tolist()
-    [0.75]
     """
     false = ties.atoms - ties.true
     beaten = false[ties.example] - (ties.above - ties.hits_above) - (ties.size - ties.hits)
@@ -454,13 +436,7 @@ def areas(ties: Ties) -> FloatArray:
 
 
 def expected_precisions(ties: Ties) -> FloatArray:
-    """Return the average precision of each example, NaN unless it has both true and false atoms; `score_rankings` says what of ties.
-
-    Examples
-    --------
-    >>> expected_precisions(tied(np.array([True, False]), np.array([0.5, 0.5]), np.zeros(2, np.int64), 1)).tolist()
-    [0.75]
-    """
+    """Return the average precision of each example, NaN unless it has both true and false atoms; `score_rankings` says what of ties."""
     tie = np.repeat(np.arange(len(ties.size)), ties.size)
     start = np.cumsum(ties.size) - ties.size
     before = np.arange(len(tie)) - start[tie]
@@ -478,14 +454,7 @@ def expected_precisions(ties: Ties) -> FloatArray:
 
 
 def labels_and_scores(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[BoolArray, FloatArray]:
-    """Return labels and scores as arrays of one length; an error if they are none, or a score is NaN.
-
-    Examples
-    --------
-    >>> labels_and_scores([True], [0.5, 0.1])
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: labels and scores must be lists of one length, not of shapes (1,) and (2,)
-    """
+    """Return labels and scores as arrays of one length; an error if they are none, or a score is NaN."""
     try:
         label, value = np.asarray(truth), np.asarray(score, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -41,13 +41,7 @@ class Seen:
 
 
 def beside(outside: int, seen: Seen | None) -> str:
-    """Return what a line of scores of probabilities says after them: labels that have none, and what the model was learned from.
-
-    Examples
-    --------
-    >>> beside(1, Seen(3, 40, 100))
-    '; 1 label lies outside the scope, without a probability; note: run 3 learned the model from 40 of the 100 atoms evaluated here'
-    """
+    """Return what a line of scores of probabilities says after them: labels that have none, and what the model was learned from."""
     out = ""
     if outside:
         lies = "lies" if outside == 1 else "lie"

@@ -224,13 +224,7 @@ def paired_difference(
 
 
 def mean_and_error(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean of a sample and its standard error, NaN where they are not defined.
-
-    Examples
-    --------
-    >>> mean_and_error(np.array([1.0, 3.0])), mean_and_error(np.array([1.0]))
-    ((2.0, 1.0), (1.0, nan))
-    """
+    """Return the mean of a sample and its standard error, NaN where they are not defined."""
     size = len(values)
     if size == 0:
         return math.nan, math.nan

@@ -28,18 +28,6 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
     -----
     A definition leaves one value to its helper once the atoms that it mentions have theirs, and definitions mention no
     helpers in a circle: unit propagation over the defining clauses gives every helper its value.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.grounding import ground_network
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> program = sample_program("H(t)\nS(t)\nt = {A}\n1 !(EXIST y (H(y) ^ S(y)))", ["H", "S"], {"H": [("A",)]})
-    >>> network = ground_network(Extent(program))
-    >>> defining = np.array([program.features[f].rule is None for f in program.feature_of])
-    >>> true = network.helper.copy()  # both helper atoms: H(A) ^ S(A), and some witness
-    >>> true[:2] = True
-    >>> with_helpers(network, defining, true, 0).tolist()
-    [False, True, False, False]
     """
     flipped = world.copy()
     flipped[atom] = not world[atom]
@@ -107,17 +95,6 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
     The list is in order of clauses and texts. A variable that occurs in no open literal has a constant too, unless an atom has
     more than `ENUMERATED` groundings of a shape: then it keeps its name, and `times` says how many groundings there are.
     `worlds` knows all atoms that these clauses mention.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> bob = AtomKey("Smokes", 2, {"example": 0, "a0": 1})
-    >>> worlds = TwoWorlds(np.array([1, 2, 3]), np.array([True, True, False]), np.array([True, False, False]))
-    >>> for each in clauses_of_atoms(Extent(program), [bob], worlds):
-    ...     print(each.text, each.times, each.before, each.after)
-    !Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob) 1 True False
-    !Friends(Bob, Chris) v !Smokes(Bob) v Smokes(Chris) 1 False True
     """
     found: dict[tuple[int, str, bool, bool], int] = {}
     written: dict[tuple[int, str], str] = {}

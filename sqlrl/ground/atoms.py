@@ -27,15 +27,6 @@ class Atoms:
 
     Arrays have shape (n,), `block_exact` (b,). `ids` are ascending; `prior` is the log-odds of soft evidence, 0 for none;
     `block` is numbered from 0, -1 for none; `decided` marks atoms of a block in which a given atom is true: they are false.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "thing = {T}\nkind = {A, B}\nIs(thing, kind!)\n1 Is(t, A)"
-    >>> program = sample_program(text, ["Is"], {})
-    >>> atoms = read_atoms(Extent(program))
-    >>> atoms.ids.tolist(), atoms.block.tolist(), atoms.block_exact.tolist()
-    ([1, 2], [0, 0], [True])
     """
 
     ids: IntArray
@@ -48,15 +39,7 @@ class Atoms:
 
 
 def read_atoms(extent: Extent) -> Atoms:
-    """Read the query atoms of all open predicates, one query a predicate.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> read_atoms(Extent(program)).ids.tolist()
-    [1, 2, 3]
-    """
+    """Read the query atoms of all open predicates, one query a predicate."""
     program, helpers = extent.program, extent.program.helper_names
     rule_of = {rule.predicate: rule for rule in reversed(program.blocks)}
     parts, exact = [(*_NONE, np.zeros(0, bool))], [np.zeros(0, bool)]
@@ -155,16 +138,7 @@ def _dense_rank(keys: Sequence[exp.Expression]) -> exp.Expression:
 def read_labels(
     engine: QueryEngine, layout: Layout, ids: IntArray, examples: TableName | None
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> truth, known = read_labels(program.engine, program.layout, np.array([1, 2, 3]), None)
-    >>> truth.tolist(), known.all()
-    ([True, True, False], np.True_)
-    """
+    """Read the labels of query atoms: their truth, and which of them have a label. Only learners and `evaluate` call this."""
     parts = [(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool))]
     for info in _open(layout):
         assert info.atoms is not None
@@ -183,15 +157,7 @@ def read_labels(
 
 
 def read_values(engine: QueryEngine, layout: Layout, ids: IntArray) -> FloatArray:
-    """Read the soft truths of the labels of query atoms, NaN where there is none. Only learners and `evaluate` call this.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> read_values(program.engine, program.layout, np.array([1, 3])).tolist()
-    [1.0, 0.0]
-    """
+    """Read the soft truths of the labels of query atoms, NaN where there is none. Only learners and `evaluate` call this."""
     found: FloatArray = np.full(len(ids), np.nan)
     for info in _open(layout):
         assert info.atoms is not None
@@ -243,15 +209,6 @@ def read_facts(program: Program, predicates: Iterable[str], examples: TableName,
     A label outside the scope is no part of the observed world, as in all counts. An atom that is about two examples stands in
     both. `examples` has a column `example`, those of the window, each once; `chosen`, shape (e,), are the same in the order of
     learning.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> with program.only(np.array([0])) as examples:
-    ...     facts = read_facts(program, ["Friends", "Smokes"], examples, np.array([0]))
-    >>> facts.atoms["Friends"].arguments.tolist(), facts.atoms["Smokes"].example.tolist()
-    ([[0, 1], [1, 2]], [-1, -1])
     """
     layout, engine = program.layout, program.engine
     infos = [layout.predicates[name] for name in sorted(set(predicates))]

@@ -72,16 +72,6 @@ class CompiledRules:
     Models are held against data again and again, by one learner after the other, fold after fold, or to predict with what was
     learned; mostly their formulas are known by then. When more than `most` rules are remembered, all are forgotten before the
     next model.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> from sqlrl.plan.sample_layout import people
-    >>> known = CompiledRules()
-    >>> model, again = (parse_mln(f"Smokes(person)\n{weight} Smokes(x) v Smokes(y)") for weight in (1, 2))
-    >>> [first], [second] = (known.of(each, people())(each.rules[0]) for each in (model, again))
-    >>> first is second, str(first.feature.clauses[0])
-    (True, 'Smokes(x) v Smokes(y)')
     """
 
     def __init__(self, most: int = MOST_RULES) -> None:
@@ -159,12 +149,6 @@ def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
 
     Literals with closed predicates may be about other examples: they are evidence. The error names the rule and the example
     terms.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> _check_independence(program.layout, program.model.rules[0], program.features[0].feature)  # all is one example
     """
     if layout.example_type is None:
         return
@@ -253,12 +237,6 @@ def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
     """Refuse a `+` variable of a local type under a quantifier that needs helper atoms, unless evidence keeps it in its domain.
 
     Helper atoms exist for constants inside the domain of each example; the clauses of a template are about all constants.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> _check_templates(program.layout, program.model.rules[0], program.features[0].feature)  # no type is local
     """
     helpers = {helper.name: helper for helper in feature.helpers}
     calls = (x for clause in feature.clauses for x in clause.literals if isinstance(x, Literal))
@@ -364,13 +342,6 @@ def bind_program(
     A rule that ties examples together is a ModelError, a template with a `+` variable where helper atoms cannot follow it an
     UnsupportedError; the GroundingLimitError of a quantifier that needs more helper atoms than the limit names the rule and
     where it stands.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)  # calls bind_program
-    >>> program.clause_count, program.weights().tolist()
-    (1, [1.0])
     """
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)

@@ -54,14 +54,6 @@ class AtomTable:
     """All atoms that can be true in the examples of a window, by predicate and arguments.
 
     `numbers` numbers the predicates, `width` is the greatest arity.
-
-    Examples
-    --------
-    >>> table = AtomTable({"Smokes": 0, "Friends": 1}, 2)
-    >>> table.add("Smokes", NO_EXAMPLE, np.array([[4], [7]]), np.array([0, FIXED_TRUE]))
-    >>> table.add("Friends", NO_EXAMPLE, np.array([[4, 7]]), np.array([1]))
-    >>> table.find("Smokes", NO_EXAMPLE, np.array([[7], [5], [4]])).tolist()
-    [-1, -2, 0]
     """
 
     def __init__(self, numbers: Mapping[str, int], width: int) -> None:
@@ -126,14 +118,7 @@ def _filled(keys: Int32Array, size: int) -> IntArray:
 
 @kernel
 def find_atom(keys: Int32Array, value: IntArray, places: IntArray, key: Int32Array, width: int) -> int:
-    """Return the value of an atom, `FIXED_FALSE` if the table does not have it; its key is the first `width` of `key`.
-
-    Examples
-    --------
-    >>> arrays = AtomTable({"Smokes": 0}, 1).arrays
-    >>> find_atom(arrays.keys, arrays.value, arrays.places, np.array([0, -1, 4], np.int32), 3) == FIXED_FALSE
-    True
-    """
+    """Return the value of an atom, `FIXED_FALSE` if the table does not have it; its key is the first `width` of `key`."""
     mask = np.uint64(len(places) - 1)
     code = np.uint64(0)
     for j in range(width):
@@ -223,20 +208,6 @@ class WindowBindings:
     learning. `atoms` (n,) are `Network.atoms` of the window. With the `parts` of a run patterns of earlier windows are known;
     `limit` is the most bindings of a closed part. `table` holds all query atoms of the window by predicate and arguments,
     numbered as in `atoms`, and what evidence makes true.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.logic.shapes import ShapeLiteral
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Friends", False, (y, x)))
-    >>> with program.only(np.array([0])) as examples:
-    ...     window = WindowBindings(program, examples, np.array([0]), np.array([1, 2, 3]))
-    ...     found = window.of(Shape(("person", "person"), (), literals))
-    >>> found.values[:, found.variables].tolist(), found.first.tolist(), found.last.tolist()
-    ([[1, 0], [2, 1]], [0], [2])
     """
 
     def __init__(

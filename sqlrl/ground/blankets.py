@@ -48,17 +48,6 @@ def read_domain(
     """Return the atoms of a predicate in some examples: of a closed one all that its arguments allow, of an open one its query and given atoms.
 
     `examples` are the ids of those that the table `chosen` has, ascending.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> with program.only(np.array([0])) as one:
-    ...     domain = read_domain(
-    ...         program.engine, program.layout, program.layout.predicates["Friends"], np.array([0]), one
-    ...     )
-    >>> domain.count, domain.true.tolist()
-    (9, [[0, 0, 1], [0, 1, 2]])
     """
     beside = example_columns(info, layout)
     places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
@@ -206,18 +195,7 @@ class ShapeClauses:
 
 
 def shape_clauses(program: Program) -> list[ShapeClauses]:
-    """Return the clauses of each shape of a program with their constants.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + '\\n1 Friends("Bob", x) => Smokes(x)', ["Smokes"], FRIENDS)
-    >>> [
-    ...     (str(found.bound.shape), found.clauses.tolist(), found.parameters.tolist())
-    ...     for found in shape_clauses(program)
-    ... ]
-    [('!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', [0], [[]]), ('!Friends(k0, v0) v Smokes(v0)', [1], [[1]])]
-    """
+    """Return the clauses of each shape of a program with their constants."""
     found = []
     for use in program.shapes.values():
         if use.parameters is None:

@@ -15,13 +15,6 @@ class BlockRule:
     """Atoms of a predicate that agree outside `positions` form a block.
 
     `exact` is true for exactly one, false for at most one.
-
-    Examples
-    --------
-    `InField(bib, position, field!)`: each position of a citation has one field.
-
-    >>> BlockRule("InField", (2,), exact=True)
-    BlockRule(predicate='InField', positions=(2,), exact=True)
     """
 
     predicate: str
@@ -29,13 +22,7 @@ class BlockRule:
     exact: bool
 
     def clause(self, types: Sequence[str]) -> Clause:
-        """Return that of two atoms of a block one is false, for a block of one position and the types of the arguments.
-
-        Examples
-        --------
-        >>> print(*BlockRule("InField", (2,), exact=False).clause(("bib", "position", "field")).literals, sep=" v ")
-        !InField(v0, v1, v2) v !InField(v0, v1, v3) v v2 = v3
-        """
+        """Return that of two atoms of a block one is false, for a block of one position and the types of the arguments."""
         # That several arguments are not all equal would be several clauses.
         (place,) = self.positions
         first = tuple(Variable(f"v{i}") for i in range(len(types)))
@@ -54,13 +41,6 @@ def at_most_one(clause: Clause) -> tuple[str, int] | None:
     """Recognise `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`: at most one constant at that position.
 
     Returns (predicate, position), or None.
-
-    Examples
-    --------
-    >>> p, f, g = Variable("p"), Variable("f"), Variable("g")
-    >>> literals = (Literal("InField", (p, f), False), Literal("InField", (p, g), False), EqualityLiteral(f, g))
-    >>> at_most_one(Clause((("p", "position"), ("f", "field"), ("g", "field")), literals))
-    ('InField', 1)
     """
     plain = [x for x in clause.literals if isinstance(x, Literal)]
     equal = [x for x in clause.literals if isinstance(x, EqualityLiteral)]
@@ -93,14 +73,6 @@ def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], S
 
     Returns (predicate, position) where all pairs are there. The clauses are hard; `constants` holds all constants of the type
     by (predicate, position).
-
-    Examples
-    --------
-    >>> x = Variable("x")
-    >>> pair = (Literal("Is", (x, Constant("A")), False), Literal("Is", (x, Constant("B")), False))
-    >>> clause = Clause((("x", "thing"),), pair)
-    >>> written_out([clause], {("Is", 1): ["A", "B"]}), written_out([clause], {("Is", 1): ["A", "B", "C"]})
-    ({('Is', 1)}, set())
     """
     pairs: dict[tuple[str, int], set[frozenset[str]]] = defaultdict(set)
     for clause in clauses:
@@ -116,16 +88,7 @@ def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], S
 
 
 def pair_of_constants(clause: Clause) -> tuple[str, int, frozenset[str]] | None:
-    """Return (predicate, position, constants) of a clause `!P(.., A, ..) v !P(.., B, ..)`, else None.
-
-    Examples
-    --------
-    >>> x = Variable("x")
-    >>> pair = (Literal("Is", (x, Constant("A")), False), Literal("Is", (x, Constant("B")), False))
-    >>> predicate, position, constants = pair_of_constants(Clause((("x", "thing"),), pair))
-    >>> predicate, position, sorted(constants)
-    ('Is', 1, ['A', 'B'])
-    """
+    """Return (predicate, position, constants) of a clause `!P(.., A, ..) v !P(.., B, ..)`, else None."""
     if len(clause.literals) != 2 or not all(isinstance(x, Literal) for x in clause.literals):
         return None
     left, right = clause.literals

@@ -64,12 +64,6 @@ class JointCounts:
 
     `n`, int64 of shape (m, 2 to the power of the most literals), counts distinct tuples of atoms; bit i of a pattern is the label of the atom
     of the candidate's i-th query literal, whatever its sign. `groundings` counts the groundings of the evidence that select them.
-
-    Examples
-    --------
-    >>> one = JointCounts(np.array([[3, 1]]), np.array([[5, 2]]))
-    >>> (one + one).n.tolist()
-    [[6, 2]]
     """
 
     n: IntArray
@@ -141,17 +135,6 @@ class CandidateProgram:
 
     The layout has the predicates of all candidates: those of selectors closed, those of enforcers open. Names of predicates are constants
     of the program's clauses. `statements` counts the queries so far.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> x, y = Variable("x"), Variable("y")
-    >>> friends = Literal("Friends", (x, y))
-    >>> candidate = Candidate((("x", "person"), ("y", "person")), (friends,), (Literal("Smokes", (y,)),), "")
-    >>> with CandidateProgram(program.engine, program.layout, [candidate]) as candidates:
-    ...     candidates.counts().n.tolist(), candidates.statements
-    ([[1, 1]], 1)
     """
 
     def __init__(self, engine: QueryEngine, layout: Layout, candidates: Sequence[Candidate]) -> None:

@@ -45,20 +45,6 @@ class ClauseBlankets:
         Ids of the examples, ascending, as the table `chosen` has them.
     names : sequence of str
         The predicates whose atoms count.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> (instance,) = program.features[0].instances
-    >>> with program.only(np.array([0])) as one:
-    ...     blankets = ClauseBlankets(program.engine, program.layout, np.array([0]), one, ["Friends", "Smokes"])
-    ...     blankets.learn([(instance, "Smokes")])
-    ...     terms = blankets.terms(instance)
-    ...     found = blankets.partition("Smokes")[0].refined([terms["Smokes"]], 1)
-    ...     blankets.close()
-    >>> blankets.statements, list(zip(found.truth.tolist(), (found.positive - found.negative)[:, 0].tolist()))
-    (1, [(False, 1), (True, 0), (True, 0)])
     """
 
     def __init__(

@@ -237,24 +237,7 @@ class _Base:
 
 
 class PartitionRows:
-    """Says of single clauses what they say of the atoms of a partition.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.clause_blankets import ClauseBlankets
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> (instance,) = program.features[0].instances
-    >>> with program.only(np.array([0])) as one:
-    ...     blankets = ClauseBlankets(program.engine, program.layout, np.array([0]), one, ["Friends", "Smokes"])
-    ...     blankets.learn([(instance, None)])
-    ...     terms, partition = blankets.terms(instance)["Friends"], blankets.partition("Friends")[0]
-    ...     cells = DomainCells(partition.domain)
-    ...     found = PartitionRows(partition, cells).of(cells.program(terms))
-    ...     blankets.close()
-    >>> [each.tolist() for each in found]
-    [[1, 1, 0, 0], [0, -1, 0, -1], [1, 1, 6, 1]]
-    """
+    """Says of single clauses what they say of the atoms of a partition."""
 
     def __init__(self, partition: Partition, cells: DomainCells) -> None:
         self.partition, self.cells = partition, cells

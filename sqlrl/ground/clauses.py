@@ -37,18 +37,7 @@ _ID = "atom id"
 
 
 def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tuple[str, ...]]]:
-    r"""Return the clauses of a template and the constants of their `+` variables, ordered by clause.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
-    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
-    >>> program.expand()
-    2
-    >>> expansion_names(program, 0)
-    ([0, 1], [('rule',), ('sql',)])
-    """
+    r"""Return the clauses of a template and the constants of their `+` variables, ordered by clause."""
     bound = program.features[feature]
     if bound.expansions is not None:
         first = program.feature_of.index(feature) if bound.expansions.rows else 0
@@ -72,16 +61,6 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
     Columns `clause` (id), `text`, `weight` (log-odds, NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
     predicates are left out. `weights` has shape (m,); those of the program by default. With `keys` also `key`: a text that is alike for
     clauses that differ in names of variables alone.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
-    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
-    >>> program.expand()
-    2
-    >>> clause_table(program, np.array([0.5, -1.0])).select(["text", "weight"]).to_pylist()
-    [{'text': 'Token("rule", b) => Topic(b)', 'weight': 0.5}, {'text': 'Token("sql", b) => Topic(b)', 'weight': -1.0}]
     """
     weights = program.weights() if weights is None else weights
     ids, texts, hard, rules, alike = list[int](), list[str](), list[bool](), list[int](), list[str]()
@@ -138,18 +117,7 @@ def _template_texts(program: Program, feature: int, formulas: Sequence[Formula])
 
 
 def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
-    r"""Return texts of the clauses with weights from an id on, by id: alike for clauses that differ in names of variables alone.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
-    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
-    >>> program.expand()
-    2
-    >>> list(clause_keys(program).values())
-    ['Token("rule", ?0) => Topic(?0)', 'Token("sql", ?0) => Topic(?0)']
-    """
+    r"""Return texts of the clauses with weights from an id on, by id: alike for clauses that differ in names of variables alone."""
     new = set(program.feature_of[first:])
     plain = {feature: clause for clause, feature in enumerate(program.feature_of)}
     found: dict[int, str] = {}
@@ -186,15 +154,7 @@ def known_weights(program: Program, model: Model, first: int, last: int) -> tupl
 
 
 def shape_table(program: Program) -> pa.Table:
-    """Return the shapes of a program: columns `shape`, `text`, `literals`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> shape_table(program).to_pylist()
-    [{'shape': 0, 'text': '!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', 'literals': 3}]
-    """
+    """Return the shapes of a program: columns `shape`, `text`, `literals`."""
     rows = [
         {"shape": i, "text": str(shape), "literals": len(shape.literals) + len(shape.exists)}
         for i, shape in enumerate(program.shapes)
@@ -212,16 +172,6 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
     the sum of its weights. Beside the constants that the model lists it lists those of global types without which it could not
     predict on other data: all over which a block of a target ranges, and those that rules name at an argument of a target. The
     entities of the training data are nothing to it.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
-    >>> program = sample_program(text, ["Topic"], {"Token": [("sql", "B1"), ("rule", "B2")]})
-    >>> program.expand()
-    2
-    >>> learned_model(program, np.array([0.5, -1.0])).rules[0].expansions
-    Expansions(variables=('w',), rows=(('rule',), ('sql',)), weights=(0.5, -1.0), found=False)
     """
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None
@@ -317,15 +267,7 @@ def _unmentioned(bound: BoundFeature) -> dict[str, str]:
 
 
 def stated_model(program: Program) -> Model:
-    r"""Return the program's model, in which a rule that stands there several times has the sum of its weights.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> stated_model(program) == program.model
-    True
-    """
+    r"""Return the program's model, in which a rule that stands there several times has the sum of its weights."""
     times = {
         id(bound.rule): prod(program.layout.types[kind].size for kind in _unmentioned(bound).values())
         for bound in program.features
@@ -347,14 +289,6 @@ def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
     """Select `example` (name) and the names of the arguments of a predicate's query atoms; the table's alias is `a`.
 
     Arguments are named by their types; a second one of a type gets a number.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> query = named_atoms(program.layout, program.layout.predicates["Smokes"])
-    >>> program.engine.fetch(query.order_by("a.atom"), step="name").to_pylist()[:2]
-    [{'example': 'all', 'person': 'Anna'}, {'example': 'all', 'person': 'Bob'}]
     """
     assert info.atoms is not None
     query = exp.select(named(column("name", "x"), "example")).from_(table(info.atoms, "a"))
@@ -368,15 +302,7 @@ def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
 
 
 def argument_names(info: PredicateInfo) -> tuple[str, ...]:
-    """Return distinct column names for the arguments of a predicate: the types, numbered from the second one of a type.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> argument_names(program.layout.predicates["Friends"])
-    ('person', 'person_2')
-    """
+    """Return distinct column names for the arguments of a predicate: the types, numbered from the second one of a type."""
     return names_of_types(info.types)
 
 
@@ -389,13 +315,6 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
     """Return query atoms as text, by id.
 
     Helper atoms have no names of their own and print with their predicate's.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> atom_texts(program, np.array([1, 3]))
-    {1: 'Smokes(Anna)', 3: 'Smokes(Chris)'}
     """
     texts: dict[int, str] = {}
     with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
@@ -410,15 +329,7 @@ def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]
 
 
 def example_names(engine: QueryEngine, layout: Layout, examples: npt.NDArray[np.int64]) -> dict[int, str]:
-    """Return the names of examples, by id, from one query.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> example_names(program.engine, program.layout, np.array([0]))
-    {0: 'all'}
-    """
+    """Return the names of examples, by id, from one query."""
     with shown_rows(engine, layout, pa.table({"example": np.unique(examples).astype(np.int32)})) as chosen:
         query = exp.select(column("example", "e"), column("name", "e")).from_(table(layout.examples, "e"))
         on = exp.EQ(this=column("example", "c"), expression=column("example", "e"))
@@ -430,14 +341,6 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
     """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
 
     In place of a clause, `BLOCK` has it only name the atoms.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.grounding import ground_network
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> describer(program, ground_network(Extent(program)))(0, [-1, 2])
-    '!Smokes(Anna) v Smokes(Bob) (from Friends(x, y) ^ Smokes(x) => Smokes(y))'
     """
 
     def describe(clause: int, literals: Sequence[int]) -> str:
@@ -468,17 +371,6 @@ class ClauseWriter:
     its negation: it is written as the conjunction. `helpers` are written as what they stand for. With
     `implication` there is an arrow in `written`, which fills `formula` where a rule is a single clause, or several conjunctions of which
     this one has all the rule's variables: `free`, of a rule that is not a single clause. `arguments` are those of the shape's parameters.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke
-    >>> values = {Slot(False, 0): "Anna", Slot(False, 1): "Bob"}
-    >>> ClauseWriter(friends_smoke(), ["x", "y"]).text(values)
-    '!Friends(Anna, Bob) v Smokes(Bob)'
-    >>> ClauseWriter(friends_smoke(), ["x", "y"], negated=True).text({Slot(False, 0): "Anna"})
-    'Friends(Anna, y) ^ !Smokes(y)'
-    >>> ClauseWriter(friends_smoke(), ["x", "y"], implication=True).written(values)
-    'Friends(Anna, Bob) => Smokes(Bob)'
     """
 
     def __init__(

@@ -24,17 +24,6 @@ def completed_world(program: Program, world: World) -> Iterator[World]:
     One statement for each helper predicate, whatever the number of its atoms; definitions come before uses. Helper atoms that
     the world lists are ignored, and an atom may be listed more than once. The observed world (whose helper atoms have labels)
     comes as it is, as does any world of a program without helpers.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sqlrl.ground.counts import true_counts
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "t = {A, B}\nH(t)\nS(t)\n1 EXIST y (H(y) ^ S(y))"
-    >>> program = sample_program(text, ["H", "S"], {"H": [("A",)], "S": [("B",)]})
-    >>> with program.shown(pa.table({"atom": [1, 3]})) as chosen, completed_world(program, World(chosen)) as world:
-    ...     true_counts(Extent(program), world).tolist()[0]
-    1
     """
     if world.atoms is None or not program.helper_names:
         yield world

@@ -41,28 +41,14 @@ Plan = Callable[[ShapeUse], exp.Select]
 
 
 def rule_text(program: Program, feature: int) -> str:
-    """Return the formula of a feature as text.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> rule_text(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
-    'Friends(x, y) ^ Smokes(x) => Smokes(y)'
-    """
+    """Return the formula of a feature as text."""
     bound = program.features[feature]
     rule = bound.rule
     return clause_text(bound.feature.clauses, bound.feature.negated) if rule is None else format_formula(rule.formula)
 
 
 def rule_place(program: Program, feature: int) -> str:
-    """Return where a feature's rule stands and the rule; for the definition of a helper, the first rule that needs it.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> rule_place(sample_program(PEOPLE, ["Smokes"], FRIENDS), 0)
-    '<text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y)'
-    """
+    """Return where a feature's rule stands and the rule; for the definition of a helper, the first rule that needs it."""
     bound = program.features[feature]
     rule, prefix = bound.rule, ""
     if rule is None:
@@ -80,16 +66,6 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
     """Run a counting query of a shape and return (clause, n), clause by clause.
 
     If a count does not fit into 128 bits, the CountOverflowError names the first clause of the shape.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.counting import count_violated
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> (use,) = program.shapes.values()
-    >>> run_counts(program, use, count_violated(use.bound, OBSERVED))
-    [(0, 1)]
     """
     with overflow_named(program, use):
         data = program.engine.fetch(query, step=f"count {use.shape}")
@@ -100,15 +76,7 @@ def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple
 
 
 def enumerations(extent: Extent, use: ShapeUse) -> list[list[tuple[int, int]]]:
-    """Count what the joins of a shape enumerate, once for an extent; return (clause, n) for each of `sqlrl.plan.bounds.enumerated`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> [enumerations(extent, use) for use in extent.program.shapes.values()]
-    [[[(0, 2)]]]
-    """
+    """Count what the joins of a shape enumerate, once for an extent; return (clause, n) for each of `sqlrl.plan.bounds.enumerated`."""
     # Templates may grow.
     key = use.shape, extent.program.clauses_of(use)
     if key not in extent.enumerated:
@@ -119,18 +87,7 @@ def enumerations(extent: Extent, use: ShapeUse) -> list[list[tuple[int, int]]]:
 
 @contextmanager
 def overflow_named(program: Program, use: ShapeUse) -> Iterator[None]:
-    """Turn an overflow in the database into an error that names the first clause of a shape.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> (use,) = program.shapes.values()
-    >>> with overflow_named(program, use):
-    ...     raise OverflowEngineError("count", "Overflow in multiplication", "SELECT")
-    Traceback (most recent call last):
-    sqlrl.errors.CountOverflowError: a count of <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) does not fit into 128 bits
-    """
+    """Turn an overflow in the database into an error that names the first clause of a shape."""
     try:
         yield
     except OverflowEngineError as error:
@@ -151,15 +108,6 @@ def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None
 
     The GroundingLimitError names the clause with the most groundings, where it stands, how many clauses share its shape, the
     count, and the variables that nothing joins. `counting` is as for `sqlrl.plan.bounds.enumerated`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Smokes(x) v Smokes(y)", ["Smokes"], FRIENDS)
-    >>> for use in program.shapes.values():
-    ...     check_limit(Extent(program, limit=5), use)
-    Traceback (most recent call last):
-    sqlrl.errors.GroundingLimitError: <text>:4: Smokes(x) v Smokes(y) leaves 9 groundings to enumerate, more than the limit of 5 ...
     """
     program, limit = extent.program, extent.limit
     if limit is None or extent.domain_bound(use) <= limit:
@@ -183,17 +131,6 @@ def check_count(extent: Extent, use: ShapeUse, world: World) -> None:
 
     The GroundingLimitError names the clause that would enumerate the most, where it stands, and how many groundings it would
     enumerate.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
-    >>> extent = Extent(sample_program(text, ["Smokes"], FRIENDS), limit=5)
-    >>> for use in extent.program.shapes.values():
-    ...     check_count(extent, use, OBSERVED)
-    Traceback (most recent call last):
-    sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
     check_enumerated(extent, use, enumerated_by_count(use.bound, world, extent.examples))
 
@@ -234,15 +171,7 @@ def _place(program: Program, clause: int) -> str:
 
 
 def shape_words(program: Program, use: ShapeUse) -> str:
-    """Return what messages say of the shape of a clause.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> shape_words(program, next(iter(program.shapes.values())))
-    'its shape is !Friends(v0, v1) v !Smokes(v0) v Smokes(v1)'
-    """
+    """Return what messages say of the shape of a clause."""
     count = program.clauses_of(use)
     return f"all together of {count:,} clauses of the shape {use.shape}" if count != 1 else f"its shape is {use.shape}"
 
@@ -265,13 +194,7 @@ def _why(program: Program, use: ShapeUse, clause: int, size: int, limited: Enume
 
 
 def unjoined(names: Sequence[str], remedy: str) -> str:
-    """Say that nothing joins some variables, and what to do.
-
-    Examples
-    --------
-    >>> unjoined(["x", "y"], "or narrow a scope")
-    'no closed literal joins x and y, which range over their whole domains; join them, or narrow a scope'
-    """
+    """Say that nothing joins some variables, and what to do."""
     if not names:
         return f"its variables are joined, but that many facts match; {remedy}"
     if len(names) == 1:
@@ -287,12 +210,6 @@ def groundings(extent: Extent) -> Counts:
     """Return the number of groundings of each clause: the product of its variables' domain sizes, over the examples.
 
     The array has shape (m,).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> groundings(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
-    [9]
     """
     program, examples = extent.program, extent.examples
     total = _zeros(program)
@@ -364,12 +281,6 @@ def violated(extent: Extent, world: World = OBSERVED) -> Counts:
     """Return the number of violated groundings of each clause in a world; many positive literals that share variables are enumerated.
 
     The array has shape (m,).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> violated(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
-    [1]
     """
     check_counts(extent, (world,))
     return _sum(extent.program, lambda use: count_violated(use.bound, world, extent.examples))
@@ -379,12 +290,6 @@ def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
     """Return n of each clause in a world: the groundings in which its formula as written is true.
 
     The array has shape (m,).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> true_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))).tolist()
-    [8]
     """
     wrong = violated(extent, world)
     sign = extent.program.signs()
@@ -396,15 +301,6 @@ def count_differences(extent: Extent, first: World, second: World = OBSERVED) ->
     """Return n of each clause in the first world minus n in the second, touching only groundings of changed atoms.
 
     The array has shape (m,).
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> with program.shown(pa.table({"atom": [1, 2, 3]})) as everyone:
-    ...     count_differences(Extent(program), World(everyone)).tolist()
-    [1]
     """
     check_counts(extent, (first, second))
     change = _sum(extent.program, lambda use: count_difference(use.bound, first, second, extent.examples))
@@ -416,11 +312,6 @@ def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
     """Refuse to count the clauses in some worlds if that would enumerate more groundings than the limit.
 
     The error is that of `check_count`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> check_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS), limit=0), [OBSERVED])
     """
     if extent.limit is None:
         return
@@ -434,14 +325,6 @@ def check_any_world(extent: Extent) -> None:
 
     The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label. The
     error is that of `check_count`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 " + " v ".join(f"Friends(x, y{i})" for i in range(9))
-    >>> check_any_world(Extent(sample_program(text, ["Smokes"], FRIENDS), limit=5))
-    Traceback (most recent call last):
-    sqlrl.errors.GroundingLimitError: <text>:4: Friends(x, y0) v ... is counted by enumerating 59,049 groundings, more than the limit of 5 ...
     """
     if extent.limit is None:
         return
@@ -450,15 +333,7 @@ def check_any_world(extent: Extent) -> None:
 
 
 def violated_by_evidence(extent: Extent) -> Counts:
-    r"""Return the violated groundings of shapes that have no open literal; those of others come with their grounding.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
-    >>> violated_by_evidence(Extent(sample_program(text, ["Smokes"], FRIENDS))).tolist()
-    [0, 2]
-    """
+    r"""Return the violated groundings of shapes that have no open literal; those of others come with their grounding."""
     program = extent.program
     counts = _zeros(program)
     for use in program.shapes.values():

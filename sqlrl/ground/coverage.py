@@ -67,13 +67,7 @@ class Keys:
         return pa.table([pa.array(np.arange(len(self.values), dtype=np.int32)), *columns], names=["key", *names])
 
     def spread(self, keys: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the rows of keys, key by key, and for each of them its place in `keys`.
-
-        Examples
-        --------
-        >>> [x.tolist() for x in distinct(np.array([[4], [2], [4]])).spread(np.array([1, 0, 1]))]
-        [[0, 2, 1, 0, 2], [0, 0, 1, 2, 2]]
-        """
+        """Return the rows of keys, key by key, and for each of them its place in `keys`."""
         sizes = self.starts[keys + 1] - self.starts[keys]
         place = np.repeat(np.arange(len(keys)), sizes)
         first = np.cumsum(sizes) - sizes
@@ -81,14 +75,7 @@ class Keys:
 
 
 def distinct(columns: IntArray) -> Keys:
-    """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal.
-
-    Examples
-    --------
-    >>> keys = distinct(np.array([[4, 1], [2, 7], [4, 1]]))
-    >>> keys.values.tolist(), keys.starts.tolist(), keys.rows.tolist()
-    ([[2, 7], [4, 1]], [0, 1, 3], [1, 0, 2])
-    """
+    """Return the distinct rows of a matrix of shape (n, w). Without columns all rows are equal."""
     n, width = columns.shape
     if width == 0:
         return Keys(np.zeros((1, 0), np.int64), np.array([0, n], dtype=np.int64), np.arange(n, dtype=np.int64))
@@ -107,14 +94,6 @@ class BodyText:
     """Writes literals with the names of predicates and constants; variables are A, B, ... from the head's arguments on.
 
     `predicates` are by index.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> body = (BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, constant(2))))
-    >>> str(BodyText(program.engine, program.layout, ["Friends"], body))
-    'Friends(A, B) ^ Friends(B, Chris)'
     """
 
     def __init__(
@@ -144,15 +123,7 @@ class BodyText:
 
 
 def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable[int]) -> dict[int, str]:
-    """Return the names of some constants of a type.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> constant_names(program.engine, program.layout, "person", [1])
-    {1: 'Bob'}
-    """
+    """Return the names of some constants of a type."""
     listed = exp.In(this=column("id", "d"), expressions=[integer(i) for i in sorted(set(ids))])
     query = exp.select(column("id", "d"), column("name", "d")).from_(table(layout.types[kind].dictionary, "d"))
     data = engine.fetch(query.where(listed), step=f"read names of {kind}")
@@ -190,16 +161,7 @@ class Stored:
 
 
 class Refiner:
-    """Finds steps, so that as little as possible must be evaluated that nobody has asked for.
-
-    Examples
-    --------
-    >>> components = Components(1)
-    >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1, 2))])
-    >>> steps, _ = Refiner(components).layers([path], {})
-    >>> [[step.literal.predicate for step in layer] for layer in steps]
-    [[0], [1]]
-    """
+    """Finds steps, so that as little as possible must be evaluated that nobody has asked for."""
 
     def __init__(self, components: Components) -> None:
         self.components = components
@@ -249,13 +211,6 @@ class Refiner:
         """Return the best way to make a component: of known parents; else of few parents that the head ties down.
 
         Where no way is left that needs neither `exploding` ones nor those `beyond` them, return the exploding one of the last way.
-
-        Examples
-        --------
-        >>> components = Components(1)
-        >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1,))])
-        >>> Refiner(components).step(path, {}).literal
-        BodyLiteral(predicate=1, terms=(1,))
         """
         best: tuple[tuple[int, int], Step] | None = None
         reason: Component = ()
@@ -305,16 +260,6 @@ def placed(
 
     `info` is that of the literal's predicate, `heads` the number of the head's arguments; `stored` holds the parents;
     `facts_first` is as of `Pattern`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> components = Components(1)
-    >>> [path] = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, 2))])
-    >>> step = Refiner(components).step(path, {})
-    >>> found = placed(step, people().predicates["Friends"], 1, {step.parents[0]: Stored(4, (0,), (0,))})
-    >>> found.parents, found.values, found.places
-    ((4,), (1, None), (0, 1))
     """
     known = [(stored[parent], names) for parent, names in zip(step.parents, step.names, strict=True)]
     # Parents in the order in which the literal meets them, so that few patterns occur.
@@ -373,13 +318,6 @@ class ComponentCounts:
     `indptr` has shape (c + 1,). `atom` (r,) are the places of the target atoms (from 0, in the order of the source) at which
     the component holds; ascending in each component. `count` (r,) is the number of its bindings there: assignments of its
     existential variables that make all of its literals true; at least 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = ComponentCounts(*(np.array(x) for x in ([0, 2, 2], [0, 3], [1, 5])))
-    >>> len(counts), [x.tolist() for x in counts.of(0)], counts.of(1)[0].tolist()
-    (2, [[0, 3], [1, 5]], [])
     """
 
     indptr: IntArray
@@ -418,17 +356,6 @@ class Coverage:
     alone has more is counted, not kept: it is *exploding*, and others are made of what else they consist of. If `pass_over`, a
     component that cannot be made without an exploding one holds nowhere and is in `passed_over`, with the exploding one that it
     would be made of; else it is an error. `exploding` holds the sentence that says which literal explodes.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.logic.components import BodyLiteral
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> components, people = Components(1), np.array([[0], [1], [2]])
-    >>> path = components.split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (1, 2))])
-    >>> with Coverage(program.engine, program.layout, components, ["Friends"], people, np.zeros(3, np.int64)) as found:
-    ...     [x.tolist() for x in found.evaluate(path).of(0)]
-    [[0], [1]]
     """
 
     def __init__(

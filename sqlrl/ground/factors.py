@@ -84,13 +84,6 @@ def factor_counts(extent: Extent, *, merged: int = MERGED) -> FactorCounts:
 
     The extent's limit is one of the ground clauses of a shape that are listed, which is needed for quantifiers over query atoms
     alone; `merged` is the most ground clauses of one shape that are compared with each other.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> found = factor_counts(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
-    >>> found.nodes.tolist(), found.factors.tolist(), found.edges.tolist(), found.degree.tolist()
-    ([3], [2], [4], [2])
     """
     program = extent.program
     degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
@@ -213,16 +206,6 @@ def growth_exponent(nodes: npt.ArrayLike, edges: npt.ArrayLike) -> float | None:
 
     `nodes` and `edges` have shape (e,) and are positive; None if the largest example has less than `SPREAD` times the nodes of
     the smallest.
-
-    Examples
-    --------
-    A chain of 10, 20 and 40 atoms, and all pairs of as many:
-
-    >>> n = np.array([10, 20, 40])
-    >>> round(growth_exponent(n, 2 * (n - 1)), 2), round(growth_exponent(n, n * (n - 1)), 2)
-    (1.06, 2.06)
-    >>> growth_exponent([10, 11], [18, 20]) is None
-    True
     """
     x, y = np.asarray(nodes, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or (x <= 0).any() or (y <= 0).any():
@@ -246,13 +229,6 @@ def is_inexpensive(
 
     The sizes have shape (e,) and are positive; edges are factors times their degree. `growth` is the largest exponent of growth
     that counts as linear, `density` the most factors for each node, all examples together, where sizes do not differ.
-
-    Examples
-    --------
-    >>> is_inexpensive([10, 20, 40], [9, 19, 39], [18, 38, 78]), is_inexpensive([20], [190], [380])
-    (True, False)
-    >>> is_inexpensive([], [], [])
-    True
     """
     slope = growth_exponent(nodes, edges)
     if slope is not None:
@@ -261,14 +237,7 @@ def is_inexpensive(
 
 
 def check_thresholds(growth: object, density: object) -> None:
-    """Refuse thresholds that are no positive numbers.
-
-    Examples
-    --------
-    >>> check_thresholds(0, 2)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: growth=0 must be a positive number: a chain has 1, all pairs have 2
-    """
+    """Refuse thresholds that are no positive numbers."""
     for name, value, hint in (
         ("growth", growth, "a chain has 1, all pairs have 2"),
         ("density", density, "a chain has 1 factor for each node, a grid 2"),

@@ -80,12 +80,6 @@ def head_of(bound: BoundShape) -> ShapeLiteral | None:
 
     These have one open literal, only negative closed literals besides (a body that is a conjunction of atoms), no equality, no
     EXIST, and variables that all stand in a literal and range over whole types.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> str(head_of(bind(friends_smoke(), people())))
-    'Smokes(v1)'
     """
     shape = bound.shape
     if shape.equalities or shape.exists:
@@ -104,30 +98,14 @@ def head_of(bound: BoundShape) -> ShapeLiteral | None:
 
 
 def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
-    r"""Return the heads of the non-recursive shapes of a program of which no template has clauses.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> [str(shape) for shape in _heads_of(program)]
-    ['!Friends(v0, v1) v Smokes(v1)']
-    """
+    r"""Return the heads of the non-recursive shapes of a program of which no template has clauses."""
     templates = {x.shape for bound in program.features if bound.feature.plus for x in bound.instances}
     found = {shape: head_of(use.bound) for shape, use in program.shapes.items() if shape not in templates}
     return {shape: head for shape, head in found.items() if head is not None}
 
 
 def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dict[str, list[ClauseBody]]:
-    r"""Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> [(x.clause, x.body[0].terms) for x in _clause_bodies(program, _heads_of(program))["Smokes"]]
-    [(1, (1, 0))]
-    """
+    r"""Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads."""
     closed = {name: i for i, name in enumerate(_closed_predicates(program.layout))}
     clause_of = {feature: clause for clause, feature in enumerate(program.feature_of)}
     found: dict[str, list[ClauseBody]] = {}
@@ -141,14 +119,7 @@ def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dic
 
 
 def _closed_predicates(layout: Layout) -> tuple[str, ...]:
-    """Return the closed predicates, ascending.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> _closed_predicates(people())
-    ('Friends',)
-    """
+    """Return the closed predicates, ascending."""
     return tuple(sorted(name for name, info in layout.predicates.items() if not info.open))
 
 
@@ -211,14 +182,6 @@ def features(program: Program, examples: TableName | None = None, *, limit: int 
     Of `examples`, a table with a column `example`, only the atoms count. `limit` is the most bindings of a layer of components;
     the GroundingLimitError names the literal. A count that does not fit into 64 bits is a CountOverflowError that names the
     clause.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 Friends(x, y) ^ Friends(y, z) => Smokes(x)\n1 Friends(Anna, y) => Smokes(x)"
-    >>> found = features(sample_program(text, ["Smokes"], FRIENDS))
-    >>> found.found.tolist(), found.units.toarray().tolist()
-    ([False, True, True], [[0, 1, 1], [0, 0, 1], [0, 0, 1]])
     """
     clauses = _whole(program)
     ids, pieces = [np.zeros(0, np.int64)], []
@@ -261,15 +224,7 @@ def _whole(program: Program) -> dict[str, list[ClauseBody]]:
 def _atoms_with_arguments(
     program: Program, info: PredicateInfo, examples: TableName | None
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the ids, examples and arguments of a predicate's query atoms, by id: shapes (n,), (n,) and (n, h).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> [x.tolist() for x in _atoms_with_arguments(program, program.layout.predicates["Smokes"], None)]
-    [[1, 2, 3], [0, 0, 0], [[0], [1], [2]]]
-    """
+    """Return the ids, examples and arguments of a predicate's query atoms, by id: shapes (n,), (n,) and (n, h)."""
     data = program.engine.fetch(atom_arguments(info, examples), step=f"read the query atoms of {info.name}")
     arguments = np.empty((data.num_rows, len(info.types)), np.int64)
     for i in range(len(info.types)):
@@ -286,17 +241,7 @@ def _body_counts(
     example: IntArray,
     limit: int,
 ) -> sparse.csr_array:
-    r"""Return the body groundings of clauses with one head predicate at atoms of it, shape (clauses, atoms).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> smokes, clauses = program.layout.predicates["Smokes"], _clause_bodies(program, _heads_of(program))["Smokes"]
-    >>> people = np.array([[0], [1], [2]])
-    >>> _body_counts(program, smokes, clauses, people, np.zeros(3, np.int64), 100).toarray().tolist()
-    [[0, 1, 1]]
-    """
+    r"""Return the body groundings of clauses with one head predicate at atoms of it, shape (clauses, atoms)."""
     n, layout = len(arguments), program.layout
     components = Components(len(info.types))
     bodies = [components.split(clause.body) for clause in clauses]
@@ -391,14 +336,6 @@ def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = Non
 
     `index` is that of the query atoms in the examples; `least` says how many shapes are many, `MANY_SHAPES` by default. The
     result has no shapes if they are few, or have too many bindings.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> found = ground_together(Extent(program), AtomIndex(np.array([1, 2, 3])), least=1)
-    >>> [str(shape) for shape in found.shapes], found.pieces[0].literals.tolist()
-    (['!Friends(v0, v1) v Smokes(v1)'], [2, 3])
     """
     program, limit = extent.program, extent.limit
     none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least

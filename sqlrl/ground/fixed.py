@@ -22,15 +22,6 @@ def with_fixed(network: Network, fixed: BoolArray, weights: FloatArray, text: Ca
     ------
     UnsupportedError
         A ground clause of fixed weight joins query atoms: a learner would have to weigh it among those that it learns.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> folded = with_fixed(
-    ...     network(2, [(0, [1]), (1, [1]), (1, [-2])]), np.array([False, True]), np.array([0.0, 1.5]), str
-    ... )
-    >>> folded.prior.tolist(), folded.units.toarray().tolist()
-    ([1.5, -1.5], [[1, 0], [0, 0]])
     """
     here = fixed[network.clauses]
     joining = np.flatnonzero(here[network.row_clause])

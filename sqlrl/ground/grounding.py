@@ -61,19 +61,6 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
     A GroundingLimitError (a shape would enumerate more groundings than the limit) names the clause, where it stands, and the
     count; an InfeasibleError (the evidence makes every world impossible) shows the ground clause; a CountOverflowError (the
     open groundings of a clause do not fit into 64 bits, or its groundings into 128) names the clause.
-
-    Examples
-    --------
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.ground.binding import bind_program
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-    >>> model = parse_mln("Friends(p, p)\nSmokes(p)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
-    >>> network = ground_network(Extent(bind_program(catalog.engine, catalog.bind(model, training=True), model)))
-    >>> network.literals.tolist(), network.total.tolist(), network.base.tolist()
-    ([-1, 2, -2, 3], [9], [9])
     """
     atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
@@ -102,16 +89,6 @@ def assemble(
 
     `evidence` has the groundings that the evidence violates, as far as they are not among the rows. `views` is as for
     `ground_network`.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.counts import violated_by_evidence
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> atoms = read_atoms(extent)
-    >>> rows = Rows(*(np.array(x) for x in ([0], [-1, 2], [2], [1])))
-    >>> assemble(extent, atoms, [rows], violated_by_evidence(extent)).literals.tolist()
-    [-1, 2]
     """
     program = extent.program
     n, m = len(atoms.ids), program.clause_count
@@ -161,30 +138,14 @@ def assemble(
 
 
 def check_sizes(program: Program, opened: npt.NDArray[np.object_]) -> None:
-    """Raise if the open groundings of a clause do not fit into 64 bits: then every sum over them does.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> check_sizes(sample_program(PEOPLE, ["Smokes"], FRIENDS), np.array([2**63], dtype=object))
-    Traceback (most recent call last):
-    sqlrl.errors.CountOverflowError: <text>:3: Friends(x, y) ^ Smokes(x) => Smokes(y) has 9,223,372,036,854,775,808 open ...
-    """
+    """Raise if the open groundings of a clause do not fit into 64 bits: then every sum over them does."""
     for clause in np.flatnonzero(opened > INT64_MAX).tolist():
         place = rule_place(program, program.feature_of[clause])
         raise CountOverflowError(f"{place} has {opened[clause]:,} open groundings, which do not fit into 64 bits")
 
 
 def add_per_clause(total: npt.NDArray[np.object_], rows: Rows) -> None:
-    """Add the multiplicities of rows to the totals of their clauses, exactly; `total` has shape (m,).
-
-    Examples
-    --------
-    >>> total = np.full(3, 0, dtype=object)
-    >>> add_per_clause(total, Rows(*(np.array(x) for x in ([1, 1], [-2, -2], [1, 1], [1, 3]))))
-    >>> total.tolist()
-    [0, 4, 0]
-    """
+    """Add the multiplicities of rows to the totals of their clauses, exactly; `total` has shape (m,)."""
     size, clause, multiplicity = len(rows.clause), single(rows.clause), single(rows.multiplicity)
     if not size:
         return
@@ -269,14 +230,6 @@ def observed_counts(extent: Extent) -> Observed:
     r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
 
     The extent's limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\n1 Friends(x, y) => Friends(y, x)", ["Smokes"], FRIENDS)
-    >>> found = observed_counts(Extent(program))
-    >>> found.open.tolist(), found.evidence_violated.tolist(), found.violated.tolist()
-    ([2, 0], [0, 2], [1, 2])
     """
     program, atoms = extent.program, read_atoms(extent).ids
     truth, _ = read_labels(program.engine, program.layout, atoms, extent.examples)
@@ -295,12 +248,6 @@ def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterato
     """Yield the ground clauses that the evidence does not satisfy, batch by batch, in no order; none is kept, so there is no limit.
 
     `atoms` are the ids of the query atoms, ascending; `evidence` is as for `Pipeline`.
-
-    Examples
-    --------
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> [rows.literals.tolist() for rows in ground_clauses(extent, np.array([1, 2, 3]), np.zeros(1, object))]
-    [[-1, 2, -2, 3]]
     """
     pipeline = Pipeline(replace(extent, limit=None), AtomIndex(atoms), evidence)
     for each in plans(extent):
@@ -324,16 +271,6 @@ def check_evidence(extent: Extent, violated: Counts) -> None:
 
     `violated`, of shape (m,), are the groundings that the evidence violates. The InfeasibleError shows one violated ground clause with its constants,
     and in how many groundings the evidence violates it.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(
-    ...     PEOPLE + "\nFriends(x, y) => Friends(y, x).", ["Smokes"], {"Friends": [("Anna", "Bob")]}
-    ... )
-    >>> check_evidence(Extent(program), decided_false(Extent(program)))
-    Traceback (most recent call last):
-    sqlrl.errors.InfeasibleError: the evidence alone violates this hard clause in 1 grounding, so no world is possible: !Friends(Anna, Bob) v Friends(Bob, Anna); ...
     """
     program = extent.program
     for clause in np.flatnonzero(program.hard() & (violated > 0)).tolist():
@@ -444,13 +381,6 @@ def decided_false(extent: Extent) -> Counts:
     r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
 
     It is `Network.evidence_violated` without grounding. It has shape (m,).
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 Friends(x, y) => Friends(y, x)"
-    >>> decided_false(Extent(sample_program(text, ["Smokes"], FRIENDS))).tolist()
-    [0, 2]
     """
     program, examples = extent.program, extent.examples
     found = violated_by_evidence(extent)

@@ -51,15 +51,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 def has_variables(program: Program, feature: int, by: Sequence[str]) -> bool:
-    """Return whether the clauses of a feature can be counted by some variables, or by the example that a column says.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> has_variables(program, 0, ["y", "x"]), has_variables(program, 0, ["z"]), has_variables(program, 0, [EXAMPLE])
-    (True, False, False)
-    """
+    """Return whether the clauses of a feature can be counted by some variables, or by the example that a column says."""
     bound = program.features[feature]
     names = {name for name, _ in bound.feature.variables}
     if bound.rule is None:
@@ -407,13 +399,6 @@ def group_counts(
     `groundings`, `n` (true groundings of the formula as written) and `violated`; counts are int64, or decimal128 where one does not
     fit. A group is a choice of constants that some grounding has. `features` are those that are counted, all by default; of these, the
     ones that have the variables (`has_variables`). More than `most` groups are refused.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> group_counts(extent, ["x"]).select(["b0", "n", "violated"]).to_pylist()[:2]
-    [{'b0': 'Anna', 'n': 3, 'violated': 0}, {'b0': 'Bob', 'n': 2, 'violated': 1}]
     """
     program = extent.program
     parts: dict[tuple[str | None, ...], list[_Clauses]] = {}
@@ -456,16 +441,7 @@ _COUNTS = ("clause", "groundings", "n", "violated")
 
 
 def variable_names(by: object) -> tuple[str, ...]:
-    """Return the names of variables, given one by one, or in a text with commas between them.
-
-    Examples
-    --------
-    >>> variable_names("x, y"), variable_names(["x"])
-    (('x', 'y'), ('x',))
-    >>> variable_names("x, x")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the variable x is named twice to count by: name it once.
-    """
+    """Return the names of variables, given one by one, or in a text with commas between them."""
     parts: list[object] = list(by.split(",") if isinstance(by, str) else by) if isinstance(by, Iterable) else [by]
     wrong = [part for part in parts if not isinstance(part, str)]
     if wrong:
@@ -485,13 +461,7 @@ def variable_names(by: object) -> tuple[str, ...]:
 
 
 def group_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns: variables by their names, with `_` behind one that another column has, whatever its case.
-
-    Examples
-    --------
-    >>> group_columns(["x", "n"])
-    ['x', 'n_', 'clause', 'groundings', 'n', 'violated']
-    """
+    """Return the columns: variables by their names, with `_` behind one that another column has, whatever its case."""
     taken = {name.casefold() for name in _COUNTS}
     found = []
     for name in names:

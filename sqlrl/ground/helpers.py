@@ -72,16 +72,6 @@ def most_atoms(
     `layout` knows the predicates of the definition; `name` and `variables` are of the predicate: the helper, or that of its
     witnesses. `constants` makes the one-row parameter table of an instance's constants. Nothing is counted that could only
     improve a bound which is not above `enough`, or that joins more tuples than `joined`, as far as domain sizes tell.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
-    >>> program = sample_program(text, ["Smokes"], FRIENDS)
-    >>> (helper,) = (h for f in program.features for h in f.feature.helpers)
-    >>> layout, rows = program.public_layout, program.constants.single_row
-    >>> most_atoms(program.engine, layout, "h", helper.variables, helper, rows, 0)
-    HelperSize(atoms=2, names=('x',), free=())
     """
     hidden = any(info.example_column for info in layout.predicates.values())
     nowhere = TableName(*layout.scratch, "")
@@ -127,15 +117,7 @@ def _beyond_all(made: int, more: int, limit: int) -> tuple[str, str]:
 
 
 def _too_many(size: HelperSize, limit: int, subject: str, beyond: tuple[str, str] | None = None) -> str:
-    """Return the message about more helper atoms than a limit; `beyond` is what they exceed otherwise, and the remedy.
-
-    Examples
-    --------
-    >>> _too_many(
-    ...     HelperSize(40_000, ("x", "y"), ("x", "y")), 1000, "rules.mln:4: P(x, y) => EXIST z Q(z): its quantifier"
-    ... )[:99]
-    'rules.mln:4: P(x, y) => EXIST z Q(z): its quantifier needs up to 40,000 helper atoms, one for each '
-    """
+    """Return the message about more helper atoms than a limit; `beyond` is what they exceed otherwise, and the remedy."""
     excess, remedy = beyond or (f"more than the limit of {limit:,}", "narrow a scope, or raise limit=")
     each = f"one for each ({', '.join(size.names)})" if size.names else "one for each example"
     return (
@@ -145,13 +127,7 @@ def _too_many(size: HelperSize, limit: int, subject: str, beyond: tuple[str, str
 
 
 def _negated(part: Literal | EqualityLiteral) -> Literal | EqualityLiteral:
-    """Return a literal with the other sign.
-
-    Examples
-    --------
-    >>> print(_negated(Literal("Smokes", (Variable("x"),))))
-    !Smokes(x)
-    """
+    """Return a literal with the other sign."""
     return replace(part, positive=not part.positive)
 
 
@@ -164,14 +140,6 @@ class HelperTables:
     `prefix` starts the names of the tables; `constants` makes the one-row parameter table of an instance's constants; `limit`
     is the most atoms of a helper, beside the layout's limit on all atoms. If `planned`, views stand in place of the tables of atoms, which nothing lists; then there is
     no limit. `layout` has the helpers so far; `tables` and `views` are what was created.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = PEOPLE + "\n1 Smokes(x) <=> (EXIST y (Friends(x, y) ^ Smokes(y)))"
-    >>> program = sample_program(text, ["Smokes"], FRIENDS)  # makes one
-    >>> len(program.helper_names), [feature.hard for feature in program.features]
-    (1, [False, False, True, True])
     """
 
     def __init__(

@@ -39,15 +39,6 @@ class HingeNetwork:
     squared, hard, equal : array of bool, shape (m,)
     base : array of float64, shape (m,)
         0 for hard rules.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y, one = np.array([0.25]), np.ones(1, np.int64)
-    >>> numbers = np.array([7]), np.array([0, 1]), np.array([0]), np.array([-1.0]), np.array([1.0]), one, np.array([0])
-    >>> network = HingeNetwork(*numbers, *(np.array([x]) for x in (True, False, False)), np.zeros(1))
-    >>> network.expressions(y).tolist(), network.distances(y).tolist(), network.objective(np.array([2.0]), y)
-    ([0.75], [0.5625], 1.125)
     """
 
     atoms: IntArray

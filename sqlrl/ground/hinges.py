@@ -62,15 +62,6 @@ def ground_hinges(
     A GroundingLimitError names the rule that would enumerate more groundings than the limit; a MemoryLimitError says that memory does
     not hold them; an InfeasibleError shows a hard rule that what the data decide violates by itself; a ModelError is a division by zero in a
     coefficient.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.program import Extent
-    >>> from sqlrl.ground.sample_programs import sample_soft_program
-    >>> soft = sample_soft_program("2: Knows(A, B) -> Knows(B, A) ^2", {"Knows": [("Ann", "Bob"), ("Bob", "Ann")]})
-    >>> network = ground_hinges(soft, Extent(soft.program))
-    >>> network.columns.tolist(), network.coefficients.tolist(), network.constants.tolist()
-    ([0, 1, 0, 1], [1.0, -1.0, -1.0, 1.0], [0.0, 0.0])
     """
     atoms = read_atoms(extent).ids if atoms is None else atoms
     index = AtomIndex(atoms)
@@ -266,14 +257,6 @@ class Parts:
 
     `terms` are its atoms with their coefficients, `ones` the coefficients of comparisons, which are 1, `filters` the literals of each filter,
     `slots` the slot of each summed variable; `counted` are those whose cardinality some coefficient has.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_soft_program
-    >>> soft = sample_soft_program("1: Knows(A, +B) / |B| <= 0.5", {"Knows": [("Ann", "Bob")]})
-    >>> parts = Parts.of(soft.model.rules[0], soft.sums[0])
-    >>> [str(atom) for atom in parts.atoms], sorted(map(str, parts.summed)), parts.counted == parts.summed
-    (['Knows(v0, v1)'], ['v1'], True)
     """
 
     terms: list[tuple[Coefficient, ShapeLiteral]]

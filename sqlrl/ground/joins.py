@@ -44,16 +44,6 @@ def joined_arguments(features: Iterable[BoundFeature], layout: Layout, *, traini
     A rule joins evidence that its body asks for with other such evidence, and with a predicate to predict: with its labels in
     `training`, else with its scope, if it has one. Evidence that is negated in a body joins nothing, and a predicate without facts
     has nothing to compare.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> joins = joined_arguments(program.features, program.layout, training=True)
-    >>> [(one.predicate, one.place, other.predicate, other.place) for one, other in joins]
-    [('Friends', 0, 'Smokes', 0), ('Friends', 1, 'Smokes', 0)]
-    >>> joined_arguments(program.features, program.layout, training=False)  # all constants have atoms
-    {}
     """
     found: Joins = {}
     seen: set[Shape] = set()

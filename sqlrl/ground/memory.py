@@ -32,16 +32,7 @@ QUICKLY = 10**8
 
 
 def entry_bytes(program: Program) -> int:
-    """Return what an atom or a literal of the networks of a program takes.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> text = "Friends(p, p)\\nSmokes(p)\\n"
-    >>> rules = "1 Friends(x, y) => Smokes(x)", "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
-    >>> [entry_bytes(sample_program(text + rule, ["Smokes"], FRIENDS)) for rule in rules]
-    [85, 285]
-    """
+    """Return what an atom or a literal of the networks of a program takes."""
     joined = program.blocks or any(_width(use) > 1 for use in program.shapes.values())
     return ENTRY_BYTES if joined else SINGLE_BYTES
 
@@ -65,15 +56,6 @@ def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
     """Return the sizes of the shapes of a program, the largest first, counted without enumerating anything.
 
     Where the sizes of domains say that the literals of all shapes are no more than `most`, none is counted.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> [(size.clauses, size.literals) for size in network_sizes(extent)]
-    [(2, 4)]
-    >>> [(size.clauses, size.literals) for size in network_sizes(extent, most=100)]
-    [(9, 18)]
     """
     program = extent.program
     found = []
@@ -107,14 +89,7 @@ def check_memory(extent: Extent, atoms: int) -> int:
 
 
 def memory_budget(program: Program, atoms: int = 0) -> Budget:
-    """Return the budget of a network that may be as large as memory allows: more is a MemoryLimitError, whatever counts said.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> memory_budget(sample_program(PEOPLE, ["Smokes"], FRIENDS)).entries > 10**6
-    True
-    """
+    """Return the budget of a network that may be as large as memory allows: more is a MemoryLimitError, whatever counts said."""
     most = most_entries(program)
     return Budget(most, lambda: refusal(program, atoms, (most + 1) * entry_bytes(program)))
 

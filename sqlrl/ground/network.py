@@ -34,11 +34,6 @@ class NetworkAtoms:
         The example of each atom.
     helper : bool array, shape (n,)
         Atoms that are functions of others, invisible to users.
-
-    Examples
-    --------
-    >>> NetworkAtoms(*(np.array(x) for x in ([3, 4, 9], [0, 0, 0], [False, False, True]))).visible.tolist()
-    [3, 4]
     """
 
     ids: IntArray
@@ -52,16 +47,7 @@ class NetworkAtoms:
 
     @staticmethod
     def joined(parts: Sequence[NetworkAtoms]) -> tuple[NetworkAtoms, IntArray]:
-        """Return the atoms of several networks as those of one, and which of them, one part after the other, each is.
-
-        Examples
-        --------
-        >>> none = np.zeros(2, bool)
-        >>> parts = [NetworkAtoms(np.array(ids), np.array([i, i]), none) for i, ids in enumerate(([1, 5], [2, 6]))]
-        >>> atoms, order = NetworkAtoms.joined(parts)
-        >>> atoms.example.tolist(), order.tolist()
-        ([0, 1, 0, 1], [0, 2, 1, 3])
-        """
+        """Return the atoms of several networks as those of one, and which of them, one part after the other, each is."""
         if len(parts) == 1:
             return parts[0], np.arange(len(parts[0].ids))
         ids = np.concatenate([each.ids for each in parts])
@@ -122,14 +108,6 @@ class Network:
         -1: no clause says so, but a given atom of the same block is true.
     partial : bool
         Whether it lacks ground clauses that nobody has asked for so far.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.grounding import ground_network
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> network = ground_network(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
-    >>> [network.literals[a:b].tolist() for a, b in zip(network.indptr[:-1], network.indptr[1:])]
-    [[-1, 2], [-2, 3]]
     """
 
     atoms: IntArray

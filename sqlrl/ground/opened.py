@@ -47,18 +47,6 @@ def opened_program(
 
     `domain` has the atoms of the predicate; with more than `most` of them this is a GroundingLimitError. Of a predicate that is open the
     labels are its facts.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.blankets import read_domain
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> sample = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> info = sample.layout.predicates["Friends"]
-    >>> with sample.only(np.array([0])) as one:
-    ...     domain = read_domain(sample.engine, sample.layout, info, np.array([0]), one)
-    >>> with opened_program(sample.engine, sample.layout, sample.model, "Friends", domain, most=100) as opened:
-    ...     opened.program.layout.predicates["Smokes"].open, len(opened.atoms), int(opened.truth.sum())
-    (False, 9, 2)
     """
     if domain.count > most:
         raise GroundingLimitError(
@@ -90,15 +78,7 @@ def opened_program(
 
 
 def every_atom(domain: AtomDomain) -> IntArray:
-    """Return the atoms of a domain one by one, shape (n, 1 + k), ascending.
-
-    Examples
-    --------
-    >>> every_atom(
-    ...     AtomDomain("P", np.array([0]), (), (2, 2), (np.arange(2), np.arange(2)), np.zeros((0, 3), int))
-    ... ).tolist()
-    [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
-    """
+    """Return the atoms of a domain one by one, shape (n, 1 + k), ascending."""
     if domain.listed is not None:
         return domain.listed
     parts = []

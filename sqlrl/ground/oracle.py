@@ -47,18 +47,6 @@ class ProgramOracle:
     enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself. Shapes that are `whole`
     are grounded at the start, and rounds do not ask for them, nor for those that some formula has beside them: their ground clauses may
     be the same, and count together.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> oracle = ProgramOracle(Extent(sample_program(PEOPLE + "\n2 Smokes(Anna)", ["Smokes"], FRIENDS)))
-    >>> network = oracle.start()
-    >>> network.units.toarray().tolist(), network.literals.tolist()
-    ([[0, 1], [0, 0], [0, 0]], [])
-    >>> oracle.unsatisfied(np.array([True, False, False]), np.array([1, 1])).literals.tolist()
-    [-1, 2]
-    >>> oracle.counts(np.array([True, False, False]), np.array([True, True])).tolist()
-    [8, 1]
     """
 
     def __init__(self, extent: Extent, *, check: bool = True, whole: Collection[Hashable] = ()) -> None:

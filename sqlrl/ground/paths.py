@@ -67,16 +67,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """Target atoms whose labels are known: `arguments`, shape (n, 2), ids of constants; `positive` (n,); `example` (n,) if atoms have one.
-
-    Examples
-    --------
-    >>> len(LabelledPairs(np.array([[0, 1], [0, 2]]), np.array([True, False])))
-    2
-    >>> LabelledPairs(np.array([[0, 1], [0, 1]]), np.array([True, False]))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: the pair (0, 1) is a target twice: give each pair of constants once, with one label
-    """
+    """Target atoms whose labels are known: `arguments`, shape (n, 2), ids of constants; `positive` (n,); `example` (n,) if atoms have one."""
 
     arguments: IntArray
     positive: BoolArray
@@ -223,20 +214,6 @@ class RelationalPaths:
         A target that has not two arguments.
     ModelError
         Predicates that are not there; a symmetric target with arguments of two types.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Cites(paper, paper)\\nAbout(paper, gene)\\nMentions(paper, gene)\\n1 About(p, g) ^ Cites(p, q) => Mentions(q, g)"
-    >>> facts = {"Cites": [("P1", "P2")], "About": [("P2", "G")], "Mentions": [("P1", "G")]}
-    >>> program = sample_program(text, ["Mentions"], facts)
-    >>> with RelationalPaths(program.engine, program.layout, "Mentions") as paths:
-    ...     found = paths.supports(2)
-    ...     [
-    ...         (" ".join(map(str, found.path(i))), int(found.positive[i]), int(found.negative[i]))
-    ...         for i in range(len(found))
-    ...     ]
-    [('About', 0, 1), ('Cites About', 1, 0)]
     """
 
     def __init__(

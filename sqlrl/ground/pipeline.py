@@ -54,16 +54,7 @@ class ShapePlan:
 
 
 def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
-    """Yield the query of each shape that has an open literal, in the program's order; some shapes are left out.
-
-    Examples
-    --------
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> [str(p.use.shape) for p in plans(extent)]
-    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)']
-    >>> list(plans(extent, lambda bound, examples: None))
-    []
-    """
+    """Yield the query of each shape that has an open literal, in the program's order; some shapes are left out."""
     chosen = [use for shape, use in extent.program.shapes.items() if shape not in without and use.bound.opened]
     for use in staged("grounding shapes of clauses", chosen):
         plan = grounder(use.bound, extent.examples)
@@ -72,13 +63,7 @@ def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Sh
 
 
 def stream(extent: Extent, *, rows: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
-    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept.
-
-    Examples
-    --------
-    >>> sum(batch.num_rows for batch in stream(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))))
-    2
-    """
+    """Yield the ground clauses of a program batch by batch, as they leave the database; nothing is kept."""
     for each in plans(extent):
         yield from extent.program.engine.stream(each.plan.query, step=f"ground {each.use.shape}", rows=rows)
 
@@ -88,14 +73,7 @@ LEAST_ROWS = 2_048
 
 
 def batch_rows(bound: BoundShape, plan: GroundingQuery) -> int:
-    """Return how many rows a batch of a grounding query has: fewer where each has a list of witnesses, which may be as many as constants.
-
-    Examples
-    --------
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> [batch_rows(each.use.bound, each.plan) for each in plans(extent)]
-    [262144]
-    """
+    """Return how many rows a batch of a grounding query has: fewer where each has a list of witnesses, which may be as many as constants."""
     if not plan.list_signs:
         return ROWS_PER_BATCH
     inside = (group.variables for group in bound.shape.exists)
@@ -113,13 +91,6 @@ class Pipeline:
     The extent's limit is one of the rows of each query; `index` is that of the query atoms in the examples. `evidence`, shape
     (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates; `budget`
     counts the literals, and stops the work when they are too many.
-
-    Examples
-    --------
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> pipeline = Pipeline(extent, AtomIndex(np.array([1, 2, 3])), np.zeros(1, object))
-    >>> [(rows.clause.tolist(), rows.literals.tolist()) for each in plans(extent) for rows in pipeline.rows(each)]
-    [([0, 0], [-1, 2, -2, 3])]
     """
 
     extent: Extent

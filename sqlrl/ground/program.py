@@ -52,17 +52,6 @@ class ConstantIds:
     """Looks up ids in the dictionaries, one query a type, and remembers them.
 
     `prefix` starts the names of scratch tables.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> constants = ConstantIds(program.engine, program.layout, "example")
-    >>> constants.learn([("person", "Anna"), ("person", "Zoe")])
-    >>> constants.of("person")["Anna"], constants.of("person")["Zoe"] == UNKNOWN
-    (0, True)
-    >>> constants.names("person", most=10), constants.names("person", most=2)
-    (['Anna', 'Bob', 'Chris'], [])
     """
 
     def __init__(self, engine: QueryEngine, layout: Layout, prefix: str) -> None:
@@ -171,15 +160,6 @@ def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -
     """Show rows to SQL as a scratch table while the context is open.
 
     `data` are the rows, or the query that gives them; `layout` says where scratch tables are.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.engine.nodes import table
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> with shown_rows(program.engine, program.layout, pa.table({"x": [1, 2]})) as name:
-    ...     program.engine.fetch(exp.select("*").from_(table(name)), step="look").to_pylist()
-    [{'x': 1}, {'x': 2}]
     """
     catalog, schema = layout.scratch
     name = TableName(catalog, schema, f"shown_{next(_numbers)}")
@@ -297,15 +277,6 @@ class Program:
     rules in their order, without hard rules that only state a block; then the definitions of their helpers. `feature_of` holds
     the feature of each clause. `expansions` holds for each template its expansion table `clause, plus0, plus1, ...`; clauses
     that a structure learner found have none, since no example adds to them.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> program = sample_program(PEOPLE + "\nFriends(+x, y) => Smokes(y)", ["Smokes"], FRIENDS)
-    >>> program.clause_count, program.expand(), program.feature_of
-    (1, 2, [0, 1, 1])
-    >>> [str(shape) for shape in program.shapes]
-    ['!Friends(v0, v1) v !Smokes(v0) v Smokes(v1)', '!Friends(k0, v0) v Smokes(v0)']
     """
 
     def __init__(self, engine: QueryEngine, model: Model, binder: Binder, constants: ConstantIds) -> None:
@@ -382,13 +353,6 @@ class Program:
         r"""Add rules, whose clauses get the ids after those there are, and return how many; new templates have none before `expand`.
 
         A constant that the data lack joins with nothing, and what is refused, as `bind_program` refuses it, leaves the program as it was.
-
-        Examples
-        --------
-        >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-        >>> more = parse_mln(PEOPLE + "\n2 Smokes(x)\n-1 Friends(x, x)\nSmokes(+x)", query=("Smokes",)).rules[1:]
-        >>> program.add(more), program.expand(), program.feature_of, program.weights().tolist()
-        (2, 3, [0, 1, 2, 3, 3, 3], [1.0, 2.0, -1.0, 0.0, 0.0, 0.0])
         """
         bound, before, first = self._binder.bind(rules), self.clause_count, len(self.features)
         self.model = self.model.with_rules((*self.model.rules, *bound.rules))
@@ -427,13 +391,6 @@ class Program:
 
         That is so of a layout whose data only grew, unless there are helper predicates, whose atoms are those of the old data; a
         constant that was unknown; or templates whose clauses examples find. What was made since the program was bound is dropped.
-
-        Examples
-        --------
-        >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-        >>> person = program.layout.types["person"]
-        >>> program.follow(replace(program.layout, types={"person": replace(person, size=person.size + 1)}))
-        True
         """
         growing = any(f.feature.plus and f.expansions is None for f in self.features)
         if growing or not self._binder.follows(layout) or not self.constants.follow(layout):
@@ -662,13 +619,6 @@ class Extent:
     The program has m clauses, expanded over the examples. `examples` has a column `example`; all examples by default. `limit`
     is the most ground clauses of one shape, and the most groundings that counting may enumerate. `number` is how many examples
     there are, if that is known.
-
-    Examples
-    --------
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS), limit=1000)
-    >>> with extent.only(np.array([0])) as one:
-    ...     one.examples is None, one.limit
-    (False, 1000)
     """
 
     program: Program

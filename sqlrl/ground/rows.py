@@ -46,14 +46,6 @@ class Budget:
     """Counts the atoms and literals of a network while it is grounded.
 
     `entries` is the most it may have; None if they are only counted. More are the error that `beyond` makes, a BudgetError by default.
-
-    Examples
-    --------
-    >>> budget = Budget(3)
-    >>> budget.take(2)
-    >>> budget.take(2)
-    Traceback (most recent call last):
-    sqlrl.ground.rows.BudgetError: a network of 4 atoms and literals so far does not fit into a budget of 3
     """
 
     def __init__(self, entries: int | None, beyond: Callable[[], SqlrlError] | None = None) -> None:
@@ -98,20 +90,6 @@ def narrowed(
     `evidence`, shape (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence
     violates. If a ground clause with an open literal stands for more groundings than 64 bits can count, the CountOverflowError
     names its rule.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.plan.grounding import ground
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> (use,) = program.shapes.values()
-    >>> batch = pa.record_batch({"l0": [1], "l1": [0], "multiplicity": pa.array([Decimal(2)], pa.decimal128(38))})
-    >>> plan = ground(use.bound)
-    >>> [
-    ...     str(b.schema.field("multiplicity").type)
-    ...     for b in narrowed(iter([batch]), plan, program, use, np.zeros(1, object))
-    ... ]
-    ['int64']
     """
     with overflow_named(program, use):
         for batch in batches:
@@ -159,13 +137,6 @@ class Packing:
     """How many bits the clause and each literal of a row take.
 
     `width` is the literals in a row.
-
-    Examples
-    --------
-    >>> packing = Packing(width=2, code_bits=3, clause_bits=0)
-    >>> keys = packing.sort(packing.pack(0, [np.array([5, 2]), np.array([0, 1])]))
-    >>> packing.literals(keys).tolist()
-    [[1, -3], [-1, 2]]
     """
 
     width: int
@@ -174,15 +145,7 @@ class Packing:
 
     @classmethod
     def of(cls, width: int, atoms: int, clauses: int) -> Packing | None:
-        """Return the packing for rows over so many atoms and clauses; None if a row does not fit into 63 bits.
-
-        Examples
-        --------
-        >>> Packing.of(2, 100_000, 1)
-        Packing(width=2, code_bits=18, clause_bits=0)
-        >>> Packing.of(4, 10**9, 1) is None
-        True
-        """
+        """Return the packing for rows over so many atoms and clauses; None if a row does not fit into 63 bits."""
         packing = cls(width, max(2 * atoms - 1, 1).bit_length(), max(clauses - 1, 0).bit_length())
         return packing if packing.bits <= 63 else None
 
@@ -195,12 +158,6 @@ class Packing:
         """Return one key a row; the literals are put in ascending order first.
 
         `clause` and the array of each literal in `codes` have shape (r,).
-
-        Examples
-        --------
-        >>> packing = Packing.of(2, 4, 2)
-        >>> packing.pack(np.array([0, 1]), [np.array([7, 2]), np.array([1, 3])]).tolist()
-        [15, 83]
         """
         ordered: Sequence[IntArray] | IntArray = codes
         if self.width == 2:
@@ -216,13 +173,7 @@ class Packing:
         return key
 
     def sort(self, keys: IntArray) -> IntArray:
-        """Return keys in ascending order; the array given may be overwritten.
-
-        Examples
-        --------
-        >>> Packing.of(2, 4, 2).sort(np.array([83, 15])).tolist()
-        [15, 83]
-        """
+        """Return keys in ascending order; the array given may be overwritten."""
         if len(keys) < MANY:
             keys.sort()
             return keys
@@ -231,23 +182,11 @@ class Packing:
         return radix_sort(keys, self.bits)
 
     def clauses(self, keys: IntArray) -> IntArray:
-        """Return the clauses of keys, shape (r,).
-
-        Examples
-        --------
-        >>> Packing.of(2, 4, 2).clauses(np.array([15, 83])).tolist()
-        [0, 1]
-        """
+        """Return the clauses of keys, shape (r,)."""
         return keys >> (self.width * self.code_bits)
 
     def literals(self, keys: IntArray) -> IntArray:
-        """Return the literals of keys, shape (r, width).
-
-        Examples
-        --------
-        >>> Packing.of(2, 4, 2).literals(np.array([15, 83])).tolist()
-        [[-1, -4], [2, -2]]
-        """
+        """Return the literals of keys, shape (r, width)."""
         if len(keys) >= MANY:
             from sqlrl.ground.radix import unpack
 
@@ -258,13 +197,7 @@ class Packing:
 
 
 def to_literals(codes: IntArray) -> IntArray:
-    """Return the literals, +(k + 1) or -(k + 1), of codes 2 k and 2 k + 1.
-
-    Examples
-    --------
-    >>> to_literals(np.array([0, 1, 6, 7])).tolist()
-    [1, -1, 4, -4]
-    """
+    """Return the literals, +(k + 1) or -(k + 1), of codes 2 k and 2 k + 1."""
     # In two's complement -x is ~x + 1, and ~x is x ^ -1: half the time of `where`.
     negative = -(codes & 1)
     literals = codes >> 1
@@ -275,13 +208,7 @@ def to_literals(codes: IntArray) -> IntArray:
 
 
 def to_codes(literals: IntArray) -> IntArray:
-    """Return the codes of literals.
-
-    Examples
-    --------
-    >>> to_codes(np.array([1, -1, 4, -4])).tolist()
-    [0, 1, 6, 7]
-    """
+    """Return the codes of literals."""
     codes = np.abs(literals) - 1
     codes <<= 1
     codes |= literals < 0
@@ -292,13 +219,7 @@ def to_codes(literals: IntArray) -> IntArray:
 
 
 def repeated(value: int, size: int) -> IntArray:
-    """Return an array that holds one number again and again, as a read-only view of that number.
-
-    Examples
-    --------
-    >>> repeated(3, 2).tolist()
-    [3, 3]
-    """
+    """Return an array that holds one number again and again, as a read-only view of that number."""
     return np.broadcast_to(np.int64(value), size)
 
 
@@ -306,25 +227,13 @@ Values = TypeVar("Values", bound=np.generic)
 
 
 def compact(values: npt.NDArray[Values]) -> npt.NDArray[Values]:
-    """Return an array as a read-only view of one number if it holds no other: of millions of atoms it then takes no memory.
-
-    Examples
-    --------
-    >>> compact(np.array([3, 3])).strides, compact(np.array([3, 4])).strides
-    ((0,), (8,))
-    """
+    """Return an array as a read-only view of one number if it holds no other: of millions of atoms it then takes no memory."""
     same = len(values) > 0 and (values == values[0]).all()
     return np.broadcast_to(values[0], len(values)) if same else values
 
 
 def single(values: IntArray) -> int | None:
-    """Return the number that an array from `repeated` holds; None for other arrays and for none at all.
-
-    Examples
-    --------
-    >>> single(repeated(3, 2)), single(np.array([3, 3]))
-    (3, None)
-    """
+    """Return the number that an array from `repeated` holds; None for other arrays and for none at all."""
     return int(values[0]) if len(values) and values.strides == (0,) else None
 
 
@@ -336,12 +245,6 @@ class Rows:
 
     `clause`, `length` and `multiplicity` have shape (r,). `literals` are those of all rows, one after the other: +(k + 1) for
     local atom k, -(k + 1) for its negation. `length` says how many literals each row has; 0 for one that the evidence violates.
-
-    Examples
-    --------
-    >>> rows = Rows(repeated(0, 2), np.array([-1, 2, -2, 3]), repeated(2, 2), repeated(1, 2))
-    >>> rows.take(np.array([False, True])).literals.tolist()
-    [-2, 3]
     """
 
     clause: IntArray
@@ -358,26 +261,13 @@ class Rows:
         )
 
     def starts(self) -> IntArray:
-        """Return where the literals of each row begin, and at last their number: shape (r + 1,).
-
-        Examples
-        --------
-        >>> Rows(*(np.array(x) for x in ([0, 0], [1, 2, 3], [2, 1], [1, 1]))).starts().tolist()
-        [0, 2, 3]
-        """
+        """Return where the literals of each row begin, and at last their number: shape (r + 1,)."""
         starts = np.zeros(len(self.length) + 1, np.int64)
         np.cumsum(self.length, out=starts[1:])
         return starts
 
     def split(self) -> tuple[Rows, Rows, Rows]:
-        """Return the rows without literals, those with one, and those with more.
-
-        Examples
-        --------
-        >>> rows = Rows(*(np.array(x) for x in ([4, 5, 6], [1, 2, 3], [0, 1, 2], [1, 1, 1])))
-        >>> [part.clause.tolist() for part in rows.split()]
-        [[4], [5], [6]]
-        """
+        """Return the rows without literals, those with one, and those with more."""
         width = single(self.length)
         if width is None:
             empty, unit = self.length == 0, self.length == 1
@@ -390,12 +280,6 @@ class AtomIndex:
     """Maps ids of query atoms to local numbers.
 
     The ids are ascending.
-
-    Examples
-    --------
-    >>> index = AtomIndex(np.array([5, 7, 8]))
-    >>> index.local(np.array([8, 5])).tolist(), index.codes(np.array([8, 5]), negative=True).tolist()
-    ([2, 0], [5, 1])
     """
 
     def __init__(self, atoms: IntArray) -> None:
@@ -430,15 +314,6 @@ def read_rows(
 
     The rows are in canonical order (clause, length, literals), identical rows merged, tautologies dropped. `clause` is the
     clause of the rows of a shape without parameters, `clauses` the number of clauses of the program.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.grounding import ground
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
-    >>> rows = read_rows([batch], ground(bind(friends_smoke(), people())), AtomIndex(np.array([5, 6, 7])), 0, 1)
-    >>> rows.literals.tolist(), rows.multiplicity.tolist()
-    ([1, 3], [2, 1])
     """
     plain = plan.signs and not (plan.has_absent or plan.may_repeat or plan.has_multiplicity)
     packing = Packing.of(len(plan.signs), index.size, clauses if plan.has_clause else 1) if plain else None
@@ -475,13 +350,7 @@ def _arrays(rows: Rows) -> tuple[IntArray, IntArray, IntArray, IntArray]:
 
 
 def joined(arrays: Sequence[npt.NDArray[Values]]) -> npt.NDArray[Values]:
-    """Concatenate arrays, as a view of one number if they are views of no other.
-
-    Examples
-    --------
-    >>> joined([repeated(3, 2), repeated(3, 1)]).strides, joined([repeated(3, 1), repeated(4, 1)]).tolist()
-    ((0,), [3, 4])
-    """
+    """Concatenate arrays, as a view of one number if they are views of no other."""
     some = [x for x in arrays if len(x)] or [arrays[0]]
     if any(x.strides != (0,) or x[0] != some[0][0] for x in some if len(x)):
         return some[0] if len(some) == 1 else np.concatenate(some)
@@ -495,16 +364,7 @@ def _integers(batch: pa.RecordBatch, name: str) -> IntArray:
 
 
 def read_batch(batch: pa.RecordBatch, plan: GroundingQuery, index: AtomIndex, clause: int) -> Rows:
-    """Return the ground clauses of a batch in its order, tautologies dropped; parameters as for `read_rows`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.grounding import ground
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> batch = pa.record_batch({"l0": pa.array([7, 5]), "multiplicity": pa.array([1, 2])})
-    >>> read_batch(batch, ground(bind(friends_smoke(), people())), AtomIndex(np.array([5, 6, 7])), 0).literals.tolist()
-    [3, 1]
-    """
+    """Return the ground clauses of a batch in its order, tautologies dropped; parameters as for `read_rows`."""
     size = batch.num_rows
     clauses = _integers(batch, "clause") if plan.has_clause else repeated(clause, size)
     multiplicity = _integers(batch, "multiplicity") if plan.has_multiplicity else repeated(1, size)
@@ -558,25 +418,12 @@ def _distinct(clauses: IntArray, multiplicity: IntArray, owner: IntArray, codes:
 
 
 def with_clause(rows: Rows, clause: int) -> Rows:
-    """Return the rows of a shape without parameters as those of one of its clauses.
-
-    Examples
-    --------
-    >>> with_clause(Rows(*(np.array(x) for x in ([0, 0], [-1, 2], [1, 1], [1, 1]))), 7).clause.tolist()
-    [7, 7]
-    """
+    """Return the rows of a shape without parameters as those of one of its clauses."""
     return Rows(repeated(clause, len(rows.clause)), rows.literals, rows.length, rows.multiplicity)
 
 
 def in_order(rows: Rows, *, merge: bool) -> Rows:
-    """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked.
-
-    Examples
-    --------
-    >>> rows = Rows(*(np.array(x) for x in ([0, 0], [-2, -2], [1, 1], [1, 3])))
-    >>> in_order(rows, merge=True).multiplicity.tolist()
-    [4]
-    """
+    """Put rows in order of (clause, length, literals); add up the multiplicities of identical ones if asked."""
     width = single(rows.length)
     if width is not None:
         return _sorted_piece(rows.clause, rows.literals.reshape(len(rows.length), width), rows.multiplicity, merge)
@@ -596,14 +443,7 @@ def _picked(values: IntArray, places: IntArray) -> IntArray:
 
 
 def by_clause(parts: Sequence[Rows]) -> Rows:
-    """Concatenate rows and put them in order of their clauses, keeping the order inside a clause.
-
-    Examples
-    --------
-    >>> one, other = (Rows(*(np.array(x) for x in ([c], [-2], [1], [1]))) for c in (1, 0))
-    >>> by_clause([one, other]).clause.tolist()
-    [0, 1]
-    """
+    """Concatenate rows and put them in order of their clauses, keeping the order inside a clause."""
     if len(parts) == 1:
         return parts[0]
     if not parts:

@@ -16,13 +16,7 @@ from sqlrl.logic.model import Model
 
 
 def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]]) -> Program:
-    """Return a program in Alchemy's language, held against tuples in memory; facts of query predicates are labels.
-
-    Examples
-    --------
-    >>> sample_program(PEOPLE, ["Smokes"], FRIENDS).clause_count
-    1
-    """
+    """Return a program in Alchemy's language, held against tuples in memory; facts of query predicates are labels."""
     model = parse_mln(text, query=tuple(query))
     catalog = Catalog(connect(":memory:", threads=1))
     catalog.declare(model)
@@ -36,13 +30,7 @@ def sample_soft_program(
     targets: Mapping[str, Sequence[tuple[str, ...]]],
     facts: Mapping[str, Sequence[tuple[str, ...]]] = MappingProxyType({}),
 ) -> SoftProgram:
-    """Return a program in PSL's language, held against the atoms to infer and facts in memory.
-
-    Examples
-    --------
-    >>> sample_soft_program("1: !Knows(A, B)", {"Knows": [("Ann", "Bob")]}).weights().tolist()
-    [1.0]
-    """
+    """Return a program in PSL's language, held against the atoms to infer and facts in memory."""
     model = parse_psl(text, query=tuple(targets))
     catalog = Catalog(connect(":memory:", threads=1))
     catalog.declare(Model(dict(model.predicates), query=model.query))

@@ -35,12 +35,6 @@ class Saturated:
         1 for facts whose `+` arguments are all of the seed; else one more than the greatest depth at which one of them became known.
     arguments : int64 array, shape (r, w)
         Ids of the constants, of their own arguments' types; -1 where the predicate has fewer than w arguments.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Saturated(*(np.array(x) for x in ([0], [2], [1], [[4, -1]]))).arguments.tolist()
-    [[4, -1]]
     """
 
     seed: IntArray
@@ -65,16 +59,6 @@ def saturate(
     constants of the seeds, `example` (s,) their examples: of a predicate whose facts have a column for the example, only those
     of the seed's count. `depth` is how many layers of facts to find (Aleph's `i`). If there are more than `limit` facts over
     all seeds, the GroundingLimitError names the mode that reaches most of them, and how many.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.logic.bias_parser import parse_bias
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> bias = parse_bias(":- modeh(1, 'Smokes'(+p)). :- modeb(*, 'Friends'(+p,-p)).")
-    >>> found = saturate(program.engine, program.layout, bias, np.array([[0], [1]]), np.zeros(2, np.int64), 2)
-    >>> [x.tolist() for x in (found.seed, found.depth, found.arguments)]
-    [[0, 0, 1], [1, 2, 1], [[0, 1], [1, 2], [1, 2]]]
     """
     types = {name: i for i, name in enumerate(bias.types())}
     known = _Known(types, arguments, bias)

@@ -58,13 +58,6 @@ class SoftProgram:
 
     `program` has a clause for each of the m rules, whose number is its place in the model; those of arithmetic rules have no shapes,
     and are `sums`. With `observed_bodies` the bodies of rules read what is observed of open predicates: their query atoms are 0 there.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import sample_soft_program
-    >>> program = sample_soft_program("2: Knows(A, B) -> Knows(B, A) ^2", {"Knows": [("Ann", "Bob"), ("Bob", "Ann")]})
-    >>> [str(shape) for shape in program.program.shapes], program.weights().tolist(), program.squared.tolist()
-    (['!Knows(v0, v1) v Knows(v1, v0)'], [2.0], [True])
     """
 
     def __init__(self, engine: QueryEngine, layout: Layout, model: SoftModel, *, observed_bodies: bool = False) -> None:

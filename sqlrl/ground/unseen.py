@@ -41,12 +41,6 @@ def unseen(extent: Extent) -> Unseen:
 
     Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are no
     templates that examples grow.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> unseen(Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS)))
-    Unseen(combinations=0, atoms=0)
     """
     program, combinations, touched = extent.program, 0, None
     for i, bound in enumerate(program.features):

@@ -124,20 +124,6 @@ class Windows(Generic[Held]):
 
     `first` counts the examples in the first window, `later` those in a window after the first; None until that was made, if
     nobody says. A run that goes on sets both to what they were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Token(word, bib)\nTopic(bib)\nToken(+w, b) => Topic(b)"
-    >>> facts = {"Token": [("sql", "B1"), ("rule", "B2")], "Topic": [("B1",)]}
-    >>> extent = Extent(sample_program(text, ["Topic"], facts))
-    >>> for number, window in Windows(extent, [np.array([0])] * 2, size=10, ground=grounded):
-    ...     number, len(window.network.clauses), window.truth.tolist()
-    (0, 2, [True, False])
-    (1, 2, [True, False])
-    >>> [window.examples.tolist() for _, window in Windows(extent, [np.array([0])] * 2, ground=ungrounded)]
-    [[0], [0]]
     """
 
     def __init__(
@@ -246,23 +232,6 @@ def divided(
 
     Yields the examples of a window, and the network over their atoms. All windows have the same clauses; their counts (`total`,
     `open`, `evidence_violated`, `base`) add up to those of a network of all examples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.ground.binding import bind_program
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load("Word", [("W", "D1"), ("V", "D2"), ("W", "D3")], types=["word", "doc"], example="doc")
-    >>> model = parse_mln("Word(word, doc)\nGood(doc)\n1 Word(W, d) => Good(d)", query=["Good"])
-    >>> program = bind_program(catalog.engine, catalog.bind(model, training=True), model)
-    >>> [
-    ...     (window.tolist(), network.atoms.tolist())
-    ...     for window, network in divided(Extent(program), np.arange(3), entries=8)
-    ... ]
-    [([0, 1], [1, 2]), ([2], [3])]
     """
 
     def ground(some: Extent, budget: Budget | None) -> Network:
@@ -284,26 +253,7 @@ class GroundHinges:
 def divided_hinges(
     soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
 ) -> Iterator[tuple[IntArray, GroundHinges]]:
-    r"""Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.logic import parse_psl
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load("Word", [("D1", "W"), ("D2", "V"), ("D3", "W")], types=["doc", "word"], example="doc")
-    >>> catalog.scope("Good", [("D1",), ("D2",), ("D3",)])
-    >>> rules = "1: Word(D, 'W') -> Good(D)\n1: !Good(D)\n"
-    >>> for text in (rules, rules + "1: Good(+D) <= 2"):
-    ...     model = parse_psl(text)
-    ...     soft = SoftProgram(catalog.engine, catalog.bind(model, training=False), model)
-    ...     found = divided_hinges(soft, Extent(soft.program), np.arange(3), entries=4)
-    ...     [(window.tolist(), len(ground.network.rule)) for window, ground in found]
-    [([0], 2), ([1], 1), ([2], 2)]
-    [([0, 1, 2], 6)]
-    """
+    r"""Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
     apart = len(examples) <= 1 or _apart(soft)
     yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
 
@@ -354,20 +304,6 @@ def adds_up(program: Program) -> bool:
     r"""Return whether each clause belongs to one example in each grounding, so that counts over examples are sums of those of each.
 
     Clauses with an open literal do. One of evidence alone may be about no example, and is counted once for all, or about several.
-
-    Examples
-    --------
-    >>> from sqlrl.catalog.catalog import Catalog
-    >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.ground.binding import bind_program
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> catalog = Catalog(connect(":memory:"))
-    >>> catalog.load("Word", [("W", "D1"), ("V", "D2")], types=["word", "doc"], example="doc")
-    >>> catalog.load("Near", [("V", "W")], types=["word", "word"])
-    >>> text = "Word(word, doc)\nNear(word, word)\nGood(doc)\n1 Word(w, d) ^ Near(w, v) => Good(d)\n"
-    >>> models = [parse_mln(text + more, query=["Good"]) for more in ("", "1 Near(w, v) => Near(v, w)")]
-    >>> [adds_up(bind_program(catalog.engine, catalog.bind(model, training=True), model)) for model in models]
-    [True, False]
     """
     empty = (shape_of(bound) for bound in program.features if not bound.instances)
     counted = [*(use.bound for use in program.shapes.values()), *(bind(shape, program.layout) for shape in empty)]

@@ -55,13 +55,7 @@ class AdaGradState(NamedTuple):
 
 
 def new_state(clauses: int = 0) -> AdaGradState:
-    """The state before the first step: all weights are 0 (Algorithm 1, line 1).
-
-    Examples
-    --------
-    >>> new_state(2).weight.tolist()
-    [0.0, 0.0]
-    """
+    """The state before the first step: all weights are 0 (Algorithm 1, line 1)."""
     return AdaGradState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
@@ -114,14 +108,6 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: A
 
     `delta_n` is the count of clause i in the observed minus that in the predicted world; `step` counts from 1, and
     `state.steps` is not looked at.
-
-    Examples
-    --------
-    >>> state, rates = new_state(2), AdaGradRates(regularization=0.1)
-    >>> update_clause(state, 0, 1, 1, rates), update_clause(state, 1, -1, 2, rates)
-    (0.45, -0.45)
-    >>> weight_after(state, 0, 2, rates)
-    0.4
     """
     before = weight_after(state, i, step - 1, rates)
     total = total_after(state, i, step - 1, rates)

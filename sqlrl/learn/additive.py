@@ -48,13 +48,7 @@ class AdditiveState(NamedTuple):
 
 
 def new_state(clauses: int = 0) -> AdditiveState:
-    """The state before the first step: all weights are 0.
-
-    Examples
-    --------
-    >>> new_state(2).weight.tolist()
-    [0.0, 0.0]
-    """
+    """The state before the first step: all weights are 0."""
     return AdditiveState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
@@ -82,11 +76,6 @@ def step_size(rates: AdditiveRates, loss: float, product: float, square: float) 
     -----
     Source: Huynh (2011), section 5.3.2: the shortest change after which the margin is the loss is
     max(0, loss - product) / square.
-
-    Examples
-    --------
-    >>> step_size(AdditiveRates(margin=True), 2.0, 1.0, 4.0), step_size(AdditiveRates(0.5), 2.0, 1.0, 4.0)
-    (0.25, 0.5)
     """
     if not rates.margin:
         return rates.learning_rate
@@ -146,13 +135,7 @@ class PenalisedState(NamedTuple):
 
 
 def new_penalised_state(clauses: int = 0) -> PenalisedState:
-    """The state before the first step: all weights are 0.
-
-    Examples
-    --------
-    >>> new_penalised_state(2).moved.tolist()
-    [0.0, 0.0]
-    """
+    """The state before the first step: all weights are 0."""
     return PenalisedState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64), np.zeros(clauses))
 
 
@@ -188,13 +171,6 @@ def update_penalised_clause(state: PenalisedState, i: int, delta_n: int, step: i
 
     In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and `state.steps` is not
     looked at.
-
-    Examples
-    --------
-    >>> state, rates = new_penalised_state(1), PenalisedRates(0.5, 0.5)
-    >>> update_penalised_clause(state, 0, 1, 1, rates)
-    >>> penalised_weight_after(state, 0, 1, rates), round(penalised_weight_after(state, 0, 3, rates), 12)
-    (0.5, 0.28125)
     """
     moved, total = _moved_after(state, i, step - 1, rates)
     moved += rates.learning_rate * (delta_n - rates.regularization * moved)

@@ -55,13 +55,7 @@ class DecayingState(NamedTuple):
 
 
 def new_state(clauses: int = 0) -> DecayingState:
-    """The state before the first step: all weights are 0 (Algorithm 5.1, line 2).
-
-    Examples
-    --------
-    >>> new_state(2).theta.tolist()
-    [0.0, 0.0]
-    """
+    """The state before the first step: all weights are 0 (Algorithm 5.1, line 2)."""
     return DecayingState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64), np.zeros(clauses))
 
 
@@ -81,11 +75,6 @@ def harmonic_between(first: int, last: int) -> float:
     -----
     Euler and Maclaurin's series of both harmonic numbers, subtracted term by term, so that nothing cancels where they
     are close.
-
-    Examples
-    --------
-    >>> harmonic_between(0, 2)
-    1.5
     """
     direct = last if last - first <= 8 else min(last, DIRECT)
     total = 0.0
@@ -146,11 +135,6 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
     Source: Huynh (2011), Algorithm 5.1, lines 9 and 10: the exact maximiser of the dual (equation 5.1) along delta n is
     min(1 / (sigma t), max(0, loss - (t - 1) / t * product) / square). A fixed feature adds a constant to the margin, so
     that it belongs to the loss in the derivation and does not shrink.
-
-    Examples
-    --------
-    >>> step_size(DecayingRates(0.5), 2.0, 1.0, 4.0, 2), step_size(DecayingRates(10.0), 2.0, 1.0, 4.0, 2)
-    (0.375, 0.05)
     """
     longest: float = 1.0 / (rates.sigma * step)
     if not rates.ascent:

@@ -132,14 +132,7 @@ class Estimator(Protocol):
 
 
 def call(estimator: Estimator) -> str:
-    """Return the constructor call of an estimator, parameters with default values left out.
-
-    Examples
-    --------
-    >>> from sqlrl.learn import CDA
-    >>> call(CDA(update="prediction"))
-    "CDA(update='prediction')"
-    """
+    """Return the constructor call of an estimator, parameters with default values left out."""
     given = [f"{name}={shortened(repr(value), LONGEST)}" for name, value in given_parameters(estimator)]
     return f"{type(estimator).__name__}({', '.join(given)})"
 

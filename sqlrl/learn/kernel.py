@@ -294,15 +294,7 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
 
 @kernel
 def sort(values: IntArray, count: int) -> None:
-    """Sort the first `count` values, in place (a heap sort).
-
-    Examples
-    --------
-    >>> values = np.array([3, 1, 2, 0])
-    >>> sort(values, 3)
-    >>> values.tolist()
-    [1, 2, 3, 0]
-    """
+    """Sort the first `count` values, in place (a heap sort)."""
     size = count
     for step in range(count // 2 + count - 1):
         # First make a heap from its last inner node on, then move the greatest value behind what is left.

@@ -35,14 +35,7 @@ class Names:
 
 
 def hamming_loss(network: Network, truth: BoolArray) -> FloatArray:
-    """What the number of wrong atoms grows by when each atom becomes true, shape (n,), where `truth` is right; 0 for helper atoms.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> hamming_loss(network(2, []), np.array([True, False])).tolist()
-    [-1.0, 1.0]
-    """
+    """What the number of wrong atoms grows by when each atom becomes true, shape (n,), where `truth` is right; 0 for helper atoms."""
     return np.where(network.helper, 0.0, np.where(truth, -1.0, 1.0))
 
 
@@ -64,11 +57,6 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
     ------
     InputError
         Names the first example and says how many atoms have no label.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> check_labelled(network(1, []), np.array([True]), np.array([0]), Names())
     """
     missing = np.flatnonzero(~labelled & ~network.helper & np.isin(network.example, examples))
     if len(missing) == 0:
@@ -111,13 +99,7 @@ class InfeasibleTruth:
         return InfeasibleTruth(clause[first], example[first], np.concatenate([self.count, other.count])[first])
 
     def of(self, examples: IntArray) -> InfeasibleTruth:
-        """Those of some examples.
-
-        Examples
-        --------
-        >>> InfeasibleTruth(np.array([0, 0]), np.array([3, 4]), np.array([1, 2])).of(np.array([4])).count.tolist()
-        [2]
-        """
+        """Those of some examples."""
         mine = np.isin(self.example, examples)
         return InfeasibleTruth(self.clause[mine], self.example[mine], self.count[mine])
 
@@ -179,15 +161,6 @@ def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
     Returns
     -------
     InfeasibleTruth
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(3, [(0, [-1, -2])], hard=[0], blocks=[([1, 2], True)])
-    >>> broken = infeasible_truth(small, np.array([True, True, True]))
-    >>> print(broken.describe(Names()))
-      number of true atoms in a block: 1 example, 1 block, the first that of atom 1 in 0 with 2 true atoms
-      clause 0: 1 example, 1 grounding
     """
     hard = network.hard[network.row_clause]
     rows = np.flatnonzero(hard & violated_rows(network, truth))

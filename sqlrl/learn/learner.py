@@ -124,18 +124,6 @@ class OnlineLearner:
     Notes
     -----
     A window counts as a whole or not at all: after an exception, Ctrl-C included, the learner is as it was before it.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.windows import Window
-    >>> from sqlrl.learn import AdaGrad
-    >>> from sqlrl.solve.sample_networks import network
-    >>> smokes = network(2, [(0, [1]), (1, [2])])
-    >>> learner = OnlineLearner(AdaGrad(regularization=0.1).parameters())
-    >>> everything = np.array([True, True])
-    >>> report = learner.learn_many(Window(np.array([0]), smokes, np.array([True, False]), everything))
-    >>> learner.weights.tolist(), report.steps["loss"].to_pylist()
-    ([0.45, -0.45], [1.0])
     """
 
     def __init__(
@@ -226,12 +214,6 @@ class OnlineLearner:
         ------
         InputError
             The arrays are not those of a learner with this update rule.
-
-        Examples
-        --------
-        >>> from sqlrl.learn import CDA
-        >>> OnlineLearner.from_state(CDA().parameters(), OnlineLearner(CDA().parameters()).state()).steps
-        0
         """
         learner = cls(parameters, names=names, start=start)
         empty = learner.state()

@@ -151,13 +151,6 @@ def declarations(kind: type) -> Mapping[str, Declaration]:
     """Return the parameters of a constructor by name: its own, then those that it hands on to the base class (`**common`).
 
     A parameter of the base class that it declares anew keeps its place there, with the new default value.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.decaying import CDA
-    >>> found = declarations(CDA)
-    >>> list(found)[:4], found["sigma"].default, found["sigma"].range.low, found["update"].choices
-    (['sigma', 'update', 'label_loss', 'window'], 0.0001, 0.0, ('maximal', 'prediction'))
     """
     if kind in _KNOWN:
         return _KNOWN[kind]
@@ -203,15 +196,7 @@ def _kinds(hint: Any, beside: list[Any]) -> list[Any]:
 
 
 def check_parameters(estimator: object) -> None:
-    """Refuse values that the declarations of an estimator do not allow.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.decaying import CDA
-    >>> check_parameters(CDA(update="random"))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: update='random': choose 'maximal' or 'prediction'
-    """
+    """Refuse values that the declarations of an estimator do not allow."""
     for name, each in declarations(type(estimator)).items():
         each.check(getattr(estimator, name))
 
@@ -229,13 +214,7 @@ def check_number(name: str, value: object, low: float, strict: bool, remedy: str
 
 
 def _finite(value: object) -> float | None:
-    """Return a number that is finite as a float; None for anything else.
-
-    Examples
-    --------
-    >>> _finite(1), _finite(np.float32(0.5)), _finite(True), _finite(float("inf")), _finite(10**400)
-    (1.0, 0.5, None, None, None)
-    """
+    """Return a number that is finite as a float; None for anything else."""
     if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
         return None
     try:
@@ -246,13 +225,7 @@ def _finite(value: object) -> float | None:
 
 
 def several(value: object) -> TypeGuard[Iterable[Any]]:
-    """Return whether a parameter that may be one number or a list of them is a list, an array or the like.
-
-    Examples
-    --------
-    >>> several(1.0), several((0.1, 1)), several(np.array(1.0)), several(np.ones(1)), several("1")
-    (False, True, False, True, False)
-    """
+    """Return whether a parameter that may be one number or a list of them is a list, an array or the like."""
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping) and getattr(value, "ndim", 1) > 0
 
 
@@ -263,11 +236,6 @@ def listed(name: str, value: object) -> list[Any]:
     ------
     InputError
         It is a generator: what is read once cannot be shown, kept with the run or used again.
-
-    Examples
-    --------
-    >>> listed("C", 1.0), listed("C", (0.1, 1)), listed("C", np.array([0.5, 2.0])), listed("C", np.array(2.0))
-    ([1.0], [0.1, 1], [0.5, 2.0], [2.0])
     """
     if isinstance(value, Iterator):
         raise InputError(f"{name}={value!r} can be read only once: give a list, {name}=list(...)")
@@ -284,14 +252,7 @@ def check_integer(name: str, value: object, low: int, high: int | None = None, *
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse anything but one of some words.
-
-    Examples
-    --------
-    >>> check_choice("order", "random", ("file", "shuffle"))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: order='random': choose 'file' or 'shuffle'
-    """
+    """Refuse anything but one of some words."""
     if value not in choices:
         *first, last = map(repr, choices)
         raise InputError(f"{name}={value!r}: choose {', '.join(first)}{' or ' if first else ''}{last}")
@@ -308,12 +269,6 @@ def check_database(db: object) -> None:
     Raises
     ------
     InputError
-
-    Examples
-    --------
-    >>> check_database("cite.duckdb")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: fit learns from a database, not from 'cite.duckdb': open it with sqlrl.connect('cite.duckdb') and pass what that returns first
     """
     if hasattr(db, "learning"):
         return
@@ -325,14 +280,7 @@ def check_database(db: object) -> None:
 
 
 def check_callback(name: str, value: object) -> None:
-    """Refuse anything but what can be called and None.
-
-    Examples
-    --------
-    >>> check_callback("on_iteration", 3)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: on_iteration=3: give a function, which is called with each report, or None
-    """
+    """Refuse anything but what can be called and None."""
     if value is not None and not callable(value):
         raise InputError(f"{name}={value!r}: give a function, which is called with each report, or None")
 
@@ -363,14 +311,6 @@ def value_text(value: object) -> str:
     ------
     InputError
         It has no text, as mode declarations that are in no file.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> print(value_text(sqlrl.ConstrainedTraining(sqlrl.CDA(0.01, passes=2), "l+i")))
-    constrained(learner=cda(sigma=0.01, passes=2), mode=l+i)
-    >>> [value_text(x) for x in (None, True, 0.1, [1, 2.5], "two words", "it's", float("-inf"))]
-    ['none', 'true', '0.1', '[1, 2.5]', "'two words'", "'it''s'", '-inf']
     """
     plain: Any = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     if plain is None or isinstance(plain, bool):
@@ -408,21 +348,6 @@ def parse_value(text: str, estimators: Estimators) -> Any:
     ------
     InputError
         It is no value, or names an estimator or a parameter that there is not.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> words = {"adagrad": sqlrl.AdaGrad, "constrained": sqlrl.ConstrainedTraining}
-    >>> parse_value("[0.1, 1, 'a b', l1]", words), parse_value('"a b"', words)
-    ([0.1, 1, 'a b', 'l1'], 'a b')
-    >>> parse_value("constrained(learner=adagrad, mode=ibt)", words)
-    ConstrainedTraining(AdaGrad(), mode='ibt')
-    >>> parse_value("adagrad(delt=2)", words)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: AdaGrad has no parameter 'delt'; did you mean 'delta'?
-    >>> parse_value("adagrad(delta=2", words)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: adagrad(delta=2: , or ) is missing after 'adagrad(delta=2'
     """
     reader = _Reader(text, estimators)
     value = reader.value()

@@ -17,18 +17,6 @@ class FitPlots(Plots):
     Parameters
     ----------
     estimator : estimator
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> db = sqlrl.connect()
-    >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
-    >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
-    >>> fit = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"))
-    >>> fit.plot.learning_curve().table()["running_accuracy"]
-    [0.0, 0.5]
-    >>> fit.plot.weights().table()["clause"]
-    ['Word(d, "good") => Liked(d)', 'Word(d, "bad") => Liked(d)']
     """
 
     def __init__(self, estimator: Any) -> None:

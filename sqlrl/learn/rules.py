@@ -186,14 +186,7 @@ def _read(state: State, rates: Rates, weights: FloatArray, totals: FloatArray) -
 
 # ---- states -----------------------------------------------------------------------------------------------
 def new_state(rates: Rates) -> State:
-    """The state of a rule before the first step, without clauses.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.decaying import DecayingRates
-    >>> type(new_state(DecayingRates())).__name__
-    'DecayingState'
-    """
+    """The state of a rule before the first step, without clauses."""
     state: State = _RULES[type(rates)].new_state(0)
     return state
 
@@ -203,13 +196,6 @@ def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
 
     The average is (w_1 + ... + w_T) / T with w_t the weights right after the update of step t. The zero weights before the
     first step are not counted, steps before a clause was first met count as 0, and without any step all are 0.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.additive import AdditiveRates, AdditiveState
-    >>> state = AdditiveState(4, np.array([1.0]), np.array([3.0]), np.array([3]))
-    >>> [x.tolist() for x in read(state, AdditiveRates())]
-    [[1.0], [1.0]]
     """
     weights, totals = np.empty((2, len(state.last)))
     _read(state, rates, weights, totals)
@@ -217,26 +203,12 @@ def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
 
 
 def arrays_of(state: State) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a state by name, not copied.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.decaying import DecayingRates
-    >>> list(arrays_of(new_state(DecayingRates())))
-    ['theta', 'total', 'last', 'start']
-    """
+    """The arrays of a state by name, not copied."""
     return {name: values for name, values in state._asdict().items() if name != "steps"}
 
 
 def with_arrays(state: _S, arrays: dict[str, npt.NDArray[Any]]) -> _S:
-    """The state with other arrays.
-
-    Examples
-    --------
-    >>> from sqlrl.learn import additive
-    >>> with_arrays(additive.new_state(1), {"weight": np.ones(1)}).weight.tolist()
-    [1.0]
-    """
+    """The state with other arrays."""
     changed: _S = state._replace(**arrays)  # type: ignore[attr-defined]
     return changed
 
@@ -248,27 +220,12 @@ def with_steps(state: _S, steps: int) -> _S:
 
 
 def grown(state: _S, clauses: int) -> _S:
-    """A copy with room for `clauses` clauses, at least as many as before; new ones are as if there from the first step.
-
-    Examples
-    --------
-    >>> from sqlrl.learn import additive
-    >>> grown(additive.new_state(1), 3).total.tolist()
-    [0.0, 0.0, 0.0]
-    """
+    """A copy with room for `clauses` clauses, at least as many as before; new ones are as if there from the first step."""
     return with_arrays(state, {name: longer(values, clauses) for name, values in arrays_of(state).items()})
 
 
 def started(state: _S, rates: Rates, first: int, weights: FloatArray) -> _S:
-    """The state in which the clauses from `first` on have weights before the first step.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.additive import AdditiveRates, new_state
-    >>> state, rates = new_state(2), AdditiveRates()
-    >>> read(started(state, rates, 1, np.array([0.5])), rates)[0].tolist()
-    [0.0, 0.5]
-    """
+    """The state in which the clauses from `first` on have weights before the first step."""
     name = _RULES[type(rates)].start
     values = arrays_of(state)[name].copy()
     values[first:] = weights
@@ -281,11 +238,5 @@ def chosen(state: _S, clauses: IntArray) -> _S:
 
 
 def longer(values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """A copy with zeros added up to `size`.
-
-    Examples
-    --------
-    >>> longer(np.array([1]), 3).tolist()
-    [1, 0, 0]
-    """
+    """A copy with zeros added up to `size`."""
     return np.concatenate([values, np.zeros(size - len(values), dtype=values.dtype)])

@@ -49,13 +49,7 @@ class ScaledState(NamedTuple):
 
 
 def new_state(clauses: int = 0) -> ScaledState:
-    """The state before the first step: all weights are 0.
-
-    Examples
-    --------
-    >>> new_state(2).moved.tolist()
-    [0.0, 0.0]
-    """
+    """The state before the first step: all weights are 0."""
     moved, total, largest, squares, start = np.zeros((5, clauses))
     return ScaledState(0, moved, total, largest, squares, np.zeros(clauses, dtype=np.int64), start)
 
@@ -112,14 +106,6 @@ def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: Sc
 
     r is its `rate`, this step included. If this delta n is k times as large as the largest before, w_t - start is divided by k first. In
     steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and `state.steps` is not looked at.
-
-    Examples
-    --------
-    >>> state, rates = new_state(2), ScaledRates(0.5)
-    >>> update_clause(state, 0, 1, 1, rates), update_clause(state, 1, -1000, 1, rates)
-    (None, None)
-    >>> weight_after(state, 0, 1, rates), weight_after(state, 1, 3, rates)
-    (0.5, -0.0005)
     """
     moved, total = _moved_after(state, i, step - 1, rates)
     size = float(delta_n)

@@ -33,13 +33,7 @@ class Slices:
 
 
 def of_examples(example: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the places of the things that belong to each wanted example: where each group starts, and the places, ascending inside it.
-
-    Examples
-    --------
-    >>> [x.tolist() for x in of_examples(np.array([7, 8, 7]), np.array([8, 7, 8]))]
-    [[0, 1, 3, 4], [1, 0, 2, 1]]
-    """
+    """Return the places of the things that belong to each wanted example: where each group starts, and the places, ascending inside it."""
     order = np.argsort(example, kind="stable")
     own = example[order]
     first = np.searchsorted(own, wanted)
@@ -56,14 +50,7 @@ def _refuse(network: Network, kind: str, a: int, b: int) -> InputError:
 
 
 def row_examples(network: Network) -> IntArray:
-    """The example of each row, shape (r,); a row or a block that joins atoms of two examples is an InputError.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> row_examples(network(4, [(0, [1, 2]), (0, [3, 4])], example=[7, 7, 8, 8])).tolist()
-    [7, 8]
-    """
+    """The example of each row, shape (r,); a row or a block that joins atoms of two examples is an InputError."""
     atom = np.abs(network.literals) - 1
     first = atom[network.indptr[:-1]]
     anchor = np.repeat(first, np.diff(network.indptr))
@@ -86,14 +73,6 @@ def cut(network: Network, examples: IntArray) -> Slices:
     """Sort the atoms and rows of a network by example; a row or a block that joins atoms of two examples is an InputError.
 
     The wanted `examples`, of shape (e,), come in any order; those without atoms have empty slices.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> two = network(4, [(0, [1, 3]), (0, [2, 4])], example=[7, 8, 7, 8])
-    >>> slices = cut(two, np.array([8, 7]))
-    >>> slices.atom.tolist(), slices.row.tolist(), slices.row_start.tolist()
-    ([1, 3, 0, 2], [1, 0], [0, 1, 2])
     """
     rows = row_examples(network)
     own = np.unique(network.example)
@@ -117,14 +96,6 @@ def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray
     With it come the atoms and the local clauses of the whole that its atoms and clauses are; their ids are those of the whole.
     Its counts are those of the whole up to a constant (`base`, `total`, `evidence_violated` and `open` are 0): use differences
     of counts.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> two = network(4, [(0, [1, 2]), (1, [3, -4]), (2, [4])], example=[7, 7, 8, 8])
-    >>> small, atoms, clauses = example_network(cut(two, np.array([7, 8])), 1)
-    >>> small.literals.tolist(), atoms.tolist(), clauses.tolist()
-    ([1, -2], [2, 3], [1, 2])
     """
     network = slices.network
     atoms = slices.atom[slices.atom_start[k] : slices.atom_start[k + 1]]

@@ -21,14 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def check_start(start: object) -> None:
-    """Refuse what is no model with weights.
-
-    Examples
-    --------
-    >>> check_start("m.mln")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: start='m.mln' must be a model: read a file with sqlrl.read_model, or pass model_ of an estimator.
-    """
+    """Refuse what is no model with weights."""
     from sqlrl.logic.model import Model
 
     if start is None:
@@ -50,14 +43,7 @@ def check_start(start: object) -> None:
 
 
 def recorded_start(start: Model | None) -> dict[str, object]:
-    r"""Return what a run keeps of the model that it started from: nothing if there is none.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> sorted(recorded_start(parse_mln("P(t)\n1 P(x)"))["start"]), recorded_start(None)
-    (['rules', 'sha256'], {})
-    """
+    r"""Return what a run keeps of the model that it started from: nothing if there is none."""
     if start is None:
         return {}
     from sqlrl.logic.saving import model_to_json

@@ -46,14 +46,6 @@ def two_worlds(
     Where samples are learned from, the predicted world is no more than shown: no search proves it.
 
     `loss`, of shape (n,), is added for each true atom of the second. Hard clauses that cannot all hold are an InfeasibleError.
-
-    Examples
-    --------
-    >>> from sqlrl.learn import Perceptron
-    >>> from sqlrl.solve.sample_networks import network
-    >>> one = network(1, [(0, [1])])
-    >>> [x.tolist() for x in two_worlds(one, np.array([-0.5]), np.ones(1), Perceptron().parameters(), lambda *_: "")]
-    [[False], [True]]
     """
     find = relaxed_world if parameters.inference == "relaxed" else partial(exact_world, prove=parameters.sweeps == 0)
     first = find(network, weights, loss if parameters.one_world else None, seed=parameters.seed, describe=describe)
@@ -75,13 +67,6 @@ def relaxed_world(
     -----
     Source: Huynh (2011), section 4.3.1, OP5 and Algorithm 4.1, whose rounding does not look after hard clauses; a learner
     takes delta n over weighted clauses, so that such a world teaches it all the same. Atoms that presolve decides are exact.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(2, [(0, [-1, 2]), (1, [1])])
-    >>> relaxed_world(small, np.array([2.0, 0.5]), None, seed=0, describe=None).tolist()
-    [True, True]
     """
     try:
         value, left = presolve(_scaled(weigh(network, weights, loss=loss)))
@@ -120,15 +105,6 @@ def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sw
     no blocks, a step of MC-SAT, which also passes between worlds that single flips cannot connect (and never flips helper
     atoms alone). The chain needs a world to start from: hard ground clauses that the labels violate are left out of it,
     and of a block with several true labels the first one counts; without one an exactly-one block begins at its first atom.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.randomness import streams
-    >>> from sqlrl.solve.sample_networks import network
-    >>> sure = network(2, [(0, [1, 2]), (1, [-1])], hard=[0])
-    >>> world = sampled_world(sure, np.array([0.0, 40.0]), np.array([True, False]), sweeps=3, random=streams(0, 1)[0])
-    >>> world.tolist()
-    [False, True]
     """
     weighted, start = weigh(network, weights), start_world(network, truth)
     broken = weighted.hard & weighted.violated(start)
@@ -144,14 +120,7 @@ def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sw
 
 
 def start_world(network: Network, truth: BoolArray) -> BoolArray:
-    """Return the labels, with one true atom at most in each block, and one in each exactly-one block.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> start_world(network(3, [], blocks=[([0, 1], True)]), np.array([False, False, True])).tolist()
-    [True, False, True]
-    """
+    """Return the labels, with one true atom at most in each block, and one in each exactly-one block."""
     start = truth.copy()
     inside = np.flatnonzero(network.block >= 0)
     # True members first, then by atom: the first of each block.

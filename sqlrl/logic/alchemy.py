@@ -65,16 +65,6 @@ def features(formula: Formula, hard: bool, model: Model, open_predicates: frozen
     The unit clauses of a soft formula are one feature together, and each of its k features has `factor` 1/k.
 
     UnsupportedError: EXIST over a conjunction, whose normal form Alchemy can only write once it knows the constants.
-
-    Examples
-    --------
-    >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)\n1 H(x) ^ S(x)", semantics="alchemy")
-    >>> for rule in model.rules:
-    ...     for feature in features(rule.formula, rule.hard, model, frozenset({"H", "S"})):
-    ...         print(feature.negated, feature.factor, *feature.clauses)
-    False 0.5 H(x) v !S(x)
-    False 0.5 !H(x) v S(x)
-    True 1.0 !H(x) v !S(x)
     """
     normal = normalise(formula, model)
     clauses = _clauses(normal.node, formula)
@@ -117,19 +107,6 @@ def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> t
     ModelError if the formulas of a template have different normal forms: which clauses there are, or how many, depends on
     whether two `+` variables have the same constant or one has a constant that the template names. Such formulas are to be
     written as rules of their own.
-
-    Examples
-    --------
-    >>> model = parse_mln("H(t)\nS(t)\n1 H(x) <=> S(x)", semantics="alchemy")
-    >>> found = normal_rules(model.rules[0], model, frozenset({"H", "S"}))
-    >>> [(format_formula(each.rule.formula), each.rule.weight) for each in found]
-    [('H(x) v !S(x)', 0.5), ('!H(x) v S(x)', 0.5)]
-    >>> model = parse_mln(
-    ...     "Token(t, word)\nH(t)\nIn(t, field)\n1 Token(t, +w) => (H(t) ^ In(t, +f))", semantics="alchemy"
-    ... )
-    >>> found = normal_rules(model.rules[0], model, frozenset({"H", "In"}))
-    >>> [(format_formula(each.rule.formula), each.repeated) for each in found]
-    [('!Token(t, +w) v H(t)', (('f', 'field'),)), ('!Token(t, +w) v In(t, +f)', ())]
     """
     found: list[NormalRule] = []
     for each in split_rule(rule):

@@ -34,11 +34,6 @@ class Place:
     """What may stand at one argument of a literal, with its type.
 
     `kind` is `+` for a variable that the clause already has, `-` for one that may be new, `#` for a constant.
-
-    Examples
-    --------
-    >>> str(Place("+", "drug"))
-    '+drug'
     """
 
     kind: Literal["+", "-", "#"]
@@ -61,12 +56,6 @@ class Mode:
 
     `recall` is at most so many atoms for the same input constants; None (`*`) sets no limit. `line` is the line in the source,
     from 1, and 0 if it has none; it is not part of equality.
-
-    Examples
-    --------
-    >>> mode = Mode("x_subst", (Place("+", "a"), Place("-", "n")), None)
-    >>> str(mode), mode.arity, mode.positions("-")
-    ('*, x_subst(+a,-n)', 2, (1,))
     """
 
     predicate: str
@@ -240,16 +229,6 @@ def format_bias(bias: Bias) -> str:
     r"""Return a bias in Aleph's language; it parses to an equal one.
 
     Determinations are written where there are modes that they leave out.
-
-    Examples
-    --------
-    >>> print(
-    ...     format_bias(Bias(Mode("p", (Place("+", "a"),), 1), (Mode("q", (Place("+", "a"),), None),), {"i": 2})),
-    ...     end="",
-    ... )
-    :- set(i, 2).
-    :- modeh(1, p(+a)).
-    :- modeb(*, q(+a)).
     """
     lines = [f"set({quoted(name)}, {_value(value)})" for name, value in [*bias.settings.items(), *bias.unknown.items()]]
     if bias.unused:

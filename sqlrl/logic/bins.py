@@ -20,48 +20,24 @@ _WHOLE = 2**53
 
 
 def edge_text(edge: float) -> str:
-    """Return an edge as names of pieces have it: the shortest decimal that reads back to the same number, whole ones without a point.
-
-    Examples
-    --------
-    >>> edge_text(10.0), edge_text(0.1), edge_text(-0.0), edge_text(1e300)
-    ('10', '0.1', '0', '1e+300')
-    """
+    """Return an edge as names of pieces have it: the shortest decimal that reads back to the same number, whole ones without a point."""
     return str(int(edge)) if edge.is_integer() and abs(edge) <= _WHOLE else repr(edge)
 
 
 def piece_names(kind: str, edges: Edges) -> list[str]:
-    """Return the names of the pieces of a type, the lowest first.
-
-    Examples
-    --------
-    >>> piece_names("price", (10.0, 25.5))
-    ['price(-inf,10)', 'price[10,25.5)', 'price[25.5,inf)']
-    """
+    """Return the names of the pieces of a type, the lowest first."""
     texts = list(map(edge_text, edges))
     lower = [f"{kind}(-inf", *(f"{kind}[{text}" for text in texts)]
     return [f"{low},{high})" for low, high in zip(lower, [*texts, "inf"], strict=True)]
 
 
 def piece_of(kind: str, edges: Edges, number: float) -> str:
-    """Return the name of the piece in which a number lies, which is not NaN.
-
-    Examples
-    --------
-    >>> piece_of("price", (10.0, 25.0), 10), piece_of("price", (10.0, 25.0), 9.99)
-    ('price[10,25)', 'price(-inf,10)')
-    """
+    """Return the name of the piece in which a number lies, which is not NaN."""
     return piece_names(kind, edges)[sum(edge <= number for edge in edges)]
 
 
 def edges_fault(value: Any) -> str | None:
-    """Return why a value is no list of edges, None if it is one.
-
-    Examples
-    --------
-    >>> edges_fault([10, 25.5]), edges_fault([10, 10]), edges_fault([])
-    (None, '10 does not come after 10', 'there is none')
-    """
+    """Return why a value is no list of edges, None if it is one."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         return "they are no list of numbers"
     if not value:
@@ -87,27 +63,12 @@ def _is_finite(edge: float) -> bool:
 
 
 def as_edges(value: Sequence[float]) -> Edges:
-    """Return edges in which `edges_fault` finds no fault as floats; zero has no sign.
-
-    Examples
-    --------
-    >>> as_edges([-0.0, 1])
-    (0.0, 1.0)
-    """
+    """Return edges in which `edges_fault` finds no fault as floats; zero has no sign."""
     return tuple(float(edge) + 0.0 for edge in value)
 
 
 def checked_bins(value: Mapping[str, Any], types: Collection[str], path: str) -> dict[str, Edges]:
-    """Return the edges by type that a file of a model says; ModelError if they are none, or the model has no such type.
-
-    Examples
-    --------
-    >>> checked_bins({"price": [10, 25.5]}, {"price"}, "m.json")
-    {'price': (10.0, 25.5)}
-    >>> checked_bins({"price": [10, 2]}, {"price"}, "m.json")
-    Traceback (most recent call last):
-    sqlrl.errors.ModelError: m.json: the edges of price are no ascending numbers: 2 does not come after 10: save the model again
-    """
+    """Return the edges by type that a file of a model says; ModelError if they are none, or the model has no such type."""
     for name, edges in value.items():
         fault = edges_fault(edges)
         if fault is not None:
@@ -118,12 +79,6 @@ def checked_bins(value: Mapping[str, Any], types: Collection[str], path: str) ->
 
 
 def show_edges(edges: Edges) -> str:
-    """Return edges as messages have them.
-
-    Examples
-    --------
-    >>> show_edges(tuple(map(float, range(9))))
-    '0, 1, 2, ..., 8'
-    """
+    """Return edges as messages have them."""
     texts = list(map(edge_text, edges))
     return ", ".join(texts if len(texts) <= 6 else [*texts[:3], "...", texts[-1]])

@@ -101,14 +101,7 @@ def _distinct(pieces: Iterable[Node], absorbing: Node) -> tuple[Node, ...] | Non
 
 
 def negate(node: Node) -> Node:
-    """Return the negation, with negation at the literals only.
-
-    Examples
-    --------
-    >>> h, s = Signed(Literal("H", ())), Signed(Literal("S", ()))
-    >>> negate(conjoin((h, s))) == disjoin((h.negated(), s.negated()))
-    True
-    """
+    """Return the negation, with negation at the literals only."""
     match node:
         case Signed():
             return node.negated()
@@ -122,12 +115,6 @@ def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
     """Return the disjunctive normal form, without conjunctions that others absorb.
 
     ModelError if it has more than `LARGEST_FORM` conjunctions.
-
-    Examples
-    --------
-    >>> h, s, t = (Signed(Literal(name, ())) for name in "HST")
-    >>> [[signed.atom.predicate for signed in found] for found in disjuncts(conjoin((h, disjoin((s, t)))))]
-    [['H', 'S'], ['H', 'T']]
     """
     match node:
         case Signed():
@@ -159,12 +146,6 @@ def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
     """Drop the universal quantifiers of a clause, so that their variables become grounding variables.
 
     Those about an example that is a constant stay: a clause need not name it, over whose domains their variables range.
-
-    Examples
-    --------
-    >>> p, q = Signed(Literal("P", (Variable("x"),))), Signed(Literal("Q", (Variable("y"),)))
-    >>> prenex((p, Signed(Witness(("y",), (q.negated(),)), False))) == (p, q)  # P(x) v FORALL y Q(y)
-    True
     """
     found: dict[Signed, None] = {}
     for signed in clause:
@@ -332,14 +313,7 @@ class Diagram:
 
 
 def conjuncts(node: Node) -> tuple[Path, ...]:
-    """Return the conjunctive normal form: clauses as tuples of literals in order of appearance.
-
-    Examples
-    --------
-    >>> h, s, t = (Signed(Literal(name, ())) for name in "HST")
-    >>> conjuncts(disjoin((h, conjoin((s, t))))) == ((h, s), (h, t))
-    True
-    """
+    """Return the conjunctive normal form: clauses as tuples of literals in order of appearance."""
     place = {atom: i for i, atom in enumerate(atoms_of(node))}
     clauses = ((s.negated() for s in conjunction) for conjunction in disjuncts(negate(node)))
     return tuple(tuple(sorted(c, key=lambda s: place[Signed(s.atom)])) for c in clauses)

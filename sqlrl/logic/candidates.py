@@ -72,13 +72,6 @@ class Candidate:
         The literals of targets, as written.
     template : str
         The text of the template that it comes from.
-
-    Examples
-    --------
-    >>> v = Variable("v")
-    >>> candidate = Candidate((("v", "user"),), (Literal("old", (v,), False),), (Literal("t", (v,)),), "AGE(v) ^ t(v)")
-    >>> str(candidate), candidate.formula == parse_formula("!old(v) ^ t(v)")
-    ('!old(v) ^ t(v)', True)
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -125,18 +118,7 @@ def clause_formula(literals: Sequence[Evidence]) -> Formula:
 
 
 def concluded(formula: Formula) -> tuple[Evidence, ...]:
-    """Return the literals that an implication of literals concludes; none of any other formula.
-
-    Examples
-    --------
-    >>> concluded(parse_formula("P(x) ^ x != y => Q(y) v !R(x)")) == (
-    ...     Literal("Q", (Variable("y"),)),
-    ...     Literal("R", (Variable("x"),), False),
-    ... )
-    True
-    >>> concluded(parse_formula("!P(x) v Q(x)")), concluded(parse_formula("P(x) => (Q(x) => R(x))"))
-    ((), ())
-    """
+    """Return the literals that an implication of literals concludes; none of any other formula."""
     if not isinstance(formula, Implies):
         return ()
     left, right = formula.left, formula.right
@@ -146,15 +128,7 @@ def concluded(formula: Formula) -> tuple[Evidence, ...]:
 
 
 def implication(literals: Sequence[Evidence], concludes: Sequence[bool]) -> Formula:
-    """Return a clause as an implication whose conclusion are the literals that are marked; as a disjunction if all are or none.
-
-    Examples
-    --------
-    >>> x = (Variable("x"),)
-    >>> clause = Literal("Job", x, False), Literal("Pays", x), Literal("Debts", x)
-    >>> format_formula(implication(clause, (False, True, False)))
-    'Job(x) ^ !Debts(x) => Pays(x)'
-    """
+    """Return a clause as an implication whose conclusion are the literals that are marked; as a disjunction if all are or none."""
     head = [each for each, marked in zip(literals, concludes, strict=True) if marked]
     body = tuple(
         literal_formula(replace(each, positive=not each.positive))

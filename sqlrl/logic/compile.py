@@ -37,15 +37,6 @@ def compile_rule(
         the number of those in which the formula is true elsewhere.
 
         The variables are the free ones and those of the outermost FORALLs, which mean the same (see `normalise`).
-
-    Examples
-    --------
-    >>> model = parse_mln("H(t)\nS(t)\n1 H(x) ^ (S(x) v !H(x))\n1 H(x) <=> S(x)")
-    >>> for rule in model.rules:
-    ...     for feature in compile_rule(rule, model, frozenset({"H", "S"})):
-    ...         print(feature.negated, *feature.clauses, sep=" | ")
-    True | !H(x) v !S(x)
-    False | H(x) v !S(x) | !H(x) v S(x)
     """
     formulas = split_signs(rule.formula)
     try:
@@ -90,12 +81,6 @@ def _hard(normal: Normal, open_predicates: frozenset[str]) -> Feature:
 
 
 def clause_text(clauses: Sequence[Clause], negated: bool) -> str:
-    """Return the clauses of a feature as one readable line.
-
-    Examples
-    --------
-    >>> clause_text([Clause((("x", "t"),), (Literal("H", (Variable("x"),)),))], negated=True)
-    '!(H(x))'
-    """
+    """Return the clauses of a feature as one readable line."""
     text = " ^ ".join(f"({clause})" if len(clauses) > 1 else str(clause) for clause in clauses) or "TRUE"
     return f"!({text})" if negated else text

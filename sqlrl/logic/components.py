@@ -20,11 +20,6 @@ class BodyLiteral(NamedTuple):
     `predicate` is an index into the sorted body predicates of the run. The terms `0 .. h - 1` are the head's arguments in
     order, `h ..` existential variables; a negative term is a constant: `-1 - id`, with its id in the dictionary of that
     argument's type.
-
-    Examples
-    --------
-    >>> BodyLiteral(3, (0, 2, constant(7))).terms
-    (0, 2, -8)
     """
 
     predicate: int
@@ -40,54 +35,23 @@ Group = frozenset[BodyLiteral]
 
 
 def constant(identity: int) -> int:
-    """Return the term of a constant, from its id in the dictionary of its type; and its id from the term.
-
-    Examples
-    --------
-    >>> constant(0), constant(constant(0))
-    (-1, 0)
-    """
+    """Return the term of a constant, from its id in the dictionary of its type; and its id from the term."""
     return -1 - identity
 
 
 class Components:
-    """Splits bodies into components and finds their canonical form, each once; `heads` is the number h of the head's arguments.
-
-    Examples
-    --------
-    `p(A, X) ^ q(X) ^ p(B, Y)` and `p(A, Y) ^ q(Y)` for the head `target(A, B)`, with predicates p (0) and q (1):
-
-    >>> p, q = (lambda *terms: BodyLiteral(0, terms)), (lambda *terms: BodyLiteral(1, terms))
-    >>> known = Components(2)
-    >>> known.split([p(0, 2), q(2), p(1, 3)]) == (*known.split([p(0, 3), q(3)]), *known.split([p(1, 2)]))
-    True
-    """
+    """Splits bodies into components and finds their canonical form, each once; `heads` is the number h of the head's arguments."""
 
     def __init__(self, heads: int) -> None:
         self.heads = heads
         self._known: dict[Group, tuple[Component, tuple[int, ...]]] = {}
 
     def split(self, body: Iterable[BodyLiteral]) -> tuple[Component, ...]:
-        """Return the components of a body, ascending. A literal that occurs twice counts once, a component as often as it occurs.
-
-        Examples
-        --------
-        >>> Components(1).split([BodyLiteral(0, (0, 1)), BodyLiteral(0, (0, 2))])
-        ((BodyLiteral(predicate=0, terms=(0, 1)),), (BodyLiteral(predicate=0, terms=(0, 1)),))
-        """
+        """Return the components of a body, ascending. A literal that occurs twice counts once, a component as often as it occurs."""
         return tuple(sorted(self.canonical(group) for group in self.groups(body)))
 
     def groups(self, body: Iterable[BodyLiteral]) -> tuple[Group, ...]:
-        """Return the literals of each component of a body, under the names that its variables have there.
-
-        Examples
-        --------
-        >>> [
-        ...     len(group)
-        ...     for group in Components(1).groups([BodyLiteral(0, (0, 1)), BodyLiteral(1, (1,)), BodyLiteral(1, (0,))])
-        ... ]
-        [2, 1]
-        """
+        """Return the literals of each component of a body, under the names that its variables have there."""
         found: tuple[Group, ...] = ()
         for literal in body:
             found = self.grow(found, literal)
@@ -97,13 +61,6 @@ class Components:
         """Return the groups of a body with one more literal: those that share an existential variable with it become one.
 
         The merged group is the last one; the others keep their order.
-
-        Examples
-        --------
-        >>> known = Components(1)
-        >>> apart = known.groups([BodyLiteral(0, (0, 1)), BodyLiteral(0, (0, 2))])
-        >>> len(apart), [len(group) for group in known.grow(apart, BodyLiteral(2, (1, 2)))]
-        (2, [3])
         """
         variables = {term for term in literal.terms if term >= self.heads}
         merged: set[BodyLiteral] = {literal}
@@ -116,23 +73,11 @@ class Components:
         return (*apart, frozenset(merged))
 
     def canonical(self, group: Group) -> Component:
-        """Return the canonical form of the literals of one component.
-
-        Examples
-        --------
-        >>> Components(1).canonical(frozenset([BodyLiteral(1, (7,)), BodyLiteral(0, (0, 7))]))
-        (BodyLiteral(predicate=0, terms=(0, 1)), BodyLiteral(predicate=1, terms=(1,)))
-        """
+        """Return the canonical form of the literals of one component."""
         return self.named(group)[0]
 
     def named(self, group: Group) -> tuple[Component, tuple[int, ...]]:
-        """Return the canonical form, and the variable of the group that `h`, `h + 1`, ... stand for in it.
-
-        Examples
-        --------
-        >>> Components(1).named(frozenset([BodyLiteral(1, (7,)), BodyLiteral(0, (0, 7))]))[1]
-        (7,)
-        """
+        """Return the canonical form, and the variable of the group that `h`, `h + 1`, ... stand for in it."""
         if group not in self._known:
             self._known[group] = _canonical(sorted(group), self.heads)
         return self._known[group]

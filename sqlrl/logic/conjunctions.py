@@ -29,26 +29,12 @@ class Place:
 
 
 def fault(problem: str, place: Place | None) -> ModelError:
-    """Return an error that shows a place; what was made by hand has none.
-
-    Examples
-    --------
-    >>> print(fault("p has no data", Place(Source("q(x) ^ p(x)", "a.grammar"), 7)))
-    a.grammar:1:8: p has no data
-      q(x) ^ p(x)
-             ^
-    """
+    """Return an error that shows a place; what was made by hand has none."""
     return ModelError(problem) if place is None else place.source.error(ModelError, problem, place.offset)
 
 
 def format_part(part: Part) -> str:
-    """Return a part of a template as it is written.
-
-    Examples
-    --------
-    >>> format_part(BothSigns(Atom("p", (Variable("x"),))))
-    '[!]p(x)'
-    """
+    """Return a part of a template as it is written."""
     return f"[!]{part.atom}" if isinstance(part, BothSigns) else str(part)
 
 
@@ -128,13 +114,7 @@ class ConjunctionParser(FormulaParser):
 
 
 def literal_of(formula: Formula) -> Literal | EqualityLiteral:
-    """Return an atom or equality, negated or not, as a literal.
-
-    Examples
-    --------
-    >>> str(literal_of(Not(Not(Equal(Variable("x"), Variable("y"))))))
-    'x = y'
-    """
+    """Return an atom or equality, negated or not, as a literal."""
     positive = True
     while isinstance(formula, Not):
         formula, positive = formula.body, not positive
@@ -147,14 +127,7 @@ def literal_of(formula: Formula) -> Literal | EqualityLiteral:
 def parse_conjunction(
     text: str, what: str, path: str, arguments: tuple[str, ...] | None = None
 ) -> tuple[tuple[Part, ...], tuple[Place, ...]]:
-    """Parse a text that is one conjunction; see `ConjunctionParser.conjunction`.
-
-    Examples
-    --------
-    >>> parts, _ = parse_conjunction("friends ^ !muted(y, x)", "an expansion", "<expansion>", ("x", "y"))
-    >>> " ^ ".join(map(str, parts))
-    'friends(x, y) ^ !muted(y, x)'
-    """
+    """Parse a text that is one conjunction; see `ConjunctionParser.conjunction`."""
     source = Source(text, path)
     parser = ConjunctionParser(source, tokenize(source))
     parser.skip_lines()

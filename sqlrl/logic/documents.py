@@ -105,13 +105,7 @@ class Document:
 
 
 def is_json(text: str) -> bool:
-    """Tell whether a text is an object of JSON rather than rules: it starts with a brace, comments aside.
-
-    Examples
-    --------
-    >>> is_json("// all\\n{}"), is_json("1: P(X)")
-    (True, False)
-    """
+    """Tell whether a text is an object of JSON rather than rules: it starts with a brace, comments aside."""
     blank = _BLANK.match(text)
     return text.startswith("{", blank.end() if blank else 0)
 
@@ -123,12 +117,6 @@ def parse_json_document(source: Source) -> Document:
     ------
     ParseError
         It is no JSON, or nests deeper than `DEEPEST_JSON` brackets.
-
-    Examples
-    --------
-    >>> document = parse_json_document(Source("{\"rules\": [ // of all\n 01.0, 'x',]}"))
-    >>> [(node.kind, node.value) for node in document.root.pairs[0][1].items]
-    [('number', '01.0'), ('text', 'x')]
     """
     reader = _JSON(source)
     root = reader.value(0)
@@ -250,12 +238,6 @@ def parse_yaml_document(source: Source) -> Document:
         It is no YAML, nests deeper than `DEEPEST_JSON` levels, or has several documents or aliases.
     InputError
         PyYAML is not installed.
-
-    Examples
-    --------
-    >>> document = parse_yaml_document(Source("predicates:\n  Knows/2: open\n"))
-    >>> [(name.value, value.value) for name, value in document.root.pairs[0][1].pairs]
-    [('Knows/2', 'open')]
     """
     try:
         import yaml

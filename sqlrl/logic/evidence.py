@@ -79,14 +79,6 @@ def parse_evidence(
         An unknown predicate or a wrong arity.
     UnsupportedError
         The value of a function.
-
-    Examples
-    --------
-    >>> for atom in parse_evidence("Smokes(Anna)\n0.75 !Smokes(Bob)\n?Smokes(Chris)"):
-    ...     print(*atom)
-    Smokes ('Anna',) True None 1
-    Smokes ('Bob',) None 0.25 2
-    Smokes ('Chris',) None None 3
     """
     return list(iterate_evidence(text, path=path, model_or_predicates=model_or_predicates))
 
@@ -110,14 +102,6 @@ def read_evidence(
     ------
     ParseError, ModelError, UnsupportedError
         As in `parse_evidence`; a missing file is a ParseError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.db").write_text("!P(A)")
-    ...     read_evidence(Path(folder, "a.db"))[0].truth
-    False
     """
     return parse_evidence(
         read_text(path, parse="sqlrl.parse_evidence"), path=str(path), model_or_predicates=model_or_predicates
@@ -130,13 +114,7 @@ def iterate_evidence(
     path: str = "<text>",
     model_or_predicates: Model | Mapping[str, Predicate] | None = None,
 ) -> Iterator[EvidenceAtom]:
-    """Parse evidence atom by atom; as `parse_evidence` without the list.
-
-    Examples
-    --------
-    >>> next(iterate_evidence("P(A, 1)")).constants
-    ('A', '1')
-    """
+    """Parse evidence atom by atom; as `parse_evidence` without the list."""
     check_text(text, "evidence", "read files with read_evidence")
     declared = model_or_predicates.predicates if isinstance(model_or_predicates, Model) else model_or_predicates
     plain = _PLAIN.match
@@ -156,13 +134,7 @@ def iterate_evidence(
 
 
 def parse_domains(text: str, *, path: str = "<text>") -> dict[str, tuple[str, ...]]:
-    r"""Return the constants that lines such as `person = {Anna, Bob}` list, by type; `parse_evidence` steps over them.
-
-    Examples
-    --------
-    >>> parse_domains("Smokes(Anna)\nperson = {Anna, Bob}")
-    {'person': ('Anna', 'Bob')}
-    """
+    r"""Return the constants that lines such as `person = {Anna, Bob}` list, by type; `parse_evidence` steps over them."""
     found: dict[str, tuple[str, ...]] = {}
     if "{" not in text:
         return found
@@ -270,14 +242,7 @@ def _check(source: Source, offset: int, name: str, arity: int, declared: Mapping
 
 
 def format_evidence(atoms: Iterable[EvidenceAtom]) -> str:
-    r"""Return the text of a `.db` file.
-
-    Examples
-    --------
-    >>> print(format_evidence(parse_evidence('! P(A,"b c")\n.5 Q( 1 )')), end="")
-    !P(A, "b c")
-    0.5 Q(1)
-    """
+    r"""Return the text of a `.db` file."""
     lines = []
     for atom in atoms:
         if atom.probability is not None:

@@ -28,13 +28,6 @@ def expand(model: AnyModel) -> AnyModel:
     """Return a model with each clause of a template as a rule of its own.
 
     Rules with expansions are replaced by weighted rules with constants in place of the `+` variables, in order.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.model import Expansions, Model
-    >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
-    >>> [(str(r.formula), r.weight) for r in expand(Model({}, rules=(rule,))).rules]
-    [('P("a")', 1.0), ('P("b")', 2.0)]
     """
     if all(rule.expansions is None for rule in model.rules):
         return model
@@ -42,13 +35,7 @@ def expand(model: AnyModel) -> AnyModel:
 
 
 def expand_rule(rule: Rule) -> tuple[Rule, ...]:
-    """Return the clauses of a template as rules, or the rule itself if it has no expansions.
-
-    Examples
-    --------
-    >>> len(expand_rule(Rule(Atom("P", ()))))
-    1
-    """
+    """Return the clauses of a template as rules, or the rule itself if it has no expansions."""
     found = rule.expansions
     if found is None:
         return (rule,)
@@ -78,19 +65,6 @@ def without_zeros(model: AnyModel, mentioned: Iterable[str] = ()) -> Left[AnyMod
     Rules that are hard, that have no weight yet or whose weight is fixed stay. A template that loses some of its clauses is one whose
     clauses were found one by one: nobody can tell any more which combinations of constants no training data had. If nothing else of the
     model mentions one of the predicates in `mentioned`, the first clause that does stays, since a model predicts what its rules mention.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.model import Expansions, Model
-    >>> listed = Expansions(("w",), (("a",), ("b",)), (0.0, 2.0))
-    >>> template = Rule(Atom("P", (Variable("w", plus=True),)), expansions=listed)
-    >>> model = Model({}, rules=(Rule(Atom("Q", ()), 0.0), Rule(Atom("R", ()), 0.0), template))
-    >>> left = without_zeros(model)
-    >>> [rule.expansions for rule in left.model.rules], left.place
-    ([Expansions(variables=('w',), rows=(('b',),), weights=(2.0,), found=True)], {2: 0})
-    >>> left = without_zeros(model, ["P", "R"])
-    >>> [str(rule.formula) for rule in left.model.rules], left.place, left.first
-    (['R()', 'P(+w)'], {1: 0, 2: 1}, frozenset({1}))
     """
     left = {i: kept for i, rule in enumerate(model.rules) if (kept := _without_zeros(rule)) is not None}
     first = set[int]()
@@ -136,23 +110,12 @@ def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
     """Put constants, one for each variable, in place of `+` variables.
 
     All free occurrences are replaced, also those written without `+`.
-
-    Examples
-    --------
-    >>> str(fill(Atom("P", (Variable("w", plus=True), Variable("x"))), {"w": "A"}))
-    'P(A, x)'
     """
     return _replace(formula, {name: Constant(constant) for name, constant in constants.items()})
 
 
 def canonical_variables(formula: Formula, kept: Collection[str] = ()) -> Formula:
-    """Rename free variables, all but some, in the order in which they stand, to names that no text of a rule has.
-
-    Examples
-    --------
-    >>> str(canonical_variables(Atom("P", (Variable("y"), Variable("x"), Variable("y")))))
-    'P(?0, ?1, ?0)'
-    """
+    """Rename free variables, all but some, in the order in which they stand, to names that no text of a rule has."""
     names = [term.name for term in terms_of(formula) if isinstance(term, Variable) and term.name not in kept]
     return rename_variables(formula, {name: f"?{i}" for i, name in enumerate(dict.fromkeys(names))})
 
@@ -161,11 +124,6 @@ def rename_variables(formula: Formula, names: Mapping[str, str]) -> Formula:
     """Rename free variables; those renamed carry no `+` any more.
 
     A quantifier in the formula must use none of the new names.
-
-    Examples
-    --------
-    >>> str(rename_variables(Atom("P", (Variable("w", plus=True), Variable("x"))), {"w": "y"}))
-    'P(y, x)'
     """
     return _replace(formula, {name: Variable(new) for name, new in names.items()})
 

@@ -97,11 +97,6 @@ def parse_model(text: str, *, path: str = "<text>", trusted: bool = True) -> Mod
     ------
     ParseError, ModelError
         As in `read_model`.
-
-    Examples
-    --------
-    >>> sorted(parse_model('// sqlrl {"query": ["P"]}\nP(t)\n2 P(x)').query)
-    ['P']
     """
     if text.lstrip().startswith("{"):
         return _read_json(text, path)
@@ -120,14 +115,6 @@ def model_from_json(value: Any, *, path: str = "<json>") -> Model:
 
     ParseError if they do not fit the schema; the message names the place. ModelError if they are of a newer version, the rules
     do not fit the declarations, or a weight is not finite.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.saving import model_to_json
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> model = parse_mln("P(t)\nP(A).")
-    >>> model_from_json(model_to_json(model)) == model
-    True
     """
     check_json(value, path)
     _check_names(value, path)

@@ -330,13 +330,7 @@ class FormulaParser(Cursor):
 
 
 def is_constant(name: str) -> bool:
-    """Tell whether a bare name is a constant (starts with a capital) and not a variable.
-
-    Examples
-    --------
-    >>> is_constant("Anna"), is_constant("x"), is_constant("Ängström")
-    (True, False, True)
-    """
+    """Tell whether a bare name is a constant (starts with a capital) and not a variable."""
     return name[:1].isupper()
 
 
@@ -459,11 +453,6 @@ def parse_formula(
     ------
     ParseError, ModelError, UnsupportedError
         As in `sqlrl.parse_mln`.
-
-    Examples
-    --------
-    >>> parse_formula("!P(x)")
-    Not(body=Atom(predicate='P', terms=(Variable(name='x', plus=False),)))
     """
     source = Source(text, path)
     parser = FormulaParser(source, tokenize(source))

@@ -240,12 +240,6 @@ class Template:
     ------
     ModelError
         No parts, others than these, or `+` variables. ParseError if the text does not parse.
-
-    Examples
-    --------
-    >>> template = Template("USERS(v, w) ^ [!]cFriends(v) ^ cFriends(w)")
-    >>> len(template.parts), str(template)
-    (3, 'USERS(v, w) ^ [!]cFriends(v) ^ cFriends(w)')
     """
 
     parts: tuple[Part, ...]
@@ -433,13 +427,7 @@ def _several(given: object, kind: type[_Value], name: str, instead: str) -> tupl
 
 
 def is_symbol(name: str) -> bool:
-    """Tell whether a name may be a symbol's: in capitals, with digits and `_`.
-
-    Examples
-    --------
-    >>> is_symbol("USERS_2"), is_symbol("Users"), is_symbol("_"), is_symbol("A-B")
-    (True, False, False, False)
-    """
+    """Tell whether a name may be a symbol's: in capitals, with digits and `_`."""
     return is_identifier(name) and name.isupper()
 
 

@@ -21,13 +21,7 @@ ANONYMOUS = "_ "
 
 @dataclass(frozen=True, slots=True)
 class HornAtom:
-    """An atom of a rule; `offset` is where it stands in the text, and not part of equality.
-
-    Examples
-    --------
-    >>> str(HornAtom("parent", (Variable("x"), Constant("Anna"))))
-    'parent(x, "Anna")'
-    """
+    """An atom of a rule; `offset` is where it stands in the text, and not part of equality."""
 
     predicate: str
     terms: tuple[Term, ...]
@@ -52,11 +46,6 @@ class HornRule:
     `body` has the positive literals. A variable of a negated one that is written `_` means that there is no such atom for any
     constant. `source` is the text that has the rule, and `written` what its variables are called there; they are not part of
     equality.
-
-    Examples
-    --------
-    >>> print(parse_definitions("leaf(x) :- node(x), x = y, not parent(y, _).").rules[0])
-    leaf(x) :- node(x), !parent(x, _).
     """
 
     head: HornAtom
@@ -67,14 +56,7 @@ class HornRule:
     written: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, term: Term) -> str:
-        """Return a term as messages name it: as the text of the rule does.
-
-        Examples
-        --------
-        >>> rule = parse_definitions("leaf(X) :- node(X).", variables="upper").rules[0]
-        >>> str(rule), rule.said(rule.head.terms[0])
-        ('leaf(x) :- node(x).', 'X')
-        """
+        """Return a term as messages name it: as the text of the rule does."""
         return self.written.get(term.name, _term(term)) if isinstance(term, Variable) else _term(term)
 
     def __str__(self) -> str:
@@ -90,15 +72,7 @@ class HornRule:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Horn definitions of predicates.
-
-    Examples
-    --------
-    >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
-    >>> definitions = parse_definitions(text)
-    >>> definitions.defined(), definitions.used()
-    (('ancestor',), ('parent',))
-    """
+    """Horn definitions of predicates."""
 
     rules: tuple[HornRule, ...]
 
@@ -151,12 +125,6 @@ def components(definitions: Definitions) -> tuple[Component, ...]:
     """Return the components of definitions, each after those that it uses.
 
     ModelError if a predicate is defined through its own negation, or only through itself; the message shows the literal.
-
-    Examples
-    --------
-    >>> text = "odd(x) :- next(y, x), even(y). even(x) :- next(y, x), odd(y). even(x) :- zero(x). p(x) :- odd(x)."
-    >>> [(c.predicates, c.recursive) for c in components(parse_definitions(text))]
-    [(('odd', 'even'), True), (('p',), False)]
     """
     rules: dict[str, list[HornRule]] = {}
     for rule in definitions.rules:
@@ -197,14 +165,7 @@ def _check(component: Component) -> None:
 
 
 def _cycle(component: Component, start: str, negated: str) -> str:
-    """Return the shortest way from a predicate through the negation of another one back to itself.
-
-    Examples
-    --------
-    >>> rules = parse_definitions("p(x) :- a(x), !q(x). q(x) :- r(x). r(x) :- p(x). r(x) :- q(x).").rules
-    >>> _cycle(Component(("p", "q", "r"), rules, True), "p", "q")
-    'p uses !q, q uses r, r uses p'
-    """
+    """Return the shortest way from a predicate through the negation of another one back to itself."""
     uses: dict[str, dict[str, str]] = {}
     for rule in component.rules:
         for atoms, sign in ((rule.body, ""), (rule.negated, "!")):

@@ -50,19 +50,6 @@ def parse_definitions(text: str, *, variables: str = LOWER, path: str = "<text>"
         Order comparisons, alternatives and terms with functions, by name.
     InputError
         `variables` is neither "lower" nor "upper".
-
-    Examples
-    --------
-    >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
-    >>> prolog = "ancestor(X, Y) :- parent(X, Y). ancestor(X, Z) :- parent(X, Y), ancestor(Y, Z)."
-    >>> str(parse_definitions(prolog, variables="upper")) == str(parse_definitions(text))
-    True
-    >>> parse_definitions(prolog)
-    Traceback (most recent call last):
-        ...
-    sqlrl.errors.ModelError: <text>:1:1: this rule has no variable: names that begin with a capital are constants here, as in models; pass variables="upper" for Prolog's convention
-      ancestor(X, Y) :- parent(X, Y). ancestor(X, Z) :- parent(X, Y), ancestor(Y, Z).
-      ^
     """
     check_text(text, "definitions", "give rules such as 'p(x) :- q(x).', or a pathlib.Path for a file of them")
     if variables not in (LOWER, UPPER):

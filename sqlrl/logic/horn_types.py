@@ -48,18 +48,6 @@ def infer_types(definitions: Definitions, known: Mapping[str, tuple[str, ...]]) 
     `known` are those of the predicates that bodies may use beside the defined ones. ModelError, whose message shows the
     literal, for an unknown predicate in a body, another number of arguments, a variable or argument that would have two types,
     or an argument whose type nothing says.
-
-    Examples
-    --------
-    >>> text = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
-    >>> infer_types(parse_definitions(text), {"parent": ("person", "person")})
-    {'ancestor': ('person', 'person')}
-    >>> infer_types(parse_definitions("p(x) :- q(x), r(x)."), {"q": ("drug",), "r": ("group",)})
-    Traceback (most recent call last):
-        ...
-    sqlrl.errors.ModelError: <text>:1:15: x is of the type 'group' as argument 1 of r, and of 'drug' as argument 1 of q: no constant is of both
-      p(x) :- q(x), r(x).
-                    ^
     """
     defined = {rule.head.predicate: len(rule.head.terms) for rule in definitions.rules}
     types = _Types()

@@ -28,17 +28,7 @@ class _Row:
 
 
 class Distinct:
-    """Tells conjunctions apart up to the names of variables and the order of literals.
-
-    Examples
-    --------
-    >>> x, y = Variable("x"), Variable("y")
-    >>> distinct, types = Distinct(), (("x", "t"), ("y", "t"))
-    >>> distinct.add(types, [Literal("p", (x, y)), Literal("q", (x,))])
-    True
-    >>> distinct.add(types, [Literal("q", (y,)), Literal("p", (y, x))])
-    False
-    """
+    """Tells conjunctions apart up to the names of variables and the order of literals."""
 
     def __init__(self) -> None:
         self._shaper = Shaper(lambda *_: "")

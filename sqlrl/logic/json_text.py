@@ -29,14 +29,6 @@ def parse_json(text: str, *, path: str = "<json>", quotable: bool = True) -> Any
     ParseError
         It is no JSON, nests deeper than `DEEPEST_JSON` brackets, has an integer of more than `LONGEST_INTEGER` digits, or an object
         that says one name twice, of which Python would keep the last.
-
-    Examples
-    --------
-    >>> parse_json('{"a": [1]}')
-    {'a': [1]}
-    >>> parse_json('{"a": 1, "a": 2}', path="m.json")
-    Traceback (most recent call last):
-    sqlrl.errors.ParseError: m.json: an object says 'a' twice: remove one of the two
     """
 
     def error(problem: str, offset: int) -> ParseError:

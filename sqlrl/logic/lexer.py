@@ -49,12 +49,6 @@ def read_text(path: str | Path, *, parse: str = "") -> str:
 
     `parse` is the function that takes the text itself, for who passes that. ParseError if the file is missing or is no UTF-8
     text, InputError for no path.
-
-    Examples
-    --------
-    >>> read_text("modeh(1, great(+a,+a)).", parse="sqlrl.parse_bias")
-    Traceback (most recent call last):
-    sqlrl.errors.ParseError: modeh(1, great(+a,+a)).: cannot read the file: No such file or directory; if this is the text itself, pass it to sqlrl.parse_bias
     """
     given: object = path
     instead = f"; if this is the text itself, pass it to {parse}" if parse else ""
@@ -75,12 +69,6 @@ def check_text(text: object, what: str, remedy: str) -> None:
     """Refuse what is no text, and a path in place of the text.
 
     `what` is what the text is of, such as "a model"; `remedy` is how to read a file.
-
-    Examples
-    --------
-    >>> check_text("toxic.modes", "a bias", "read files with read_bias")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: 'toxic.modes' is the path of a file rather than the text of a bias: read files with read_bias
     """
     if not isinstance(text, str):
         decode = "decode bytes with .decode(), " if isinstance(text, bytes) else ""
@@ -148,13 +136,7 @@ class Source:
 
 
 def tokenize(source: Source) -> list[Token]:
-    """Split a text into tokens; comments and blanks vanish, the ends of lines stay, the last token is the end.
-
-    Examples
-    --------
-    >>> [t.text for t in tokenize(Source("0.5 P(x) v Q(x) // rule"))]
-    ['0.5', 'P', '(', 'x', ')', 'v', 'Q', '(', 'x', ')', '']
-    """
+    """Split a text into tokens; comments and blanks vanish, the ends of lines stay, the last token is the end."""
     tokens: list[Token] = []
     text, offset = source.text, 0
     while offset < len(text):
@@ -187,15 +169,7 @@ def _token(source: Source, match: re.Match[str]) -> Token:
 
 
 def signed_number(source: Source, number: Token, sign: Token | None = None) -> float:
-    """Return the value of a number and of a sign that may stand before it; a negative number has its sign in its token.
-
-    Examples
-    --------
-    >>> source = Source("+0.5 P(x)")
-    >>> sign, number, *_ = tokenize(source)
-    >>> signed_number(source, number, sign)
-    0.5
-    """
+    """Return the value of a number and of a sign that may stand before it; a negative number has its sign in its token."""
     if sign is None:
         return float(number.text)
     if number.text.startswith("-"):
@@ -204,13 +178,7 @@ def signed_number(source: Source, number: Token, sign: Token | None = None) -> f
 
 
 def unescape(text: str, source: Source, offset: int) -> str:
-    r"""Replace the escapes of a quoted constant; `text` is what stands between the quotes, at `offset` in the source.
-
-    Examples
-    --------
-    >>> unescape(r"one \"word\"", Source("", "<text>"), 0)
-    'one "word"'
-    """
+    r"""Replace the escapes of a quoted constant; `text` is what stands between the quotes, at `offset` in the source."""
     if "\\" not in text:
         return text
 
@@ -226,13 +194,7 @@ def unescape(text: str, source: Source, offset: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean ...?"` with the known names nearest to one, or nothing if none is near.
-
-    Examples
-    --------
-    >>> nearest("Smoke", ["Smokes", "Cancer"])
-    "; did you mean 'Smokes'?"
-    """
+    """Return `"; did you mean ...?"` with the known names nearest to one, or nothing if none is near."""
     if len(name) > _LONGEST_LIKENED:
         return ""
     lowered: dict[str, str] = {}

@@ -449,16 +449,6 @@ def legal_mappings(predicates: Iterable[str], source: Declarations, target: Decl
     ------
     ModelError
         A predicate that the source does not declare.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_mln
-    >>> source = parse_mln("student(person)\nadvisedBy(person, person)").predicates
-    >>> target = parse_mln("actor(person)\ngenre(genre)\nworkedUnder(person, person)\nlikes(genre, genre)").predicates
-    >>> for mapping in legal_mappings(["advisedBy", "student"], source, target):
-    ...     print(mapping.targets)
-    {'advisedBy': 'workedUnder', 'student': 'actor'}
-    {'advisedBy': 'likes', 'student': 'genre'}
     """
     names = tuple(dict.fromkeys(predicates))
     chosen = _choices(names, source, target)
@@ -466,15 +456,7 @@ def legal_mappings(predicates: Iterable[str], source: Declarations, target: Decl
 
 
 def count_legal_mappings(predicates: Iterable[str], source: Declarations, target: Declarations, most: int) -> int:
-    r"""Return how many mappings `legal_mappings` yields, or `most` if there are as many or more: then it stops to count.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_mln
-    >>> source = parse_mln("a(t)\nb(t)\nc(t)").predicates
-    >>> count_legal_mappings("abc", source, source, 1000), count_legal_mappings("abc", source, source, 4)
-    (6, 4)
-    """
+    r"""Return how many mappings `legal_mappings` yields, or `most` if there are as many or more: then it stops to count."""
     return sum(1 for _ in islice(_choices(tuple(dict.fromkeys(predicates)), source, target), most))
 
 

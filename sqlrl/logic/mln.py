@@ -135,13 +135,7 @@ def _literal_terms(formula: Formula) -> tuple[Term, ...] | None:
 
 
 def _read_header(source: Source) -> dict[str, Any]:
-    r"""Return what the first line says: query, semantics, whether the model was learned, its templates; nothing if it says nothing.
-
-    Examples
-    --------
-    >>> _read_header(Source('// sqlrl {"semantics": "alchemy"}\nP(t)')), _read_header(Source("P(t)"))
-    ({'semantics': 'alchemy'}, {})
-    """
+    r"""Return what the first line says: query, semantics, whether the model was learned, its templates; nothing if it says nothing."""
     text, path = source.text, source.path
     header = _HEADER.match(text)
     found: dict[str, Any] = {}
@@ -201,11 +195,6 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
     """Return the semantics that is asked for, else that of a first line, if it says one.
 
     ModelError if another one is asked for than the one with which the model was saved: its weights would mean something else.
-
-    Examples
-    --------
-    >>> _header_semantics({"semantics": "alchemy"}, "<text>", None), _header_semantics({}, "<text>", "exact")
-    ('alchemy', 'exact')
     """
     found: str | None = header.get("semantics", semantics)
     if semantics not in (None, found):
@@ -604,14 +593,6 @@ def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str)
 
     `listed` is what `sqlrl.logic.saving.listed_templates` returned for the model that was saved. ParseError if the rules at
     those places are not clauses of the template.
-
-    Examples
-    --------
-    >>> model = parse_mln("P(t)\n1 P(A)\n2 P(B)")
-    >>> with_templates(model, [{"rule": 0, "clauses": 2, "variables": ["w"], "formula": "P(+w)"}], "a.mln").rules[
-    ...     0
-    ... ].expansions
-    Expansions(variables=('w',), rows=(('A',), ('B',)), weights=(1.0, 2.0), found=False)
     """
     rules: list[Rule] = []
     start = 0

@@ -159,6 +159,7 @@ class Model(Helpful):
 
         Examples
         --------
+        >>> from sqlrl import parse_mln
         >>> model = parse_mln("Smokes(p)\nCancer(p)\nRich(p)\n1 Smokes(x) => Cancer(x)\n2 Rich(x) => !Smokes(x)")
         >>> print(model.without(["Rich"]))
         Smokes(p)

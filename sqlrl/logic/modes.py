@@ -168,11 +168,6 @@ def format_modes(modes: Modes) -> str:
     r"""Return modes in the one-line form, which parses again to equal ones.
 
     ModelError if the language cannot write the name of a predicate.
-
-    Examples
-    --------
-    >>> format_modes(parse_modes("modep(2, Token(., +, .))\nmodec(Token(c, v, v))"))
-    'modeP(2, Token(#.,+,.))\n'
     """
     for name in modes.of:
         if not is_identifier(name):

@@ -208,20 +208,6 @@ def normalise(formula: Formula, model: Model, division: Division | None = None) 
     With a `division`, witnesses say to which example their variables of local types belong, where no literal of theirs does.
     ModelError for what does not fit the declarations, a variable of two types or of none, an unused quantified variable, or a
     formula that grows too large.
-
-    Examples
-    --------
-    >>> declared = "Friends(person, person)\nSmokes(person)\n"
-    >>> for formula in (
-    ...     "Friends(x, y) => Smokes(y)",
-    ...     "FORALL y (Friends(x, y) => Smokes(y))",
-    ...     "!(EXIST y (Friends(x, y) ^ !Smokes(y)))",
-    ... ):
-    ...     model = parse_mln(declared + "1 " + formula)
-    ...     print(sorted(name for name, _ in normalise(model.rules[0].formula, model).variables))
-    ['x', 'y']
-    ['x', 'y']
-    ['x']
     """
     apart = Apart(formula)
     types = Types(model, formula, apart)

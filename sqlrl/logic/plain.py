@@ -18,12 +18,6 @@ def plain_model(
     the normal form; then come the next rule's. The tuples have for each of its rules the place in `model`, and the `+`
     variables, with their types, that it does not mention and for each combination of whose constants it stands once more; see
     `normal_rules`.
-
-    Examples
-    --------
-    >>> plain, owners, _ = plain_model(parse_mln("P(t)\nQ(t)\n*P(x) => Q(x)\nQ(x)"), frozenset({"Q"}))
-    >>> [format_formula(rule.formula) for rule in plain.rules], owners
-    (['P(x) => Q(x)', '!P(x) => Q(x)', 'Q(x)'], (0, 0, 1))
     """
     if model.semantics == "alchemy":
         parts = [normal_rules(rule, model, open_predicates) for rule in model.rules]

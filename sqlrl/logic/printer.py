@@ -36,14 +36,7 @@ _LOOSEST, _IFF, _IMPLIES, _OR, _AND, _NOT = range(6)
 
 
 def format_formula(formula: Formula) -> str:
-    """Return a formula in Alchemy's language; names are printed as they are, `check_names` tells whether it can be read again.
-
-    Examples
-    --------
-    >>> x = Variable("x")
-    >>> format_formula(Implies(And((Atom("P", (x,)), Not(Equal(x, Constant("A"))))), Exist(("y",), Atom("Q", (x,)))))
-    'P(x) ^ x != A => (EXIST y Q(x))'
-    """
+    """Return a formula in Alchemy's language; names are printed as they are, `check_names` tells whether it can be read again."""
     return _format(formula, _LOOSEST)
 
 
@@ -76,23 +69,12 @@ def _join(operator: str, parts: Iterable[Formula], own: int, least: int) -> str:
 
 
 def is_identifier(name: str) -> bool:
-    """Return True if the language can write a name of a predicate or type.
-
-    Examples
-    --------
-    >>> is_identifier("InField_2"), is_identifier("2nd"), is_identifier("")
-    (True, False, False)
-    """
+    """Return True if the language can write a name of a predicate or type."""
     return _IDENTIFIER.match(name) is not None
 
 
 def check_names(formula: Formula) -> None:
-    """Check that the language can write the names of predicates and variables in a formula; ModelError if it cannot.
-
-    Examples
-    --------
-    >>> check_names(Atom("P", (Constant("any name; at all"),)))
-    """
+    """Check that the language can write the names of predicates and variables in a formula; ModelError if it cannot."""
     for part in subformulas(formula):
         match part:
             case Atom(predicate, terms):
@@ -113,14 +95,7 @@ def _check_variables(names: Iterable[str]) -> None:
 
 
 def format_predicate(predicate: Predicate) -> str:
-    """Return a declaration; ModelError if the language cannot write the name of the predicate or of a type.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.terms import Argument
-    >>> format_predicate(Predicate("Next", (Argument("position"), Argument("position")), closed=True))
-    '*Next(position, position)'
-    """
+    """Return a declaration; ModelError if the language cannot write the name of the predicate or of a type."""
     for name in (predicate.name, *predicate.types):
         if not _IDENTIFIER.match(name):
             raise ModelError(f"the language cannot write the name {name!r} in {predicate}: rename it")
@@ -133,13 +108,7 @@ def format_predicate(predicate: Predicate) -> str:
 
 
 def format_type(name: str, constants: tuple[str, ...]) -> str:
-    """Return the declaration of a type's constants; consecutive integers as a range.
-
-    Examples
-    --------
-    >>> format_type("position", ("1", "2", "3", "4")), format_type("field", ("Author", "the title"))
-    ('position = {1, ..., 4}', 'field = {Author, "the title"}')
-    """
+    """Return the declaration of a type's constants; consecutive integers as a range."""
     if not _IDENTIFIER.match(name):
         raise ModelError(f"the language cannot write the type name {name!r}: rename it")
     if (
@@ -157,11 +126,6 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     """Return a rule without expansions: weight, formula, and a final '.' if it is hard.
 
     `predicates` and `types` are the declarations of the model, to keep a lone atom from reading like one of them.
-
-    Examples
-    --------
-    >>> format_rule(Rule(Atom("P", (Variable("x"),)), weight=1.5))
-    '1.5 P(x)'
     """
     check_names(rule.formula)
     text = format_formula(rule.formula)
@@ -178,13 +142,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
 
 
 def placed(rule: Rule) -> str:
-    r"""Return where a rule stands and its formula, cut where it is long.
-
-    Examples
-    --------
-    >>> placed(parse_mln("P(t)\n1 P(x)").rules[0])
-    '<text>:2: P(x)'
-    """
+    r"""Return where a rule stands and its formula, cut where it is long."""
     return ": ".join(filter(None, [rule.place, shortened(format_formula(rule.formula), LONGEST_SHOWN)]))
 
 
@@ -192,14 +150,6 @@ def format_model(model: RuleSet) -> str:
     r"""Return a model as the text of an `.mln` file; ModelError if the language cannot write a name.
 
     Clauses of templates are printed each by itself, with constants in place of the `+` variables.
-
-    Examples
-    --------
-    >>> print(format_model(parse_mln("Smokes( person )  // who\n-0.5 Smokes(x)")))
-    Smokes(person)
-    <BLANKLINE>
-    -0.5 Smokes(x)
-    <BLANKLINE>
     """
     model = expand(model)
     types = [format_type(name, constants) for name, constants in model.types.items()]

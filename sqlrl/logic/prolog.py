@@ -30,11 +30,6 @@ def tokenize_prolog(source: Source) -> list[Token]:
 
     A full stop before a blank, a comment or the end of the text is a token of the kind `STOP`. A quoted constant, in
     single quotes (doubled within) or double ones, is a `STRING`.
-
-    Examples
-    --------
-    >>> [t.text for t in tokenize_prolog(Source(":- set(minscore, 0.6). % as in the paper"))]
-    [':-', 'set', '(', 'minscore', ',', '0.6', ')', '.', '']
     """
     tokens: list[Token] = []
     text, offset = source.text, 0
@@ -65,13 +60,7 @@ def tokenize_prolog(source: Source) -> list[Token]:
 
 
 def quoted(name: str) -> str:
-    r"""Return a name as Prolog's signs write it: bare where it can be, else in single quotes.
-
-    Examples
-    --------
-    >>> print(quoted("x_subst"), quoted("a drug's"), quoted("2nd"))
-    x_subst 'a drug\'s' '2nd'
-    """
+    r"""Return a name as Prolog's signs write it: bare where it can be, else in single quotes."""
     if _BARE.match(name):
         return name
     escaped = name.replace("\\", "\\\\").replace("'", "\\'")

@@ -376,13 +376,7 @@ class SoftModel(Helpful):
 
 
 def untyped(name: str, arity: int, *, closed: bool = False) -> Predicate:
-    """Return a predicate whose arguments have no types of their own.
-
-    Examples
-    --------
-    >>> untyped("Knows", 2).types
-    ('UniqueStringID', 'UniqueStringID')
-    """
+    """Return a predicate whose arguments have no types of their own."""
     return Predicate(name, (Argument(UNTYPED),) * arity, closed)
 
 
@@ -450,14 +444,7 @@ def wrong_arity(predicate: Predicate, found: int) -> str:
 
 
 def inferred(rules: Iterable[SoftRule]) -> dict[str, Predicate]:
-    """Return the predicates of rules that no declaration is needed for, in the order of their first atoms.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_psl
-    >>> list(inferred(parse_psl("1: P(A) -> Q(A, B)").rules))
-    ['P', 'Q']
-    """
+    """Return the predicates of rules that no declaration is needed for, in the order of their first atoms."""
     found: dict[str, Predicate] = {}
     for rule in rules:
         for literal in rule.literals:
@@ -473,14 +460,7 @@ def _header(model: SoftModel) -> Iterator[str]:
 
 
 def declared(predicates: Mapping[str, Predicate], query: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each predicate as a declaration, with "open", "closed" or None.
-
-    Examples
-    --------
-    >>> knows = untyped("Knows", 2)
-    >>> list(declared({"Knows": knows}, {"Knows"}))
-    [('Knows/2', 'open')]
-    """
+    """Yield each predicate as a declaration, with "open", "closed" or None."""
     for name, predicate in predicates.items():
         plain = all(kind == UNTYPED for kind in predicate.types)
         text = f"{name}/{len(predicate.types)}" if plain else f"{name}({', '.join(predicate.types)})"
@@ -488,14 +468,7 @@ def declared(predicates: Mapping[str, Predicate], query: Iterable[str]) -> Itera
 
 
 def soft_model_to_json(model: SoftModel) -> dict[str, Any]:
-    """Return a model as JSON values, which `schemas/model.schema.json` describes.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_psl
-    >>> soft_model_to_json(parse_psl("2: !P(A) ^2"))["rules"]
-    [{'formula': '!P(A)', 'weight': 2.0, 'squared': True}]
-    """
+    """Return a model as JSON values, which `schemas/model.schema.json` describes."""
     return {
         "version": VERSION,
         "semantics": SOFT,

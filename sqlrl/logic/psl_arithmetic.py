@@ -74,13 +74,6 @@ def combine(operator: Operator, left: Coefficient, right: Coefficient) -> Coeffi
     ------
     RuleError
         A division by zero, or a number that is too large for a float.
-
-    Examples
-    --------
-    >>> combine("*", 2.0, combine("+", 1.0, 2.0)), combine("-", Cardinality("X"), Cardinality("X"))
-    (6.0, 0.0)
-    >>> format_coefficient(combine("/", 1.0, Cardinality("X")))
-    '1 / |X|'
     """
     if operator == "/" and right == 0.0:
         raise RuleError(
@@ -129,13 +122,7 @@ def _finite(value: float, coefficient: Coefficient) -> float:
 
 
 def simplified(coefficient: Coefficient) -> Coefficient:
-    """Return a coefficient with its numbers computed, as a reader of its text has it.
-
-    Examples
-    --------
-    >>> simplified(Operation("*", Operation("+", 1.0, 1.0), Cardinality("X")))
-    Operation(operator='*', left=2.0, right=Cardinality(variable='X'))
-    """
+    """Return a coefficient with its numbers computed, as a reader of its text has it."""
     match coefficient:
         case Operation(operator, left, right):
             return combine(operator, simplified(left), simplified(right))
@@ -157,11 +144,6 @@ def coefficient_value(coefficient: Coefficient, counts: Mapping[str, int]) -> fl
     ------
     RuleError
         A division by zero, or a number that is too large for a float.
-
-    Examples
-    --------
-    >>> coefficient_value(combine("/", 1.0, Cardinality("X")), {"X": 4})
-    0.25
     """
     match coefficient:
         case Operation(operator, left, right):
@@ -187,15 +169,7 @@ def cardinalities(coefficient: Coefficient) -> Iterator[str]:
 
 
 def format_coefficient(coefficient: Coefficient) -> str:
-    """Return a coefficient as PSL writes it.
-
-    Examples
-    --------
-    >>> format_coefficient(Operation("-", 2.0, Operation("+", Cardinality("X"), 1.0)))
-    '2 - (|X| + 1)'
-    >>> format_coefficient(Operation("@Max", Cardinality("X"), 1.0))
-    '@Max[|X|, 1]'
-    """
+    """Return a coefficient as PSL writes it."""
     match coefficient:
         case Operation("@Max" | "@Min" as name, left, right):
             return f"{name}[{format_coefficient(left)}, {format_coefficient(right)}]"
@@ -222,11 +196,6 @@ class LinearTerm:
     """An atom with its coefficient.
 
     In place of an atom a comparison may stand: it is 1 where it holds, and where it does not there is no grounding.
-
-    Examples
-    --------
-    >>> str(LinearTerm(0.5, Literal("P", (Variable("A"),))))
-    '0.5 * P(A)'
     """
 
     coefficient: Coefficient
@@ -247,11 +216,6 @@ class Filter:
     """What must hold of the constants that the summation variable `+variable` goes through.
 
     An atom holds if its truth is above 0. A disjunction is one condition of one sum; PSL itself makes a rule of each of its parts.
-
-    Examples
-    --------
-    >>> str(Filter("A", Literal("P", (Variable("A"),))))
-    '{A: P(A)}'
     """
 
     variable: str
@@ -469,24 +433,12 @@ def checked_weight(weight: float | None, *, squared: bool) -> float | None:
 
 
 def format_weight(weight: float) -> str:
-    """Return a weight, also one that is not finite.
-
-    Examples
-    --------
-    >>> format_weight(20.0), format_weight(math.inf)
-    ('20', 'inf')
-    """
+    """Return a weight, also one that is not finite."""
     return format_number(weight) if math.isfinite(weight) else repr(weight)
 
 
 def format_rule(formula: str, weight: float | None, squared: bool, filters: tuple[str, ...] = ()) -> str:
-    """Return a rule of its parts.
-
-    Examples
-    --------
-    >>> format_rule("P(A) -> Q(A)", 0.5, True), format_rule("P(+A) = 1", None, False, ("{A: Q(A)}",))
-    ('0.5: P(A) -> Q(A) ^2', 'P(+A) = 1 . {A: Q(A)}')
-    """
+    """Return a rule of its parts."""
     front = "" if weight is None else f"{format_number(weight)}: "
     end = " ." if weight is None else " ^2" if squared else ""
     return " ".join([f"{front}{formula}{end}", *filters])

@@ -31,16 +31,6 @@ def boolean_model(model: SoftModel) -> Model:
     ------
     UnsupportedError
         A rule that has no such reading, with its place.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_psl
-    >>> print(boolean_model(parse_psl("2: Knows(A, B) & A != B -> Knows(B, A) ^2\n!Knows(A, A) .", query=["Knows"])))
-    Knows(UniqueStringID x, UniqueStringID)
-    <BLANKLINE>
-    2.0 Knows(a, b) ^ a != b => Knows(b, a)
-    !Knows(a, a).
-    <BLANKLINE>
     """
     return Model(dict(model.predicates), rules=tuple(map(_rule, model.rules)), query=model.query)
 

@@ -44,18 +44,7 @@ class Declarations:
 
 
 def read_declaration(text: str) -> tuple[str, tuple[str, ...] | int | None] | None:
-    """Return the name of a declared predicate with the types of its arguments, their number, or neither; None if it is no declaration.
-
-    Examples
-    --------
-    >>> (
-    ...     read_declaration("Knows/2"),
-    ...     read_declaration("Likes(person, thing)"),
-    ...     read_declaration("Knows"),
-    ...     read_declaration("a b"),
-    ... )
-    (('Knows', 2), ('Likes', ('person', 'thing')), ('Knows', None), None)
-    """
+    """Return the name of a declared predicate with the types of its arguments, their number, or neither; None if it is no declaration."""
     match = _DECLARATION.match(text)
     if match is None:
         return None
@@ -66,13 +55,7 @@ def read_declaration(text: str) -> tuple[str, tuple[str, ...] | int | None] | No
 
 
 def read_header(source: Source) -> Declarations:
-    r"""Return the declarations that the first line of a rule file says, if it is one that was saved.
-
-    Examples
-    --------
-    >>> sorted(read_header(Source('// sqlrl {"predicates": {"Knows/2": "open"}}\n1: !Knows(A, B)')).query)
-    ['Knows']
-    """
+    r"""Return the declarations that the first line of a rule file says, if it is one that was saved."""
     known = Declarations()
     header = _HEADER.match(source.text)
     if header is None:

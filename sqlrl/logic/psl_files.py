@@ -237,14 +237,6 @@ def soft_model_from_json(value: Any, *, path: str = "<json>", query: str | Itera
         They do not fit the schema; the message names the place.
     ModelError
         They are of a newer version or of no soft model, or the rules are none.
-
-    Examples
-    --------
-    >>> from sqlrl import parse_psl
-    >>> from sqlrl.logic.psl import soft_model_to_json
-    >>> model = parse_psl("P(A, +B) <= 1 . {B: Q(B)}", query="P")
-    >>> soft_model_from_json(soft_model_to_json(model)) == model
-    True
     """
     check_json(value, path, soft=True)
     known = Declarations(strict=True)

@@ -20,13 +20,7 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class RuleError(ModelError):
-    """What a rule cannot have; `culprit` is the part at which a reader of text can point.
-
-    Examples
-    --------
-    >>> RuleError("the sum +X has no end", Variable("X", plus=True)).culprit
-    Variable(name='X', plus=True)
-    """
+    """What a rule cannot have; `culprit` is the part at which a reader of text can point."""
 
     def __init__(self, problem: str, culprit: object = None) -> None:
         super().__init__(problem)
@@ -35,13 +29,7 @@ class RuleError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class OrderLiteral:
-    """`left % right`: the left constant comes before the right one, so that of two symmetric groundings one is left.
-
-    Examples
-    --------
-    >>> format_literal(OrderLiteral(Variable("A"), Variable("B"), positive=False))
-    '!(A % B)'
-    """
+    """`left % right`: the left constant comes before the right one, so that of two symmetric groundings one is left."""
 
     left: Term
     right: Term
@@ -91,13 +79,7 @@ def literals_of(condition: Condition) -> Iterator[SoftLiteral]:
 
 
 def negated(literal: SoftLiteral) -> SoftLiteral:
-    """Return the literal that says the opposite.
-
-    Examples
-    --------
-    >>> format_literal(negated(EqualityLiteral(Variable("A"), Variable("B"), positive=False)))
-    'A == B'
-    """
+    """Return the literal that says the opposite."""
     match literal:
         case Literal(predicate, terms, positive):
             return Literal(predicate, terms, not positive)
@@ -111,37 +93,19 @@ def negated(literal: SoftLiteral) -> SoftLiteral:
 
 
 def format_term(term: Term) -> str:
-    r"""Return a term as PSL writes it.
-
-    Examples
-    --------
-    >>> format_term(Variable("P1")), format_term(Constant("it's")), format_term(Variable("X", plus=True))
-    ('P1', "'it\\'s'", '+X')
-    """
+    r"""Return a term as PSL writes it."""
     if isinstance(term, Variable):
         return str(term)
     return "'" + "".join(_ESCAPES.get(c, c) for c in term.name) + "'"
 
 
 def format_atom(atom: Atom) -> str:
-    """Return an atom as PSL writes it.
-
-    Examples
-    --------
-    >>> format_atom(Atom("HasCat", (Variable("A"), Constant("1"))))
-    "HasCat(A, '1')"
-    """
+    """Return an atom as PSL writes it."""
     return f"{atom.predicate}({', '.join(map(format_term, atom.terms))})"
 
 
 def format_literal(literal: SoftLiteral) -> str:
-    """Return a literal as PSL writes it.
-
-    Examples
-    --------
-    >>> format_literal(EqualityLiteral(Variable("A"), Constant("b"), positive=False))
-    "A != 'b'"
-    """
+    """Return a literal as PSL writes it."""
     match literal:
         case Literal(predicate, terms, positive):
             return f"{'' if positive else '!'}{format_atom(Atom(predicate, terms))}"
@@ -153,14 +117,7 @@ def format_literal(literal: SoftLiteral) -> str:
 
 
 def format_condition(condition: Condition) -> str:
-    """Return a condition; `&` binds more closely than `|`.
-
-    Examples
-    --------
-    >>> p, q = (Literal(name, (Variable("A"),)) for name in "PQ")
-    >>> format_condition(Both((Either((p, q)), p))), format_condition(Either((p, Both((q, p)))))
-    ('(P(A) | Q(A)) & P(A)', 'P(A) | Q(A) & P(A)')
-    """
+    """Return a condition; `&` binds more closely than `|`."""
     match condition:
         case Either(parts):
             return " | ".join(
@@ -175,13 +132,7 @@ def format_condition(condition: Condition) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return the shortest text of a number that reads back to it; PSL has no `+` in exponents.
-
-    Examples
-    --------
-    >>> format_number(20.0), format_number(0.1), format_number(-1e300), format_number(1e-7)
-    ('20', '0.1', '-1e300', '1e-07')
-    """
+    """Return the shortest text of a number that reads back to it; PSL has no `+` in exponents."""
     value = float(value) + 0.0
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))

@@ -63,15 +63,7 @@ _NOT_FINITE = ("nan", "inf", "infinity")
 
 
 def parse_rules(source: Source) -> tuple[list[SoftRule], Declarations]:
-    r"""Parse a rule file; return its rules and predicates.
-
-    Examples
-    --------
-    >>> rules, known = parse_rules(Source("1: Knows(A, B) -> KNOWS(B, A)\nKnows(A, +B) <= 2 ."))
-    >>> print(*rules, sep="\n")
-    1: Knows(A, B) -> Knows(B, A)
-    Knows(A, +B) <= 2 .
-    """
+    r"""Parse a rule file; return its rules and predicates."""
     known = read_header(source)
     return RuleParser(source, known).rules(), known
 
@@ -80,14 +72,7 @@ def parse_rules(source: Source) -> tuple[list[SoftRule], Declarations]:
 
 
 def tokenize(source: Source) -> tuple[list[Token], frozenset[int]]:
-    """Split a text into tokens, of which the last one is the end; return also which of them are the first on their lines.
-
-    Examples
-    --------
-    >>> tokens, first = tokenize(Source("1: P('a') >> Q(X) ^2 # rule"))
-    >>> [token.text for token in tokens], sorted(first)
-    (['1', ':', 'P', '(', 'a', ')', '>>', 'Q', '(', 'X', ')', '^', '2', ''], [0])
-    """
+    """Split a text into tokens, of which the last one is the end; return also which of them are the first on their lines."""
     tokens: list[Token] = []
     first: set[int] = set()
     text, offset, fresh = source.text, 0, True

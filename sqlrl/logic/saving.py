@@ -131,14 +131,6 @@ def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
     """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
 
     `sqlrl.logic.mln.with_templates` reads them.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.model import Expansions, Model, Rule
-    >>> from sqlrl.logic.terms import Atom, Variable
-    >>> rule = Rule(Atom("P", (Variable("w", plus=True),)), expansions=Expansions(("w",), (("a",), ("b",)), (1.0, 2.0)))
-    >>> listed_templates(Model({}, rules=(rule,)))
-    [{'rule': 0, 'clauses': 2, 'variables': ['w'], 'formula': 'P(+w)'}]
     """
     found: list[dict[str, Any]] = []
     place = 0
@@ -155,14 +147,7 @@ def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
 
 
 def model_to_json(model: RuleSet) -> dict[str, Any]:
-    r"""Return a model as JSON values.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.mln import parse_mln
-    >>> model_to_json(parse_mln("P(t)\n2 P(x)"))["rules"]
-    [{'formula': 'P(x)', 'weight': 2.0}]
-    """
+    r"""Return a model as JSON values."""
     for name in (*model.types, *(name for p in model.predicates.values() for name in (p.name, *p.types))):
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the name {name!r}: rename it")

@@ -147,13 +147,6 @@ def in_given_order(clause: Clause, type_of: TypeOf, example_type: str | None = N
 
     For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`, which tells what
     `example_type` is.
-
-    Examples
-    --------
-    >>> clause = Clause((("y", "t"), ("x", "t")), (Literal("P", (Variable("x"), Constant("A"), Variable("y"))),))
-    >>> instance = in_given_order(clause, lambda predicate, place: "t")
-    >>> print(instance.shape, *instance.arguments)
-    P(v1, k0, v0) A
     """
     inside = tuple(v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables)
     slots = {name: Slot(False, i) for i, (name, _) in enumerate((*clause.variables, *inside))}
@@ -219,15 +212,6 @@ class Shaper:
     """Turns clauses into instances; clauses that differ only in constants share the work.
 
     `type_of` maps (predicate, argument position) to a type; a constant of `example_type` that a clause names twice is one parameter.
-
-    Examples
-    --------
-    >>> shaper = Shaper(lambda predicate, position: "person")
-    >>> x = Variable("x")
-    >>> clause = Clause((("x", "person"),), (Literal("Likes", (x, Constant("Anna"))), Literal("Happy", (x,), False)))
-    >>> instance = shaper(clause)
-    >>> str(instance.shape), instance.arguments
-    ('!Happy(v0) v Likes(v0, k0)', (Constant(name='Anna'),))
     """
 
     def __init__(self, type_of: TypeOf, example_type: str | None = None) -> None:
@@ -417,12 +401,6 @@ def parameter_symmetries(shape: Shape) -> tuple[tuple[int, ...], ...]:
     The shape has plain literals alone. Each exchange has the old parameter at each place: `row[p[0]], row[p[1]], ...`. The
     identity is the first; it is alone for a shape with so many look-alike literals that `Shaper` does not try all of their
     orders either.
-
-    Examples
-    --------
-    >>> token = [ShapeLiteral("Token", False, (Slot(True, k), Slot(False, 0))) for k in (0, 1)]
-    >>> parameter_symmetries(Shape(("position",), ("word", "word"), tuple(token)))
-    ((0, 1), (1, 0))
     """
     if shape.equalities or shape.exists:
         raise ValueError(f"symmetries are known for shapes of plain literals alone, not for {shape}")

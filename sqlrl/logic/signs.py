@@ -18,11 +18,6 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
 
     There is one for each combination of signs, in the order of Alchemy's manual (section 4.2): all positive first, the leftmost
     sign changing fastest. ModelError if it has more than `MOST_SIGNS` of them.
-
-    Examples
-    --------
-    >>> [format_formula(f) for f in split_signs(parse_formula("*P(x) ^ *Q(x)"))]
-    ['P(x) ^ Q(x)', '!P(x) ^ Q(x)', 'P(x) ^ !Q(x)', '!P(x) ^ !Q(x)']
     """
     count = sum(isinstance(part, BothSigns) for part in subformulas(formula))
     if not count:
@@ -33,24 +28,12 @@ def split_signs(formula: Formula) -> tuple[Formula, ...]:
 
 
 def split_rule(rule: Rule) -> tuple[Rule, ...]:
-    """Return the rules that a rule with `*` stands for, all with its weight.
-
-    Examples
-    --------
-    >>> len(split_rule(Rule(BothSigns(Atom("P", ())), weight=1.0)))
-    2
-    """
+    """Return the rules that a rule with `*` stands for, all with its weight."""
     return tuple(replace(rule, formula=formula) for formula in split_signs(rule.formula))
 
 
 def split_model(model: Model) -> Model:
-    r"""Return a model whose rules with `*` are split, so that each formula can have a weight of its own.
-
-    Examples
-    --------
-    >>> len(split_model(parse_mln("P(t)\n*P(x)")).rules)
-    2
-    """
+    r"""Return a model whose rules with `*` are split, so that each formula can have a weight of its own."""
     return model.with_rules(tuple(r for rule in model.rules for r in split_rule(rule)))
 
 

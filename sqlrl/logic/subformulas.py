@@ -21,13 +21,7 @@ from sqlrl.logic.terms import (
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas right inside a formula, from left to right.
-
-    Examples
-    --------
-    >>> [type(part).__name__ for part in parts_of(parse_formula("P(x) => EXIST y !Q(y)"))]
-    ['Atom', 'Exist']
-    """
+    """Return the formulas right inside a formula, from left to right."""
     match formula:
         case Atom() | Equal():
             return ()
@@ -42,13 +36,7 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 
 def with_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
-    """Return a formula with each part right inside it changed, from left to right; atoms, with `*` too, and equalities as they are.
-
-    Examples
-    --------
-    >>> format_formula(with_parts(parse_formula("P(x) => Q(x)"), Not))
-    '!P(x) => !Q(x)'
-    """
+    """Return a formula with each part right inside it changed, from left to right; atoms, with `*` too, and equalities as they are."""
     match formula:
         case Atom() | Equal() | BothSigns():
             return formula
@@ -69,37 +57,19 @@ def with_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formul
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield a formula and all formulas inside it, from left to right.
-
-    Examples
-    --------
-    >>> [type(part).__name__ for part in subformulas(parse_formula("P(x) => EXIST y !Q(y)"))]
-    ['Implies', 'Atom', 'Exist', 'Not', 'Atom']
-    """
+    """Yield a formula and all formulas inside it, from left to right."""
     yield formula
     for part in parts_of(formula):
         yield from subformulas(part)
 
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:
-    """Yield the atoms of a formula from left to right.
-
-    Examples
-    --------
-    >>> [str(atom) for atom in atoms_of(parse_formula("*P(x) => x != y v !Q(y)"))]
-    ['P(x)', 'Q(y)']
-    """
+    """Yield the atoms of a formula from left to right."""
     return (part for part in subformulas(formula) if isinstance(part, Atom))
 
 
 def terms_of(formula: Formula) -> Iterator[Term]:
-    """Yield the terms of a formula from left to right.
-
-    Examples
-    --------
-    >>> [str(term) for term in terms_of(parse_formula("P(x, Anna) => x != y"))]
-    ['x', 'Anna', 'x', 'y']
-    """
+    """Yield the terms of a formula from left to right."""
     for part in subformulas(formula):
         if isinstance(part, Atom):
             yield from part.terms

@@ -17,13 +17,7 @@ _PLAIN_CONSTANT = re.compile(r"(?!(?:EXIST|Exist|FORALL|Forall)\Z)[A-Z][A-Za-z0-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Variable:
-    """A logical variable; `plus` marks Alchemy's `+x`: one clause for each constant.
-
-    Examples
-    --------
-    >>> str(Variable("x", plus=True))
-    '+x'
-    """
+    """A logical variable; `plus` marks Alchemy's `+x`: one clause for each constant."""
 
     name: str
     plus: bool = False
@@ -35,13 +29,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Constant:
-    r"""A constant, as text. Its type is the type of the argument in which it stands.
-
-    Examples
-    --------
-    >>> str(Constant("Anna")), str(Constant("new york")), str(Constant('say "hi"'))
-    ('Anna', '"new york"', '"say \\"hi\\""')
-    """
+    r"""A constant, as text. Its type is the type of the argument in which it stands."""
 
     name: str
     _repr_html_ = markup.field_table
@@ -70,13 +58,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate declaration; `closed` if declared as evidence (Tuffy's `*pred(...)`).
-
-    Examples
-    --------
-    >>> str(Predicate("InField", (Argument("bib"), Argument("field", block=True), Argument("position"))))
-    'InField(bib, field!, position)'
-    """
+    """A predicate declaration; `closed` if declared as evidence (Tuffy's `*pred(...)`)."""
 
     name: str
     arguments: tuple[Argument, ...]
@@ -245,12 +227,6 @@ class Clause:
 
     `variables` are the grounding variables, each with its type. They are those of the *formula*: a variable that occurs in no
     literal still ranges over its domain and multiplies counts. A variable with `plus` in a literal is listed like every other.
-
-    Examples
-    --------
-    >>> x = Variable("x")
-    >>> str(Clause((("x", "person"),), (Literal("Smokes", (x,), positive=False), Literal("Cancer", (x,)))))
-    '!Smokes(x) v Cancer(x)'
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -323,13 +299,7 @@ class Feature:
     factor: float = 1.0
 
     def repeated(self, variables: tuple[tuple[str, str], ...]) -> Feature:
-        """Return the feature once for each combination of the constants of further `+` variables, with their types.
-
-        Examples
-        --------
-        >>> Feature((("x", "t"),), (), ()).repeated((("w", "word"),)).plus
-        ('w',)
-        """
+        """Return the feature once for each combination of the constants of further `+` variables, with their types."""
         if not variables:
             return self
         plus = (*self.plus, *(name for name, _ in variables))

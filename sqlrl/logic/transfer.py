@@ -115,25 +115,6 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
     UnsupportedError
         Rules that are no clauses though all of their predicates have counterparts and they have no quantifiers, as equivalences with a
         weight. All of them are named: who wrote them can say by which clauses, each with a weight of its own, they are to be replaced.
-
-    Examples
-    --------
-    >>> from sqlrl import PredicateMapping, parse_mln
-    >>> source = parse_mln(
-    ...     "student(person)\nprofessor(person)\nphase(person, phase)\n"
-    ...     "1.5 professor(x) => !student(x)\n0.5 !student(y) v !professor(y)\n2 phase(x, p) => student(x)"
-    ... )
-    >>> target = parse_mln("actor(person)\ndirector(person)").predicates
-    >>> found = transferred(source, PredicateMapping({"student": "actor", "professor": "director"}), target)
-    >>> print(found.model)
-    actor(person)
-    director(person)
-    <BLANKLINE>
-    2.0 director(x) => !actor(x)
-    <BLANKLINE>
-    >>> print(*found.dropped, sep="\n")
-    <text>:5: !student(y) v !professor(y): as !actor(y) v !director(y) it is the same clause as that of <text>:4, director(x) => !actor(x), to which its weight is added
-    <text>:6: phase(x, p) => student(x): the mapping has no counterpart for phase
     """
     types = mapping.types(model.predicates, target)
     targets = mapping.targets

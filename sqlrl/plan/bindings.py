@@ -33,15 +33,6 @@ class ClosedPart:
     stands for; the type of `e` is empty. `relations` is what is joined, its slots numbered as the columns: the examples
     that are asked for, domains of local types, whole types, and facts of closed predicates (with their example first,
     if they have a column for it).
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> shape = friends_smoke()
-    >>> shape = Shape(shape.variables, (), tuple(ShapeLiteral(x.predicate, False, x.terms) for x in shape.literals))
-    >>> part = ClosedParts(people()).of(shape).part
-    >>> part.names, [str(relation) for relation in part.relations]
-    (('e', 'v0', 'v1'), ['!?asked(v0)', '!Friends(v1, v2)'])
     """
 
     names: tuple[str, ...]
@@ -80,20 +71,7 @@ class PatternPart:
 
 
 class ClosedParts:
-    """Finds the closed parts of patterns, each once.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> friends = [ShapeLiteral("Friends", False, terms) for terms in ((x, y), (y, x))]
-    >>> parts = ClosedParts(people())
-    >>> one, other = (
-    ...     parts.of(Shape(("person",) * 2, (), (ShapeLiteral("Smokes", False, (x,)), literal))) for literal in friends
-    ... )
-    >>> one.part == other.part, one.variables, other.variables
-    (True, (0, 1), (1, 0))
-    """
+    """Finds the closed parts of patterns, each once."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -194,16 +172,6 @@ def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: 
 
     `examples` has a column `example`, each once: only their bindings. `most` is how many rows to find at the most,
     before they are sorted. Columns `example`, then `part.columns`: ids of constants.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> smokes = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> query = bindings_query(ClosedParts(people()).of(smokes).part, people(), table_name("chosen"))
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT b.example, b.v0 FROM (SELECT y0.example AS example, d2.id AS v0 FROM db.main.example AS y0
-    INNER JOIN db.main.chosen AS x1 ON x1.example = y0.example CROSS JOIN db.main.people AS d2) AS b
-    ORDER BY b.example, b.v0
     """
     hidden = next((Slot(False, i) for i, name in enumerate(part.names) if name == _OUTSIDE), None)
     body = Body(BoundShape(Shape(part.types, (), ()), layout, hidden, {}))

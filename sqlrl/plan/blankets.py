@@ -100,20 +100,6 @@ class TermPlanner:
     """Plans the terms of one clause, for the atoms of one predicate after the other; what terms share is planned once.
 
     `examples` is how many there are, if not all. Planners of many clauses share `known`. `further` are relations beside the groups of the clause.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> planner = TermPlanner(bind(friends_smoke(), people()))
-    >>> for predicate in ("Smokes", "Friends"):
-    ...     for term in planner.flips(predicate):
-    ...         sums = [
-    ...             [(each.factor, *(str(use.part) for use in each.parts)) for each in found] for found in term.sums
-    ...         ]
-    ...         print(predicate, term.true, term.false, sums)
-    Smokes (0, 1) (0, 1) [[(1, 'Friends(v1, v0) by v0')]]
-    Friends (1, 0) (1, 0) [[(1,), (-1, 'Smokes(v0) by v0')]]
     """
 
     def __init__(
@@ -310,16 +296,6 @@ def is_countable(bound: BoundShape, predicate: str) -> bool:
     """Whether what atoms of a predicate change in a clause is counted: it is in existential groups once at most, and not negated.
 
     No variable of the clause or of the atom may range over the domain of an example that is quantified, unless the atom has the example, too.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> friends, smokes = ShapeLiteral("Friends", True, (x, y)), ShapeLiteral("Smokes", False, (y,))
-    >>> bound = bind(Shape(("person",) * 2, (), (), (), (ShapeExists((1,), (friends, smokes), ()),)), people())
-    >>> is_countable(bound, "Friends"), is_countable(bound, "Smokes")
-    (True, False)
     """
     shape = bound.shape
     anchors = [x for group in shape.exists for x in group.literals if x.predicate == predicate]

@@ -45,19 +45,6 @@ def project(
     Those of `keep` stay, and sources with an alias in `fixed` stay as they are, since something mentions more of their
     columns than their slots: all their slots are kept. The conditions mention the columns `known`. Rows of the result
     exist for the same values of the kept slots as of `whole`; its conditions are some of those of `whole`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> edges = [Source(table(table_name("e"), a), a, (("a", v), ("b", w))) for a, v, w in (("e", x, y), ("f", y, z))]
-    >>> steps = Steps([])
-    >>> left = project(Joined(tuple(edges), ()), frozenset([x]), frozenset(), {}, steps)
-    >>> [str(slot) for source in left.sources for _, slot in source.columns]
-    ['v1', 'v0', 'v1']
-    >>> [step.sql("duckdb").replace('"', "") for _, step in steps.steps]
-    ['SELECT DISTINCT f.a AS s0 FROM db.main.e AS f']
     """
     places = {(column.table, column.name): slot for slot, column in known.items()}
     left = whole
@@ -71,16 +58,7 @@ def project(
 def _rewritten(
     condition: exp.Expression, places: Mapping[tuple[str, str], Slot], known: Mapping[Slot, exp.Column]
 ) -> exp.Expression:
-    """Return a condition over the columns `known` of the same slots; `places` has alias and name of those it has.
-
-    Examples
-    --------
-    >>> from sqlrl.engine.nodes import column
-    >>> x = Slot(False, 0)
-    >>> condition = exp.GT(this=column("a", "t"), expression=integer(0))
-    >>> _rewritten(condition, {("t", "a"): x}, {x: column("s0", "m0")}).sql("duckdb")
-    '"m0"."s0" > 0'
-    """
+    """Return a condition over the columns `known` of the same slots; `places` has alias and name of those it has."""
 
     def changed(node: exp.Expr) -> exp.Expr:
         """Return the new column of a slot; other nodes as they are."""
@@ -162,15 +140,6 @@ class Body:
     """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions.
 
     `prefix` starts every alias, so that bodies nest; `steps` are named steps that stand in front of the query.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> body = Body(bind(friends_smoke(), people()))
-    >>> body.facts(friends_smoke().literals[0])
-    >>> body.select([body.known[Slot(False, 1)]]).sql("duckdb")
-    'SELECT "t0"."a1" FROM "db"."main"."friends" AS "t0"'
     """
 
     def __init__(self, bound: BoundShape, prefix: str = "") -> None:

@@ -39,12 +39,6 @@ def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
     """Return a bound that needs no query: the domain sizes of a shape's variables, those of its quantifiers among them.
 
     `examples` is over how many examples the query goes; None for all.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> domain_bound(bind(friends_smoke(), people()))
-    9
     """
     size, few = 1, set(bound.restricted) if examples is not None else set[Slot]()
     for slot in {Slot(False, i) for i in range(len(bound.shape.variables))} | set(bound.variables):
@@ -60,12 +54,6 @@ def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting
     witnesses of a quantifier are enumerated beside the groundings, and again as the literals of the ground clauses. The
     sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its
     ground clauses. Without `counting` the query enumerates every variable, as that of a soft clause does.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> [found.query.sql("duckdb") for found in enumerated(bind(friends_smoke(), people()))]
-    ['SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"']
     """
     parts, main, variables = _uncounted(whole) if counting else ((), whole, list(whole.variables))
     loose = loose_literal(whole)
@@ -85,17 +73,6 @@ def template_rows(instance: Instance, layout: Layout, *, constants: TableName | 
     """Plan a bound on the rows of the join in which the `+` variables of a template's clause are free.
 
     The parameters are those of `plan.expansion.expand`.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.terms import Variable
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, k = Slot(False, 0), Slot(True, 0)
-    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
-    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
-    >>> found = template_rows(template, people())
-    >>> found.query.sql("duckdb"), found.cheap
-    ('SELECT CAST(SUM(1) AS INT128) AS "n" FROM "db"."main"."friends" AS "f0"', True)
     """
     whole, places = freed(instance, layout, constants)
     parts, main, variables = _uncounted(whole, places.values())

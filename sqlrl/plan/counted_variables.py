@@ -49,17 +49,6 @@ def counted_parts(
     Empty if some closed literal that must be true has all slots: then a join enumerates no more than its facts.
     `variables` are the grounding variables, the hidden example among them; `shown` are slots that the query returns,
     beside those of open literals. With `freely` all others are counted, however large what is summed may be. With `distinct` it returns each tuple of these once, so that parts may be as large as that.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
-    >>> (part,) = counted_parts(bind(Shape(("person",) * 3, (), literals), people()), [x, y, z])
-    >>> sorted(map(str, part.slots)), [str(item) for item in part.items]
-    (['v0', 'v1'], ['!Friends(v0, v1)'])
     """
     shape = bound.shape
     must = [item_slots(bound, x) for x in shape.literals if not (x.positive or bound.info(x).open)]
@@ -81,19 +70,7 @@ def counted_parts(
 
 
 def without_parts(bound: BoundShape, parts: Sequence[CountedPart]) -> BoundShape:
-    """Return a clause without what its counted parts hold.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
-    >>> bound = bind(Shape(("person",) * 3, (), literals), people())
-    >>> str(without_parts(bound, counted_parts(bound, [x, y, z])).shape)
-    'Smokes(v2)'
-    """
+    """Return a clause without what its counted parts hold."""
     if not parts:
         return bound
     gone = {item for part in parts for item in part.items}
@@ -101,16 +78,7 @@ def without_parts(bound: BoundShape, parts: Sequence[CountedPart]) -> BoundShape
 
 
 def item_slots(bound: BoundShape, item: Item) -> frozenset[Slot]:
-    """Return the slots that a literal, an equality or an existential group mentions.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> [sorted(map(str, item_slots(bound, x))) for x in bound.shape.literals]
-    [['v0', 'v1'], ['v1']]
-    """
+    """Return the slots that a literal, an equality or an existential group mentions."""
     if isinstance(item, ShapeLiteral):
         return frozenset(slot for _, slot in bound.columns(item))
     if isinstance(item, ShapeEquality):
@@ -119,14 +87,7 @@ def item_slots(bound: BoundShape, item: Item) -> frozenset[Slot]:
 
 
 def items_of(shape: Shape) -> tuple[Item, ...]:
-    """Return the literals, equalities and existential groups of a shape.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke
-    >>> [str(item) for item in items_of(friends_smoke())]
-    ['!Friends(v0, v1)', 'Smokes(v1)']
-    """
+    """Return the literals, equalities and existential groups of a shape."""
     return (*shape.literals, *shape.equalities, *shape.exists)
 
 
@@ -192,14 +153,7 @@ def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item], wi
 
 
 def components(edges: Iterable[frozenset[Slot]], slots: set[Slot]) -> list[frozenset[Slot]]:
-    """Return the sets of slots that are tied together by edges, in order of their least slot.
-
-    Examples
-    --------
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> [sorted(map(str, group)) for group in components([frozenset((x, z))], {x, y, z})]
-    [['v0', 'v2'], ['v1']]
-    """
+    """Return the sets of slots that are tied together by edges, in order of their least slot."""
     found = [frozenset((slot,)) for slot in slots]
     for edge in edges:
         tied = [group for group in found if group & edge]

@@ -75,17 +75,6 @@ def independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
     """Split a clause into parts that share no variable; a grounding violates it if it violates each of them.
 
     Variables that occur in no literal belong to the first part.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (z,)))
-    >>> parts = independent_parts(bind(Shape(("person",) * 3, (), literals), people()))
-    >>> [(str(part.bound.shape), [str(slot) for slot in part.variables]) for part in parts]
-    [('!Friends(v0, v1)', ['v0', 'v1']), ('Smokes(v2)', ['v2'])]
     """
     mentioned = {item: item_slots(bound, item) for item in items_of(bound.shape)}
     variables = {slot: frozenset((slot, *bound.owners.get(slot, ()))) for slot in bound.variables}
@@ -123,13 +112,6 @@ def product_query(
     Counting queries that are marked have the columns `keys` beside `n`: `clause`, and after it other columns where a
     clause has several rows, whose products are added up. Each of the columns `by` is one of some query; products of 0 are left
     out where there are any.
-
-    Examples
-    --------
-    >>> from sqlrl.engine.nodes import integer
-    >>> three, five = (exp.select(named(integer(n), "n")) for n in (3, 5))
-    >>> print(product_query([(three, False), (five, False)]).sql("duckdb").replace('"', ""))
-    SELECT part0.n * part1.n AS n FROM (SELECT 3 AS n) AS part0 CROSS JOIN (SELECT 5 AS n) AS part1
     """
     # A marked one first: the others join on its clauses.
     ordered = sorted(counts, key=lambda pair: not pair[1])
@@ -173,17 +155,6 @@ def _enumerate_violated(
     `parameters` is needed if the part mentions a parameter; `apart` counts each different row of that table by itself,
     and once. Columns `clause` (if there are parameters; with `apart` all columns of their table), those of `by`, and `n`
     (HUGEINT); one row for each clause, and constants of `by`, that has any.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> bound = bind(friends_smoke(), people())
-    >>> (part,) = independent_parts(bound)
-    >>> print(_enumerate_violated(bound, part, OBSERVED).sql("duckdb").replace('"', ""))
-    SELECT CAST(COUNT(*) AS INT128) AS n FROM db.main.friends AS et0 WHERE NOT EXISTS(SELECT 1 FROM
-    (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS et1 WHERE et1.a0 = et0.a1)
     """
     shape = part.bound.shape
     body = Body(bound, "e")
@@ -217,13 +188,6 @@ def count_violated(bound: BoundShape, world: World, examples: TableName | None =
     Columns `clause` (if the shape has parameters), those of `by` (ids), and `n` (HUGEINT). A clause without a row has none;
     without parameters and `by` there is at most one row, whose `n` may be NULL for none. `by` are variables of the clause, or its
     hidden example; groups without a row have none.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> [str(c.alias) for c in count_violated(bind(friends_smoke(), people()), OBSERVED).selects]
-    ['n']
     """
     shape, parameters = bound.shape, bound.parameters
     counts = violated_parts(bound, independent_parts(bound), world, examples, by)
@@ -265,13 +229,6 @@ def violated_parts(
     """Plan the number of violated groundings of each part of a clause, and tell which have the columns of `parameter_keys`.
 
     Each is by those variables of `by` that it has.
-
-    Examples
-    --------
-    >>> bound = bind(friends_smoke(), people())
-    >>> ((query, keyed),) = violated_parts(bound, independent_parts(bound), OBSERVED, None)
-    >>> query.named_selects, keyed
-    (['n'], False)
     """
     contexts = part_contexts(bound, parts, examples, by)
     return [
@@ -324,13 +281,6 @@ def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | N
     """Plan what `count_violated` enumerates: for each part of a clause with too many positive literals the groundings that it joins.
 
     Each is as `count_violated`; none if nothing is enumerated.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> enumerated_by_count(bind(friends_smoke(), people()), OBSERVED)
-    []
     """
     found = []
     for part in independent_parts(bound):
@@ -346,17 +296,6 @@ def joined_by_count(bound: BoundShape, world: World, examples: TableName | None,
     """Plan what `count_violated` joins for variables that no one literal has: what ties them to each other is enumerated.
 
     Each is a count with the columns of `count_violated` by no variables; none if no join is larger than a relation.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> path = [ShapeLiteral("Friends", False, terms) for terms in ((x, y), (y, z))]
-    >>> bound = bind(Shape(("person",) * 3, (), tuple(path)), people())
-    >>> [len(joined_by_count(bound, OBSERVED, None, by)) for by in ((("b0", x),), (("b0", x), ("b1", z)))]
-    [0, 1]
     """
     found = []
     parts = independent_parts(bound)
@@ -384,12 +323,6 @@ def count_groundings(bound: BoundShape, examples: TableName | None = None) -> ex
     """Plan the number of groundings of each clause of a shape: the product of its variables' domain sizes.
 
     The columns are those of `count_violated`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> count_groundings(bind(friends_smoke(), people())).sql("duckdb")
-    'SELECT CAST(9 AS INT128) AS "n"'
     """
     context = Context(bound, bound.parameters, examples, Steps([]))
     single = term_query(context, [], (), 1, equalities=False)
@@ -400,12 +333,6 @@ def alike_groundings(bound: BoundShape) -> int | tuple[object, ...] | None:
     """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
 
     An integer is that number itself, over all examples. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> alike_groundings(bind(friends_smoke(), people()))
-    9
     """
     variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
     asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
@@ -422,14 +349,6 @@ def count_difference(bound: BoundShape, first: World, second: World, examples: T
     itself the changed atoms with their sign, those after it in the second world. Only groundings of changed atoms are
     touched: facts are reduced to those that a chain of facts ties to a changed atom. Of clauses with many positive
     literals both worlds are counted. The columns are those of `count_violated`; `n` may be negative.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.sources import OBSERVED, World
-    >>> query = count_difference(bind(friends_smoke(), people()), World(table_name("predicted")), OBSERVED)
-    >>> [cte.alias for cte in query.ctes]
-    ['c0']
     """
     context = Context(bound, bound.parameters, examples, Steps([]))
     shape = bound.shape

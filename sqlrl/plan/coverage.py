@@ -81,14 +81,6 @@ class Pattern:
     they have a column for it, then the arguments. `parents` are the arguments of the head that each parent touches.
     `facts_first`: the facts of constants are looked up before they meet the parents, of which the components may have
     one in common.
-
-    Examples
-    --------
-    `Friends(C, D)` where C is a variable of a component that touches the first argument of the head:
-
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> pattern.touched, pattern.new
-    ((0,), 1)
     """
 
     predicate: str
@@ -167,13 +159,7 @@ class CoverageTables:
 
 
 def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
-    """Return the columns of the table of a layer.
-
-    Examples
-    --------
-    >>> layer_columns([Pattern("Smokes", (Argument("bound", 0),), ((0,),))])
-    ('pattern', 'component', 'p0', 'x0')
-    """
+    """Return the columns of the table of a layer."""
     parents = max(len(pattern.parents) for pattern in patterns)
     arguments = max(len(pattern.arguments) for pattern in patterns)
     named_columns = (*(f"p{i}" for i in range(parents)), *(f"x{i}" for i in range(arguments)))
@@ -187,15 +173,6 @@ def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.
     """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
 
     Columns as the table of bindings has them; None if no component of the layer has parents.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> print(wanted_bindings([pattern], tables).sql("duckdb").replace('"', ""))
-    SELECT b.component, b.key, b.h0, b.places FROM db.main.bindings AS b
-    WHERE b.component IN (SELECT q.p0 AS component FROM db.main.layer AS q)
     """
     parents = max(len(pattern.parents) for pattern in patterns)
     if not parents:
@@ -213,15 +190,6 @@ def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: Co
 
     The database would join the parents first: it cannot know that many components share one. Columns `component`, `p0,
     p1, ...`, then those of the facts.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0, 1), Argument("constant")), ((0,),), True)
-    >>> print(facts_of_constants(0, pattern, people(), tables).sql("duckdb").replace('"', ""))
-    SELECT r.component, r.p0, f.a0, f.a1 FROM db.main.layer AS r INNER JOIN db.main.friends AS f ON f.a1 = r.x1
-    WHERE r.pattern = 0
     """
     info = layout.predicates[pattern.predicate]
     names = argument_columns(info)
@@ -237,13 +205,7 @@ def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: Co
 
 
 def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
-    """Return the columns of the layer's table that say how loose parents are joined: which they are, where their variables stand, constants.
-
-    Examples
-    --------
-    >>> ways(Pattern("Three", (Argument("bound", 0), Argument("bound", 1), Argument("constant")), ((), (0,))), [0])
-    ('p0', 'x0', 'x2')
-    """
+    """Return the columns of the layer's table that say how loose parents are joined: which they are, where their variables stand, constants."""
     constants = [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
     places = sorted([*_bound(pattern, loose), *constants])
     return (*(f"p{i}" for i in loose), *(f"x{i}" for i in places))
@@ -256,16 +218,6 @@ def _counted_facts(
 
     The pattern is `groupable`, and `number` is its own. Columns `ways(pattern, pattern.loose)`, if the pattern has
     loose parents, those of the arguments that are left, and `n`.
-
-    Examples
-    --------
-    How many friends somebody has, in `Friends(C, D)` with C of a parent that is not loose:
-
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), {}, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> print(_counted_facts(0, pattern, people().predicates["Friends"], tables, "f").sql("duckdb").replace('"', ""))
-    (SELECT f.a0, COUNT(*) AS n FROM db.main.friends AS f GROUP BY f.a0) AS f
     """
     names = argument_columns(info)
     conditions = _repeated(pattern, names)
@@ -365,17 +317,6 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 
     `patterns` stand by their numbers; `most` is how many rows to find at the most. Columns as the table of bindings has
     them.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> keys = {(0,): table_name("keys")}
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("head", 0), Argument("new", 0)), ())
-    >>> print(layer_bindings([pattern], people(), tables, 9).sql("duckdb").replace('"', ""))
-    SELECT b.component, b.key, b.h0, b.places FROM (SELECT r.component AS component, k.key AS key, f.a0 AS h0,
-    [f.a1] AS places FROM db.main.layer AS r CROSS JOIN db.main.friends AS f INNER JOIN db.main.keys AS k
-    ON k.h0 = f.a0 WHERE r.pattern = 0) AS b LIMIT 9
     """
     branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
     found = exp.select(*(column(name, "b") for name in tables.columns)).from_(
@@ -392,17 +333,6 @@ def layer_counts(
     The facts of the patterns in `grouped`, by their numbers, are counted before they meet the parents, see
     `sqlrl.plan.coverage`; they are `groupable`. Columns `component`, `key`, `n` (64 bits; an overflow is an error of
     the database), in order.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> keys = {(0,): table_name("keys")}
-    >>> tables = CoverageTables(table_name("layer"), table_name("bindings"), keys, 1, table_name("wanted"), {})
-    >>> pattern = Pattern("Friends", (Argument("bound", 0), Argument("new", 0)), ((0,),))
-    >>> print(layer_counts([pattern], people(), tables).sql("duckdb").replace('"', ""))
-    SELECT b.component, b.key, b.n FROM (SELECT r.component AS component, p0.key AS key, COUNT(*) AS n
-    FROM db.main.layer AS r INNER JOIN db.main.wanted AS p0 ON p0.component = r.p0 INNER JOIN db.main.friends AS f
-    ON f.a0 = p0.places[r.x0] WHERE r.pattern = 0 GROUP BY 1, 2) AS b ORDER BY b.component, b.key
     """
     branches = [
         _branch(i, pattern, layout, tables, counted=True, grouped=i in grouped) for i, pattern in enumerate(patterns)
@@ -525,13 +455,6 @@ def count_bindings(bindings: TableName, first: int) -> exp.Select:
     """Plan the number of bindings that are kept of each component from a number on, at each key.
 
     The columns are those of `layer_counts`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> print(count_bindings(table_name("bindings"), 7).sql("duckdb").replace('"', ""))
-    SELECT c.component, c.key, COUNT(*) AS n FROM (SELECT * FROM db.main.bindings AS b WHERE b.component >= 7) AS c
-    GROUP BY c.component, c.key ORDER BY c.component, c.key
     """
     names = ["component", "key"]
     query = exp.select(*(column(name, "c") for name in names), named(star_count(), "n"))
@@ -542,13 +465,6 @@ def count_bindings(bindings: TableName, first: int) -> exp.Select:
 
 
 def bindings_from(bindings: TableName, first: int) -> exp.Select:
-    """Select the bindings of the components from a number on.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> bindings_from(table_name("bindings"), 7).sql("duckdb")
-    'SELECT * FROM "db"."main"."bindings" AS "b" WHERE "b"."component" >= 7'
-    """
+    """Select the bindings of the components from a number on."""
     known = exp.GTE(this=column("component", "b"), expression=integer(first))
     return exp.select(exp.Star()).from_(table(bindings, "b")).where(known, copy=False)

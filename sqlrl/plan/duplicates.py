@@ -64,14 +64,6 @@ def unit_facts(units: Units, *, places: bool) -> exp.Select:
     A fact is a list: the predicate, the argument that is the unit (0: a column beside them is), and the other arguments. Constants that only one
     example has are left out, and with `places` false also those that are places in examples; then the list ends in how many facts it stands for. So
     units are equal, or similar, whatever such constants are called.
-
-    Examples
-    --------
-    >>> token = FactView("Token", "named_Token", ("word", "position", "bib"), ("word", "position", "bib"), own=2)
-    >>> units = Units(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0, common=frozenset(["position"])), (token,))
-    >>> print(unit_facts(units, places=False).sql("duckdb").replace('"', ""))
-    SELECT DISTINCT f.unit, f.fact FROM (SELECT p.bib AS unit, ['Token', '3', p.word, CAST(COUNT(*) AS TEXT)] AS fact
-    FROM sqlrl.named_Token AS p GROUP BY p.bib, p.word) AS f
     """
     hidden = frozenset() if units.places else units.target.private | (frozenset() if places else units.target.common)
     each = []

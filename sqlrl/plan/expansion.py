@@ -34,16 +34,6 @@ def expand(
     `constants`; `plus` are the `+` variables of the template, in the order of the columns. One that the clause does not
     mention ranges over its whole type and is left out of the result. Distinct rows with one column of ids for each
     mentioned `+` variable, named `plus<i>` by its place in `plus`; the column `one` if the clause mentions none.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, k = Slot(False, 0), Slot(True, 0)
-    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
-    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
-    >>> print(expand(template, people(), plus=("y",)).sql("duckdb").replace('"', ""))
-    SELECT DISTINCT t0.a0 AS plus0 FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1
     """
     whole, places = freed(instance, layout, constants)
     body = Body(whole)
@@ -88,16 +78,6 @@ def expand_observed(
 
     That is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise. The arguments and the result are as for
     `expand`; a `+` variable that no negated literal mentions ranges over its whole type.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, k = Slot(False, 0), Slot(True, 0)
-    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
-    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
-    >>> print(expand_observed(template, people(), plus=("y",)).sql("duckdb").replace('"', ""))
-    WITH m0 AS (SELECT f0.a0 AS s0, COUNT(*) AS n FROM db.main.friends AS f0 GROUP BY f0.a0) SELECT DISTINCT m0.s0 AS plus0 FROM m0 AS m0
     """
     shape, places = _free(instance)
     negative = tuple(x for x in shape.literals if not x.positive)
@@ -136,18 +116,7 @@ def expand_observed(
 
 
 def freed(instance: Instance, layout: Layout, constants: TableName | None = None) -> tuple[BoundShape, dict[str, Slot]]:
-    """Return a clause of a template with variables in place of its `+` parameters, and the variable of each.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, k = Slot(False, 0), Slot(True, 0)
-    >>> literals = (ShapeLiteral("Friends", False, (k, x)), ShapeLiteral("Smokes", True, (x,)))
-    >>> template = Instance(Shape(("person",), ("person",), literals), (Variable("y", plus=True),))
-    >>> bound, places = freed(template, people())
-    >>> str(bound.shape), str(places["y"])
-    ('!Friends(v1, v0) v Smokes(v0)', 'v1')
-    """
+    """Return a clause of a template with variables in place of its `+` parameters, and the variable of each."""
     shape, places = _free(instance)
     bound = bind(shape, layout, parameters=constants)
     for slot in places.values():

@@ -43,14 +43,7 @@ Distinct = Collection[frozenset[int]]
 
 
 def is_countable(bound: BoundShape) -> bool:
-    """Return whether `count_factors` can plan a shape: no quantifier over query atoms, few positive parts, one example term.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> is_countable(bind(friends_smoke(), people()))
-    True
-    """
+    """Return whether `count_factors` can plan a shape: no quantifier over query atoms, few positive parts, one example term."""
     quantified = any(bound.info(x).open for group in bound.shape.exists for x in group.literals)
     one_example = bound.undivided or len(bound.restricted) == 1
     return not quantified and one_example and len(split_parts(bound)[1]) <= MOST_POSITIVE
@@ -60,12 +53,6 @@ def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
     """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world.
 
     `distinct` are pairs of parameters that no clause fills with the same constant.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> is_exact(bind(friends_smoke(), people()))
-    False
     """
     literals = open_literals(bound)
     shown = {slot for x in literals for _, slot in bound.columns(x)}
@@ -83,14 +70,7 @@ def _differ(a: ShapeLiteral, b: ShapeLiteral, distinct: Distinct) -> bool:
 
 
 def degree(bound: BoundShape) -> int:
-    """Return how often query predicates appear in a shape.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> degree(bind(friends_smoke(), people()))
-    1
-    """
+    """Return how often query predicates appear in a shape."""
     return sum(bound.info(x).open for x in bound.every_literal)
 
 
@@ -99,12 +79,6 @@ def count_factors(bound: BoundShape, examples: TableName | None = None) -> exp.S
 
     The shape is one that `is_countable`. One row for each clause and example that has some: `clause` (if the shape has
     parameters), `example`, `nodes`, `factors`, `edges`. A factor is a grounding that the evidence leaves open.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> count_factors(bind(friends_smoke(), people())).named_selects
-    ['example', 'nodes', 'factors', 'edges']
     """
     planner = _Planner(Context(bound, bound.parameters, examples, Steps([])))
     keys = [*planner.keys, "example"]
@@ -224,12 +198,6 @@ def list_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Se
     """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
 
     The columns are those of `count_factors`; the edges of quantifiers are their witnesses.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> list_factors(bind(friends_smoke(), people())).named_selects
-    ['example', 'nodes', 'factors', 'edges']
     """
     plan = ground(bound, examples)
     keys = [*(["clause"] if plan.has_clause else []), "example"]

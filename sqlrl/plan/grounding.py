@@ -30,18 +30,7 @@ from sqlrl.plan.truth_values import Truths
 
 
 def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> list[tuple[str | None, int]]:
-    """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> group = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
-    >>> bound = bind(Shape(("person",), (), (), (), (group,)), people())
-    >>> witness_lists(bound, Body(bound), None)
-    [('w0o', 1)]
-    """
+    """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign."""
     return [_witnesses(bound, body, group, examples) for group in bound.shape.exists]
 
 
@@ -49,12 +38,6 @@ def list_columns(lists: Sequence[tuple[str | None, int]]) -> tuple[list[exp.Alia
     """Return the columns `e0, e1, ...` of the lists that `witness_lists` has joined, and the sign of each.
 
     A group without open literals has none: the columns are numbered by themselves.
-
-    Examples
-    --------
-    >>> columns, signs = list_columns([(None, 0), ("w1o", -1)])
-    >>> [each.sql("duckdb") for each in columns], signs
-    (['"w1o"."atoms" AS "e0"'], (-1,))
     """
     opened = [(alias, sign) for alias, sign in lists if alias is not None]
     columns = [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(opened)]
@@ -177,14 +160,7 @@ class GroundingQuery:
 
 
 def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
-    """Return the literals with open predicates, in the shape's order.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> [str(x) for x in open_literals(bind(friends_smoke(), people()))]
-    ['Smokes(v1)']
-    """
+    """Return the literals with open predicates, in the shape's order."""
     return tuple(x for x in bound.shape.literals if bound.info(x).open)
 
 
@@ -197,30 +173,6 @@ def ground(
     column `example`: ground only these. `truths` says what the open literals must be in a world: only such ground
     clauses. `raw`: one row for each grounding that the evidence leaves open, none merged, with literals in the shape's
     order, repeated ones and tautologies included.
-
-    Examples
-    --------
-    >>> from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
-    >>> named_table = lambda name: TableName("db", "main", name)
-    >>> layout = Layout(
-    ...     {
-    ...         "Friends": PredicateInfo("Friends", ("person", "person"), False, named_table("friends")),
-    ...         "Smokes": PredicateInfo("Smokes", ("person",), True, named_table("smokes"), named_table("atoms")),
-    ...     },
-    ...     {"person": TypeInfo("person", named_table("people"), 3)},
-    ...     None,
-    ...     named_table("example"),
-    ...     1,
-    ...     ("db", "main"),
-    ... )
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (y,)))
-    >>> plan = ground(bind(Shape(("person", "person"), (), literals), layout))
-    >>> plan.signs, plan.has_multiplicity
-    ((1,), True)
-    >>> print(plan.query.sql("duckdb", identify=False).replace('"', ""))
-    SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
-    INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
     parameters = whole.parameters
     body = Body(whole)
@@ -279,13 +231,6 @@ def clause_body(
 
     With `undecided` every open literal's atom must be a query atom. `counted` has the parts of the clause that `bound` lacks.
     `truths` says what the open literals must be.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> bound = bind(friends_smoke(), people())
-    >>> clause_body(bound, Body(bound), None)
-    (['o0'], set())
     """
     shape = bound.shape
     if bound.parameters is not None:
@@ -343,16 +288,7 @@ def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLi
 
 
 def exclude_tautologies(bound: BoundShape, body: Body) -> None:
-    """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> shape = Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)), ShapeLiteral("Smokes", False, (y,))))
-    >>> print(ground(bind(shape, people())).query.args["where"].sql("duckdb"))
-    WHERE "o0"."a0" <> "o1"."a0"
-    """
+    """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world."""
     for one, other in combinations(open_literals(bound), 2):
         if one.predicate == other.predicate and one.positive != other.positive:
             body.where(_different(bound, body, one, other))

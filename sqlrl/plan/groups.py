@@ -84,15 +84,6 @@ def group_groundings(bound: BoundShape, examples: TableName | None, by: Groups) 
 
     Columns `clause` (where the number depends on the constants of a clause), those of `by` (ids), and `n` (HUGEINT); one row for each
     group.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> query = group_groundings(bind(friends_smoke(), people()), None, (("b0", Slot(False, 0)),))
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT part0.b0, part0.n * part1.n AS n FROM (SELECT d0.id AS b0, CAST(1 AS INT128) AS n FROM db.main.people AS d0) AS part0
-    CROSS JOIN (SELECT CAST(3 AS INT128) AS n) AS part1 WHERE part1.n <> 0
     """
     counts = [(_groundings(bound, each, examples), each.keyed) for each in _tied(bound, examples, by)]
     return counts[0][0] if len(counts) == 1 else product_query(counts, by=[name for name, _ in by])
@@ -104,15 +95,6 @@ def groundings_of(
     """Plan the number of groundings of some groups, which a table lists: its columns `clause` and `columns`, and `n`.
 
     No other group is looked at. The rest is as for `group_groundings`; the columns of `by` are among `columns`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> by = (("b0", Slot(False, 0)),)
-    >>> query = groundings_of(bind(friends_smoke(), people()), None, by, table_name("some"), ["b0"])
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT g.clause, g.b0, part0.n AS n FROM db.main.some AS g CROSS JOIN (SELECT CAST(3 AS INT128) AS n) AS part0
     """
     # Each constant of a variable that has all of its type is one, and needs no look.
     tied = [each for each in _tied(bound, examples, by) if not each.whole_type(bound, examples)]
@@ -129,15 +111,7 @@ def groundings_of(
 
 
 def joined_by_groups(bound: BoundShape, examples: TableName | None, by: Groups) -> list[exp.Select]:
-    """Plan how many rows `group_groundings` joins where several variables that it is by are of one example: each as of `joined_query`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> joined_by_groups(bind(friends_smoke(), people()), None, (("b0", Slot(False, 0)), ("b1", Slot(False, 1))))
-    []
-    """
+    """Plan how many rows `group_groundings` joins where several variables that it is by are of one example: each as of `joined_query`."""
     found = []
     for each in _tied(bound, examples, by):
         if len(each.by) > 1:
@@ -152,32 +126,13 @@ def joined_by_groups(bound: BoundShape, examples: TableName | None, by: Groups) 
 
 
 def group_count(bound: BoundShape, examples: TableName | None, by: Groups) -> exp.Select:
-    """Plan how many groups each clause of a shape has: `clause`, where that depends on its constants, and `n`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> query = group_count(bind(friends_smoke(), people()), None, (("b0", Slot(False, 0)), ("b1", Slot(False, 1))))
-    >>> query.sql("duckdb").count("COUNT(*)")
-    2
-    """
+    """Plan how many groups each clause of a shape has: `clause`, where that depends on its constants, and `n`."""
     counts = [(_groundings(bound, each, examples), each.keyed) for each in _tied(bound, examples, by)]
     return _sizes(counts, ("clause",))
 
 
 def violated_group_count(bound: BoundShape, world: World, examples: TableName | None, by: Groups) -> exp.Select:
-    """Plan in how many groups a clause of a shape is violated, at the most where its groundings have several rows of parameters.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> by = (("b0", Slot(False, 0)), ("b1", Slot(False, 1)))
-    >>> violated_group_count(bind(friends_smoke(), people()), OBSERVED, None, by).named_selects
-    ['n']
-    """
+    """Plan in how many groups a clause of a shape is violated, at the most where its groundings have several rows of parameters."""
     counts = violated_parts(bound, independent_parts(bound), world, examples, by)
     apart = sum(keyed for _, keyed in counts) > 1
     return _sizes(counts, parameter_keys(bound.shape, apart=apart) if bound.parameters is not None else ("clause",))

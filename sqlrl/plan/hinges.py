@@ -29,13 +29,7 @@ from sqlrl.plan.sources import Source, argument_columns, parameter_source
 
 
 def decimal(value: float) -> exp.Expression:
-    """Return a number as a DOUBLE.
-
-    Examples
-    --------
-    >>> decimal(-1.0).sql("duckdb")
-    'CAST(-1.0 AS DOUBLE)'
-    """
+    """Return a number as a DOUBLE."""
     return cast(exp.Literal.number(repr(value)), "DOUBLE")
 
 
@@ -51,14 +45,7 @@ def value_of(info: PredicateInfo, alias: str | None = None) -> exp.Expression:
 
 
 def observed_rows(info: PredicateInfo, *, zeros: bool = False) -> exp.Select:
-    """Select what is known of a predicate: its arguments, `value`, and `atom` 0 if it is open; with `zeros` also what is known to be 0.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> observed_rows(people().predicates["Friends"]).sql("duckdb")
-    'SELECT "a0", "a1", CAST(1.0 AS DOUBLE) AS "value" FROM "db"."main"."friends"'
-    """
+    """Select what is known of a predicate: its arguments, `value`, and `atom` 0 if it is open; with `zeros` also what is known to be 0."""
     columns: list[exp.Expression] = [column(name) for name in argument_columns(info)]
     if info.open:
         columns.append(named(cast(integer(0), "BIGINT"), "atom"))
@@ -71,14 +58,7 @@ def observed_rows(info: PredicateInfo, *, zeros: bool = False) -> exp.Select:
 
 
 def known_rows(info: PredicateInfo) -> exp.Select:
-    """Select what is observed of an open predicate as the facts of a closed one: its arguments, and `value` if it is valued.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> known_rows(people().predicates["Smokes"]).sql("duckdb")
-    'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
-    """
+    """Select what is observed of an open predicate as the facts of a closed one: its arguments, and `value` if it is valued."""
     columns = [*map(column, argument_columns(info)), *([column("value")] if info.valued else [])]
     query = exp.select(*columns).from_(table(info.facts)).where(column("given"))
     return query if info.valued else query.where(column("truth"))
@@ -104,17 +84,7 @@ class ValueSource:
 
 
 def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros: bool = False) -> ValueSource:
-    """Return the relation of the tuples of a literal that may be above 0; with `zeros` also of those that are known to be 0.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> found = [value_source(bound, literal, "t") for literal in bound.shape.literals]
-    >>> [each.source.relation.sql("duckdb") for each in found], [each.value for each in found]
-    (['"db"."main"."friends" AS "t"', '"db"."main"."atoms" AS "t"'], [1.0, 0.0])
-    """
+    """Return the relation of the tuples of a literal that may be above 0; with `zeros` also of those that are known to be 0."""
     info, columns = bound.info(literal), bound.columns(literal)
     if not info.open:
         if not info.valued:
@@ -137,14 +107,6 @@ def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQue
     The shape has a table `clause, k0, k1, ...` with a row for each clause, if it has parameters; `examples` has a column `example`: ground
     only these. There is a row for each hinge that some truth values make positive, with the columns of `GroundingQuery`, where 0 stands for a
     literal whose value is known, and `constant` (DOUBLE): what is left of the sum without the query atoms.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> plan = hinges(bind(friends_smoke(), people()))
-    >>> plan.signs, plan.has_multiplicity
-    ((1,), True)
     """
     shape, body = bound.shape, Body(bound)
     if bound.parameters is not None:

@@ -29,17 +29,6 @@ def joint_counts(whole: BoundShape, examples: TableName | None = None, *, alone:
     of atoms that are query atoms with a label, all different; `groundings` the selected groundings that they have. Patterns that no tuple has
     have no row. `examples` are as for `plan.grounding.ground`. Unless it is `alone`, steps are not for the constants of its own clauses, so
     that shapes with a part in common have a step in common.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
-    >>> query = joint_counts(bind(Shape(("person",) * 2, (), literals), people()))
-    >>> query.named_selects
-    ['pattern', 'n', 'groundings']
     """
     parameters = whole.parameters
     body = Body(whole)

@@ -18,12 +18,6 @@ class Claim:
 
     `places` are pairs of an argument of the target and the argument of the predicate that is the same constant; `fixed` is the argument of
     the predicate that is one constant, its other ones are anything.
-
-    Examples
-    --------
-    >>> likes = FactView("Likes", "named_Likes", ("person", "person_2", "kind"), ("person", "person", "kind"))
-    >>> Claim(likes, ((0, 1), (1, 0)), 2).text("love")
-    "Likes(argument 2, argument 1, 'love')"
     """
 
     facts: FactView
@@ -46,13 +40,6 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
     """Yield the readings of a predicate: each choice of its arguments for some of the target's, of their types.
 
     Where both have the example in an argument, it is the same one.
-
-    Examples
-    --------
-    >>> target = AuditedTarget("sqlrl", 1, "Beats", ("team", "team"))
-    >>> likes = FactView("Likes", "named_Likes", ("team", "team_2"), ("team", "team"))
-    >>> [(claim.places, claim.fixed) for claim in claims(target, likes)][:4]
-    [(((0, 0), (1, 1)), None), (((0, 1), (1, 0)), None), (((0, 0),), None), (((0, 0),), 1)]
     """
     inside = target.own is not None and facts.own is not None
     # With the example in a column a fact may speak of an example as a whole.
@@ -87,16 +74,6 @@ def notable(counts: exp.Query, true: int, false: int, *, errors: int, least: int
 
     Of so many true and false labels their errors, or those of their negations, are no more than one for so many (`errors`) of the rarer; or of
     `least` or more atoms of which they have facts so many percent have one label.
-
-    Examples
-    --------
-    >>> counts = exp.select(*map(column, ("claim", "constant", "said", "right"))).from_(exp.table_("counts"))
-    >>> print(notable(counts, 40, 60, errors=10, least=5, percent=99).sql("duckdb").replace('"', ""))
-    SELECT n.claim, n.constant, n.said, n.right, n.tried FROM
-    (SELECT c.claim, c.constant, c.said, c.right, COUNT(*) OVER (PARTITION BY c.claim) AS tried
-    FROM (SELECT claim, constant, said, right FROM counts) AS c) AS n
-    WHERE 10 * (40 - 2 * n.right + n.said) <= 40 OR 10 * (60 + 2 * n.right - n.said) <= 40
-    OR n.said >= 5 AND (100 * n.right >= 99 * n.said OR 100 * (n.said - n.right) >= 99 * n.said)
     """
     names = ("claim", "constant", "said", "right")
     every = exp.Window(this=star_count(), partition_by=[column("claim", "c")])
@@ -146,19 +123,7 @@ def _group_name(claim: Claim) -> str:
 
 
 def agreeing_atoms(target: AuditedTarget, claim: Claim, constant: str | None, *, negated: bool) -> exp.Select:
-    """Show the labelled atoms on which a claim, or its negation, and the label agree.
-
-    Examples
-    --------
-    >>> target = AuditedTarget("sqlrl", 1, "Beats", ("team", "team"))
-    >>> claim = Claim(FactView("Lost", "named_Lost", ("team", "team_2"), ("team", "team")), ((0, 1), (1, 0)))
-    >>> print(agreeing_atoms(target, claim, None, negated=False).sql("duckdb").replace('"', ""))
-    SELECT a.example, a.arguments, a.truth FROM sqlrl.audit_atom AS a
-    LEFT JOIN (SELECT DISTINCT p.team_2 AS k0, p.team AS k1 FROM sqlrl.named_Lost AS p) AS c
-    ON c.k0 = a.arguments[1] AND c.k1 = a.arguments[2]
-    WHERE a.run = 1 AND NOT a.truth IS NULL AND a.truth = (NOT c.k0 IS NULL)
-    ORDER BY a.example, a.arguments
-    """
+    """Show the labelled atoms on which a claim, or its negation, and the label agree."""
     absent = exp.Is(this=column(_key_names(claim)[0], "c"), expression=exp.null())
     says = absent if negated else exp.Not(this=absent)
     query = _with_claim(target, claim, constant, "LEFT")

@@ -110,38 +110,18 @@ class FactView:
         return self.example is None and self.own is None
 
     def rows(self, schema: str, alias: str) -> exp.Select:
-        """Return a query of its true facts, without columns yet.
-
-        Examples
-        --------
-        >>> likes = FactView("Likes", "named_Likes", ("person", "person_2"), ("person", "person"), value="value")
-        >>> likes.rows("sqlrl", "p").select("p.person").sql("duckdb")
-        'SELECT p.person FROM "sqlrl"."named_Likes" AS "p" WHERE "p"."value" >= 0.5'
-        """
+        """Return a query of its true facts, without columns yet."""
         query = exp.select().from_(kept(schema, self.view, alias))
         return query if self.value is None else query.where(column(self.value, alias) >= exp.Literal.number("0.5"))
 
 
 def kept(schema: str, name: str, alias: str) -> exp.Table:
-    """Return a table or view of sqlrl's schema as users write it.
-
-    Examples
-    --------
-    >>> kept("sqlrl", "audit_seen", "s").sql("duckdb")
-    '"sqlrl"."audit_seen" AS "s"'
-    """
+    """Return a table or view of sqlrl's schema as users write it."""
     return aliased_table(exp.table_(name, db=schema, quoted=True), alias)
 
 
 def narrowed(query: exp.Select, *conditions: exp.Expression) -> exp.Select:
-    """Add conditions to a query, which is changed; `Select.where` would put what it has in parentheses.
-
-    Examples
-    --------
-    >>> query = exp.select("*").from_("t").where("a")
-    >>> narrowed(narrowed(query, exp.column("b")), exp.column("c")).sql("duckdb")
-    'SELECT * FROM t WHERE a AND b AND c'
-    """
+    """Add conditions to a query, which is changed; `Select.where` would put what it has in parentheses."""
     before = query.args.get("where")
     condition = conjunction([*([] if before is None else [before.this]), *conditions])
     query.set("where", exp.Where(this=condition))
@@ -152,25 +132,13 @@ def narrowed(query: exp.Select, *conditions: exp.Expression) -> exp.Select:
 
 
 def atoms(target: AuditedTarget, alias: str, *, labelled: bool = False) -> exp.Select:
-    """Return a query of the atoms under audit, without columns yet.
-
-    Examples
-    --------
-    >>> atoms(AuditedTarget("sqlrl", 3, "T", ("person",)), "a").select("*").sql("duckdb")
-    'SELECT * FROM "sqlrl"."audit_atom" AS "a" WHERE "a"."run" = 3'
-    """
+    """Return a query of the atoms under audit, without columns yet."""
     query = narrowed(exp.select().from_(kept(target.schema, "audit_atom", alias)), _of_run(target, alias))
     return narrowed(query, _labelled(alias)) if labelled else query
 
 
 def argument(alias: str, place: int) -> exp.Expression:
-    """Return an argument of an atom; places count from 0.
-
-    Examples
-    --------
-    >>> argument("a", 0).sql("duckdb")
-    '"a"."arguments"[1]'
-    """
+    """Return an argument of an atom; places count from 0."""
     return element(column("arguments", alias), integer(place + 1))
 
 
@@ -220,13 +188,7 @@ def values_of(target: AuditedTarget, place: int) -> exp.Select:
 
 
 def counted_rows(query: exp.Query) -> exp.Select:
-    """Count the rows of a query.
-
-    Examples
-    --------
-    >>> counted_rows(exp.select(integer(1))).sql("duckdb")
-    'SELECT COUNT(*) AS "n" FROM (SELECT 1) AS "shown"'
-    """
+    """Count the rows of a query."""
     return exp.select(named(star_count(), "n")).from_(subquery(query, "shown"))
 
 
@@ -245,17 +207,7 @@ def reverse_labels(target: AuditedTarget, pair: tuple[int, int], *, across: bool
 
 
 def reversed_atoms(target: AuditedTarget, pair: tuple[int, int], *, equal: bool, across: bool) -> exp.Select:
-    """Show labelled atoms whose reverse has an equal or an opposite label: tested ones whose reverse is trained on, or with `across` false all true ones.
-
-    Examples
-    --------
-    >>> target = AuditedTarget("sqlrl", 1, "Beats", ("team", "team"))
-    >>> print(reversed_atoms(target, (0, 1), equal=False, across=False).sql("duckdb").replace('"', ""))
-    SELECT DISTINCT a.example, a.arguments, a.truth FROM sqlrl.audit_atom AS a INNER JOIN sqlrl.audit_atom AS b
-    ON b.run = a.run AND b.arguments[1] = a.arguments[2] AND b.arguments[2] = a.arguments[1]
-    WHERE a.run = 1 AND a.arguments[1] <> a.arguments[2] AND a.truth AND NOT b.truth
-    ORDER BY a.example, a.arguments
-    """
+    """Show labelled atoms whose reverse has an equal or an opposite label: tested ones whose reverse is trained on, or with `across` false all true ones."""
     truth, reverse = column("truth", "a"), column("truth", "b")
     query = _reverses(target, pair, across=across)
     if across:
@@ -331,20 +283,7 @@ def _of_both_sides(target: AuditedTarget) -> exp.Select:
 
 
 def naming_facts(target: AuditedTarget, facts: FactView, place: int) -> exp.Select:
-    """Show the facts of examples that a fold trains on which name, in another argument, an example that it tests.
-
-    Examples
-    --------
-    >>> cites = FactView("Cites", "named_Cites", ("bib", "bib_2"), ("bib", "bib"), own=0)
-    >>> print(
-    ...     naming_facts(AuditedTarget("sqlrl", 1, "Topic", ("bib",), own=0), cites, 1).sql("duckdb").replace('"', "")
-    ... )
-    SELECT DISTINCT p.bib, p.bib_2 FROM sqlrl.named_Cites AS p
-    INNER JOIN sqlrl.audit_atom AS t ON t.run = 1 AND t.example = p.bib_2
-    INNER JOIN sqlrl.audit_atom AS r ON r.run = 1 AND r.example = p.bib
-    INNER JOIN sqlrl.audit_seen AS s ON s.run = 1 AND s.test = t.part AND s.training = r.part
-    ORDER BY p.bib, p.bib_2
-    """
+    """Show the facts of examples that a fold trains on which name, in another argument, an example that it tests."""
     own = facts.example_column
     assert own is not None, "facts of all examples name none of their own"
     query = facts.rows(target.schema, "p")

@@ -64,16 +64,6 @@ def touching(
 
     None if the atom's predicate is not in the shape. `count`: variables that occur in no open literal may be counted;
     else each has a constant in each row.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> plan = touching(bind(friends_smoke(), people()), AtomKey("Smokes", 7, {"example": 0, "a0": 2}), count=False)
-    >>> [str(slot) for slot in plan.slots], plan.signs, plan.counted
-    (['v0', 'v1'], (1,), False)
-    >>> print(list(plan.query.find_all(exp.Subquery))[-1].this.sql("duckdb", identify=False).replace('"', ""))
-    SELECT t0.a0 AS s0, t0.a1 AS s1, o0.atom AS l0, 1 AS times FROM db.main.friends AS t0
-    INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 WHERE o0.atom = 7 AND t0.a1 = 2
     """
     shape, parameters = whole.shape, whole.parameters
     parts = counted_parts(whole, whole.variables) if count else ()
@@ -116,16 +106,7 @@ def touching(
 
 
 def open_witness(bound: BoundShape, group: int) -> ShapeLiteral | None:
-    """Return the open literal of an existential group, None if all are closed.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import ShapeExists
-    >>> from sqlrl.plan.sample_layout import people
-    >>> exists = ShapeExists((0,), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),), ())
-    >>> str(open_witness(bind(Shape(("person",), (), (), (), (exists,)), people()), 0))
-    'Smokes(v0)'
-    """
+    """Return the open literal of an existential group, None if all are closed."""
     return next((x for x in bound.shape.exists[group].literals if bound.info(x).open), None)
 
 
@@ -193,19 +174,6 @@ def evidence_violations(bound: BoundShape, examples: TableName | None = None) ->
 
     One row for each: `clause` (if the shape has parameters), `v0, ...` and `k0, ...`: ids of the constants of the
     grounding variables and parameters; `one` if there are none.
-
-    Examples
-    --------
-    >>> from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
-    >>> from sqlrl.logic.shapes import ShapeLiteral
-    >>> facts, people, examples = (TableName("db", "main", name) for name in ("smokes", "people", "examples"))
-    >>> smokes = PredicateInfo("Smokes", ("person",), False, facts)
-    >>> layout = Layout(
-    ...     {"Smokes": smokes}, {"person": TypeInfo("person", people, 3)}, None, examples, 1, ("db", "main")
-    ... )
-    >>> shape = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> evidence_violations(bind(shape, layout)).sql("duckdb")
-    'SELECT "t0"."a0" AS "v0" FROM "db"."main"."smokes" AS "t0"'
     """
     shape, parameters = bound.shape, bound.parameters
     body = Body(bound)

@@ -77,17 +77,6 @@ class Multiplicity:
 
     `bound` is the whole clause; `body` receives the steps and the joins. `slots` are the variables that are counted,
     `most` is an upper bound on the product.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.counted_variables import counted_parts
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y = (Slot(False, i) for i in range(2))
-    >>> bound = bind(Shape(("person",) * 2, (), (ShapeLiteral("Smokes", True, (x,)),)), people())
-    >>> Multiplicity(bound, Body(bound), counted_parts(bound, [x, y]), None).value(wide=False).sql("duckdb")
-    'CAST(3 AS BIGINT)'
     """
 
     def __init__(
@@ -130,21 +119,7 @@ class Multiplicity:
 
 
 def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName | None, steps: Steps) -> list[Factor]:
-    """Return, for each counted part that must have a row, the values of its other slots for which it may have one.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape
-    >>> from sqlrl.plan.counted_variables import counted_parts
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> smokes = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (z,)))
-    >>> bound = bind(Shape(("person",) * 3, (), (ShapeLiteral("Friends", False, (x, y)), *smokes)), people())
-    >>> parts = counted_parts(bound, [x, y, z])
-    >>> [sorted(map(str, factor.slots)) for factor in present(bound, parts, None, Steps([]))]
-    [['v0']]
-    """
+    """Return, for each counted part that must have a row, the values of its other slots for which it may have one."""
     found = []
     for part in parts:
         outside = _outside(bound, part)

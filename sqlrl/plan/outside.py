@@ -20,19 +20,6 @@ def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
     """Return the literal outside of whose atoms the groundings of a clause are counted; None if all are enumerated.
 
     It is the only open one, positive, and has a variable that no literal with evidence joins.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from sqlrl.logic.shapes import Shape, Slot
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> layout = people()
-    >>> some = replace(layout.predicates["Smokes"], full_scope=False)
-    >>> layout = replace(layout, predicates={**layout.predicates, "Smokes": some})
-    >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
-    >>> [str(loose_literal(bind(shape, layout))) for shape in (unit, friends_smoke())]
-    ['Smokes(v0)', 'None']
     """
     shape = bound.shape
     open_ = [x for x in shape.literals if bound.info(x).open]
@@ -54,17 +41,6 @@ def with_outside(rows: exp.Select, bound: BoundShape, examples: TableName | None
     Notes
     -----
     The evidence violates what is violated even where every query atom is true.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Shape, Slot
-    >>> from sqlrl.plan.sample_layout import people
-    >>> from sqlrl.plan.slots import bind
-    >>> unit = Shape(("person",), (), (ShapeLiteral("Smokes", True, (Slot(False, 0),)),))
-    >>> atoms = exp.select("atom AS l0", "1 AS multiplicity").from_("atoms")
-    >>> print(with_outside(atoms, bind(unit, people()), None).sql("duckdb").replace('"', ""))
-    SELECT g.l0, g.multiplicity FROM (SELECT atom AS l0, 1 AS multiplicity FROM atoms UNION ALL
-    SELECT 0 AS l0, q.n AS multiplicity FROM (SELECT ...) AS q WHERE q.n > 0) AS g
     """
     violated = count_violated(bound, POSSIBLE, examples)
     shown = [column("clause", "q")] if bound.parameters is not None else []

@@ -94,15 +94,6 @@ class Part:
         Relations that must hold, too.
     inner : int
         How many variables are inside of these.
-
-    Examples
-    --------
-    How many friends of each x smoke:
-
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
-    >>> print(Part(literals, ("person", "person"), 1))
-    Friends(v0, v1) ^ Smokes(v1) by v0
     """
 
     literals: tuple[ShapeLiteral, ...]
@@ -168,14 +159,6 @@ def numbered_part(
 
     Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains, `outer`
     the columns of groups.
-
-    Examples
-    --------
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> smokers = (ShapeLiteral("Smokes", False, (y,)), ShapeLiteral("Friends", False, (y, x)))
-    >>> use = numbered_part(smokers, [y], [], {x: "person", y: "person"}, {}, None, "none")
-    >>> print(use.part, use.slots == (x,))
-    Friends(v1, v0) ^ Smokes(v1) by v0 True
     """
     found = []
     inner = tuple(dict.fromkeys(slot for x in groups for slot in x.inside))
@@ -233,18 +216,6 @@ def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
     """Return a part with the predicate of one literal as one more argument, the first one: the relation `relation`, and of the type `kind`.
 
     Parts that differ in that predicate alone are one then.
-
-    Examples
-    --------
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> one, other = (
-    ...     Part((ShapeLiteral("Friends", False, (x, y)), ShapeLiteral(p, False, (y,))), ("person", "person"), 1)
-    ...     for p in ("Smokes", "Runs")
-    ... )
-    >>> print(any_part(one, 1, "any", "predicate").part)
-    Friends(v0, v2) ^ any(v1, v2) by v0, v1
-    >>> any_part(one, 1, "any", "predicate") == any_part(other, 1, "any", "predicate")
-    True
     """
     assert not part.groups, "searches have no quantifiers"
     predicate = Slot(True, 0)
@@ -271,15 +242,6 @@ def count_parts(parts: Sequence[Part], layout: Layout, examples: TableName | Non
 
     Columns `part` (its place among the parts), `s0, s1, ...` (its keys in order, NULL beyond) and `n` (BIGINT); a key without a row has 0.
     `examples` has a column `example`: groundings are of these alone. None if there is nothing to ask.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", False, (y,)))
-    >>> query = count_parts([Part(literals, ("person", "person"), 1), Part(literals[:1], ("person",) * 2, 2)], people())
-    >>> query.named_selects
-    ['part', 's0', 's1', 'n']
     """
     steps = Steps([])
     width = max((part.width for part in parts), default=0)

@@ -48,16 +48,7 @@ MIDDLE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A predicate as an edge of a graph: from the constant at one place to that at another; `end` is None if it has no other one.
-
-    Examples
-    --------
-    >>> cites = Relation("Cites", 0, 1)
-    >>> print(cites, cites.inverse)
-    Cites Cites^-1
-    >>> print(Relation("Sold", 2, 0))
-    Sold[2, 0]
-    """
+    """A predicate as an edge of a graph: from the constant at one place to that at another; `end` is None if it has no other one."""
 
     predicate: str
     start: int
@@ -78,14 +69,7 @@ class Relation:
 
 
 def relations(layout: Layout, names: Iterable[str]) -> tuple[Relation, ...]:
-    """Return the relations of predicates: each beside its inverse (their numbers differ in the last bit), then facts of one argument.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> [str(each) for each in relations(people(), ["Smokes", "Friends"])]
-    ['Friends', 'Friends^-1', 'Smokes']
-    """
+    """Return the relations of predicates: each beside its inverse (their numbers differ in the last bit), then facts of one argument."""
     infos = [layout.predicates[name] for name in sorted(names)]
     both = [Relation(x.name, i, j) for x in infos for i, j in combinations(range(len(x.types)), 2)]
     found = [direction for each in both for direction in (each, each.inverse)]
@@ -94,15 +78,7 @@ def relations(layout: Layout, names: Iterable[str]) -> tuple[Relation, ...]:
 
 @dataclass(frozen=True)
 class Numbering:
-    """The numbers of entities: constants of all types one after the other, in each example apart if facts have examples (`divided`).
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> numbers = Numbering.of(people(), ["Friends"])
-    >>> numbers.total, numbers.constant(2)
-    (3, ('person', 2))
-    """
+    """The numbers of entities: constants of all types one after the other, in each example apart if facts have examples (`divided`)."""
 
     offsets: Mapping[str, int]
     total: int
@@ -226,14 +202,7 @@ def _among(node: exp.Expression, name: str, tables: Sequence[TableName]) -> exp.
 
 
 def labelled_atoms(info: PredicateInfo, examples: TableName | None = None) -> exp.Select:
-    """Select the query atoms that have a label: rows `target`, `positive`, `a0`, `a1`, and `example` if they have one.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> labelled_atoms(people().predicates["Smokes"]).named_selects
-    ['target', 'positive', 'a0']
-    """
+    """Select the query atoms that have a label: rows `target`, `positive`, `a0`, `a1`, and `example` if they have one."""
     assert info.atoms is not None, "query atoms are those of an open predicate"
     outputs = [named(column("atom", "t"), "target"), named(_rounded(column("truth", "t")), "positive")]
     outputs += [named(column(f"a{i}", "t"), f"a{i}") for i in range(len(info.types))]

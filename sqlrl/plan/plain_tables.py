@@ -107,14 +107,7 @@ class PlainData:
 
 
 class StepNames:
-    """Names of the steps of one query, distinct whatever case a database heeds, and none of a table that the query reads.
-
-    Examples
-    --------
-    >>> names = StepNames(["Smokes_atoms"])
-    >>> names.free("smokes_atoms"), names.free("rule 1")
-    ('smokes_atoms_2', 'rule 1')
-    """
+    """Names of the steps of one query, distinct whatever case a database heeds, and none of a table that the query reads."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {name.casefold() for name in taken}
@@ -152,30 +145,13 @@ class NamedStep:
 
 
 def harmless(text: str) -> str:
-    """Return a text that can stand in a comment: it ends none, begins none, and has one line.
-
-    Examples
-    --------
-    >>> harmless("a */ drop /* b\\n--c")
-    'a * / drop / * b --c'
-    """
+    """Return a text that can stand in a comment: it ends none, begins none, and has one line."""
     one_line = "".join(c if c.isprintable() else " " for c in text)
     return one_line.replace("*/", "* /").replace("/*", "/ *")
 
 
 def with_steps(steps: Sequence[NamedStep], query: exp.Query) -> exp.Query:
-    """Put in front of a query those of some steps that it needs, in their order.
-
-    Examples
-    --------
-    >>> steps = [
-    ...     NamedStep("a", exp.select("1 AS x")),
-    ...     NamedStep("b", exp.select("2 AS x")),
-    ...     NamedStep("c", exp.select("x").from_(cte("a"))),
-    ... ]
-    >>> with_steps(steps, exp.select("x").from_(cte("c"))).sql("duckdb")
-    'WITH "a" AS (SELECT 1 AS x), "c" AS (SELECT x FROM "a") SELECT x FROM "c"'
-    """
+    """Put in front of a query those of some steps that it needs, in their order."""
     known = {step.name: step for step in steps}
     needed, left = set[str](), list[exp.Expr]([query])
     while left:
@@ -196,13 +172,7 @@ def step_table(name: str) -> TableName:
 
 
 def values(rows: Iterable[Sequence[exp.Expression]]) -> exp.Values:
-    """Return rows of literals, of which there is one at least.
-
-    Examples
-    --------
-    >>> values([[text("a")], [text("b")]]).sql("duckdb")
-    "VALUES ('a'), ('b')"
-    """
+    """Return rows of literals, of which there is one at least."""
     return exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows])
 
 
@@ -227,23 +197,7 @@ class PlainLayout:
 
 
 def plain_layout(data: PlainData, names: StepNames) -> PlainLayout:
-    """Return the layout of tables of the user's.
-
-    Examples
-    --------
-    >>> from sqlrl.engine.nodes import cast
-    >>> from sqlrl.plan.sample_layout import people
-    >>> known = people().predicates
-    >>> texts = tuple(cast(column(name), "TEXT") for name in ("one", "other"))
-    >>> friends = PlainPredicate(known["Friends"], PlainTable(exp.table_("friends"), texts))
-    >>> found = plain_layout(
-    ...     PlainData([friends, PlainPredicate(known["Smokes"], None)], people().types), StepNames(["friends"])
-    ... )
-    >>> [step.name for step in found.steps]
-    ['Friends_facts', 'Smokes_given', 'person_constants', 'Smokes_atoms']
-    >>> print(found.steps[2].query.sql("duckdb").replace('"', ""))
-    SELECT a0 AS id FROM Friends_facts UNION SELECT a1 AS id FROM Friends_facts
-    """
+    """Return the layout of tables of the user's."""
     return _Builder(data, names).build()
 
 

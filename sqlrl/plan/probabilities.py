@@ -40,14 +40,7 @@ class Block:
 
 
 def block_of(info: PredicateInfo, positions: Sequence[int], *, exact: bool, given: bool) -> Block:
-    """Return the block of a predicate whose atoms differ at some positions alone.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> block_of(people().predicates["Friends"], [1], exact=True, given=False).shared
-    ('a0',)
-    """
+    """Return the block of a predicate whose atoms differ at some positions alone."""
     apart = {f"a{i}" for i in positions}
     return Block(tuple(name for name in argument_columns(info) if name not in apart), exact, given)
 
@@ -56,14 +49,6 @@ def log_odds_steps(info: PredicateInfo, scores: str, block: Block | None, names:
     """Return the steps that give each atom its log-odds: infinite if it is certain, NULL where hard clauses contradict each other.
 
     The last one has the columns of an atom and `log_odds`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> steps = log_odds_steps(people().predicates["Smokes"], "scores", None, StepNames([]))
-    >>> print(steps[-1].query.sql("duckdb").replace('"', ""))
-    SELECT a0, CASE WHEN must = 1 AND must_not = 1 THEN NULL WHEN must = 1 THEN CAST('Infinity' AS DOUBLE) WHEN must_not = 1
-    THEN -CAST('Infinity' AS DOUBLE) ELSE score END AS log_odds FROM scores
     """
     keys = atom_columns(info)
     if block is not None:
@@ -76,15 +61,7 @@ def log_odds_steps(info: PredicateInfo, scores: str, block: Block | None, names:
 
 
 def probability(log_odds: exp.Expression) -> exp.Expression:
-    """Return the probability for log-odds, NULL for NULL.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> sql = probability(column("x")).sql("duckdb")
-    >>> duckdb.sql(f"SELECT {sql} FROM (VALUES (0.0), (800), (-800), ('-inf'::double), (NULL)) t(x)").fetchall()
-    [(0.5,), (1.0,), (0.0,), (0.0,), (None,)]
-    """
+    """Return the probability for log-odds, NULL for NULL."""
     one, small = number(1.0), exp.Exp(this=log_odds.copy())
     falling = exp.Exp(this=exp.Neg(this=log_odds.copy()))
     case = exp.Case().when(exp.GT(this=log_odds.copy(), expression=number(STEEP)), one.copy())

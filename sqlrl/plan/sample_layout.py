@@ -7,24 +7,12 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 
 
 def table_name(name: str) -> TableName:
-    """Return a table of the sample.
-
-    Examples
-    --------
-    >>> table_name("friends")
-    TableName(catalog='db', schema='main', name='friends')
-    """
+    """Return a table of the sample."""
     return TableName("db", "main", name)
 
 
 def people() -> Layout:
-    """Return the layout: `Friends(person, person)` is closed, `Smokes(person)` open.
-
-    Examples
-    --------
-    >>> sorted(people().predicates)
-    ['Friends', 'Smokes']
-    """
+    """Return the layout: `Friends(person, person)` is closed, `Smokes(person)` open."""
     friends = PredicateInfo("Friends", ("person", "person"), False, table_name("friends"), rows=2)
     smokes = PredicateInfo("Smokes", ("person",), True, table_name("smokes"), table_name("atoms"), atom_count=3)
     types = {"person": TypeInfo("person", table_name("people"), 3)}
@@ -33,13 +21,7 @@ def people() -> Layout:
 
 
 def friends_smoke() -> Shape:
-    """Return the shape `!Friends(v0, v1) v Smokes(v1)`.
-
-    Examples
-    --------
-    >>> str(friends_smoke())
-    '!Friends(v0, v1) v Smokes(v1)'
-    """
+    """Return the shape `!Friends(v0, v1) v Smokes(v1)`."""
     x, y = Slot(False, 0), Slot(False, 1)
     literals = (ShapeLiteral("Friends", False, (x, y)), ShapeLiteral("Smokes", True, (y,)))
     return Shape(("person", "person"), (), literals)

@@ -41,16 +41,6 @@ def reached(
     1. `most` is how many rows to find at the most. Columns `seed`, `mode` (its index), `a0, a1, ...` (-1 where the
     predicate has fewer arguments). Of a mode with recall r, for the same inputs only the first r facts in ascending
     order of their arguments. None if no mode can reach anything.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.bias import Place
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> tables = SaturationTables(table_name("seeds"), table_name("known"), {"person": 0})
-    >>> friends = Mode("Friends", (Place("+", "person"), Place("-", "person")), None)
-    >>> print(reached([friends], 1, people(), tables).sql("duckdb").replace('"', ""))
-    SELECT s.seed, s.mode, s.a0, s.a1 FROM (SELECT k0.seed AS seed, 0 AS mode, f.a0 AS a0, f.a1 AS a1
-    FROM db.main.known AS k0 INNER JOIN db.main.friends AS f ON f.a0 = k0.id WHERE k0.type = 0 AND k0.depth = 0) AS s
     """
     width = max((mode.arity for mode in modes), default=0)
     branches = [
@@ -66,13 +56,7 @@ def reached(
 
 
 def count_reached(query: exp.Select) -> exp.Select:
-    """Plan how many facts each mode reaches: `mode`, `n`, most first.
-
-    Examples
-    --------
-    >>> count_reached(exp.select("*").from_("found")).named_selects
-    ['mode', 'n']
-    """
+    """Plan how many facts each mode reaches: `mode`, `n`, most first."""
     number = column("n", "c")
     grouped = exp.select(named(column("mode", "g"), "mode"), named(star_count(), "n")).from_(subquery(query, "g"))
     order = [exp.Ordered(this=number, desc=True), exp.Ordered(this=column("mode", "c"), nulls_first=False)]

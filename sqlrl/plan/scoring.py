@@ -50,27 +50,14 @@ class ScoredClauses:
 
 
 def number(value: float) -> exp.Expression:
-    """Return a number as a literal that every database reads as the same double, never as a decimal.
-
-    Examples
-    --------
-    >>> [number(x).sql("duckdb") for x in (0.1, -2.0, 1e-07, 1e22)]
-    ['0.1E0', '-2.0E0', '1E-07', '1E+22']
-    """
+    """Return a number as a literal that every database reads as the same double, never as a decimal."""
     digits = repr(abs(float(value))).upper()
     literal = exp.Literal(this=digits if "E" in digits else f"{digits}E0", is_string=False)
     return exp.Neg(this=literal) if value < 0 else literal
 
 
 def atom_columns(info: PredicateInfo) -> tuple[str, ...]:
-    """Return the columns that identify an atom: the example if it has one, then the arguments; `one` if there are none.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> atom_columns(people().predicates["Friends"])
-    ('a0', 'a1')
-    """
+    """Return the columns that identify an atom: the example if it has one, then the arguments; `one` if there are none."""
     return argument_columns(info) or ("one",)
 
 
@@ -78,20 +65,6 @@ def evidence_steps(layout: Layout, target: str, clauses: Sequence[ScoredClauses]
     """Return the steps that give what clauses say of the atoms of a target; the last one has a row for each clause and atom, and one for each atom.
 
     Its columns are those of the atom, `log_odds`, `must` and `must_not`.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> clauses = ScoredClauses(friends_smoke(), [(1.5, ())], "1.5 Friends(x, y) => Smokes(y)")
-    >>> steps = evidence_steps(replace(people(), sized=False), "Smokes", [clauses], StepNames([]))
-    >>> [step.name for step in steps]
-    ['rule_1', 'evidence']
-    >>> print(steps[0].query.sql("duckdb").replace('"', ""))
-    SELECT o0.a0, COUNT(*) AS n FROM db.main.friends AS t0 INNER JOIN db.main.atoms AS o0 ON o0.a0 = t0.a1 GROUP BY o0.a0
-    >>> print(steps[1].query.sql("duckdb").replace('"', ""))
-    SELECT a0, 0.0E0 AS log_odds, 0 AS must, 0 AS must_not FROM db.main.atoms
-    UNION ALL SELECT a0, 1.5E0 * n AS log_odds, 0 AS must, 0 AS must_not FROM rule_1
     """
     info, steps = layout.predicates[target], list[NamedStep]()
     assert info.atoms is not None
@@ -196,14 +169,7 @@ def _atoms_spoken_for(
 
 
 def score_step(info: PredicateInfo, evidence: str, names: StepNames) -> NamedStep:
-    """Return the step that adds up what clauses say: each atom once, with its weighted count, `must` and `must_not`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> print(score_step(people().predicates["Smokes"], "evidence", StepNames([])).query.sql("duckdb").replace('"', ""))
-    SELECT a0, CAST(SUM(log_odds) AS DOUBLE) AS score, MAX(must) AS must, MAX(must_not) AS must_not FROM evidence GROUP BY a0
-    """
+    """Return the step that adds up what clauses say: each atom once, with its weighted count, `must` and `must_not`."""
     keys = [column(key) for key in atom_columns(info)]
     # Some databases read 1.5E0 as a decimal, of which exponentials are slow.
     outputs = [named(cast(exp.Sum(this=column(AMOUNT)), "DOUBLE"), "score")]

@@ -25,13 +25,6 @@ class Factor:
     """A relation over slots with an integer weight.
 
     `weight` is the column of the weight, None for 1; `rows` is an upper bound on the sum of the absolute weights.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Slot
-    >>> friends = Source(exp.table_("friends"), "friends", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
-    >>> sorted(map(str, Factor(friends, rows=2).slots))
-    ['v0', 'v1']
     """
 
     source: Source
@@ -51,13 +44,6 @@ class Steps:
     `aliases` is how many aliases there are so far; `prefix` starts the names of the steps, so that queries nest. With `freely` a slot is
     summed out also where the result may be larger than each factor: each step then joins what shares a slot, which a database that orders
     joins badly cannot spoil.
-
-    Examples
-    --------
-    >>> steps = Steps([])
-    >>> name = steps.add("s", exp.select("1 AS n"))
-    >>> steps.before(exp.select("n").from_(name)).sql("duckdb")
-    'WITH "s0" AS (SELECT 1 AS n) SELECT n FROM s0'
     """
 
     steps: list[tuple[str, exp.Query]]
@@ -98,19 +84,6 @@ def sum_product(
     by them, empty for one total. Slots of `keep` are never summed out before the last step (the parameters).
     `multiplier` is a constant factor: the domain sizes of variables that occur nowhere, and the sign of the term. `by` names
     slots, kept ones that some factor has, whose values the last step groups by as well. Columns of `group`, those of `by`, then `n`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> edges = table_name("edges")
-    >>> first = Factor(Source(table(edges, "e"), "e", (("a", x), ("b", y))))
-    >>> second = Factor(Source(table(edges, "f"), "f", (("a", y), ("b", z))))
-    >>> steps = Steps([])
-    >>> query = sum_product([first, second], frozenset(), [], steps)
-    >>> len(steps.steps), query.sql("duckdb").count("JOIN")
-    (1, 1)
     """
     wide = abs(multiplier) * _rows(factors) > BIGINT_LIMIT
     left = _eliminate(factors, keep, steps, wide)
@@ -133,19 +106,6 @@ def joined_rows(
 
     None, too, if what the last step joins is cyclic: to count that is to join it. `fixed` are the slots of `keep` that `group` is for.
     Columns of `group`, then `n`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> edges = table_name("edges")
-    >>> path = [Factor(Source(table(edges, a), a, (("a", s), ("b", t)))) for a, s, t in (("e", x, y), ("f", y, z))]
-    >>> joined_rows(path, frozenset([x]), [], frozenset(), Steps([])) is None
-    True
-    >>> both = joined_rows(path, frozenset([x, z]), [], frozenset(), Steps([]))
-    >>> print(both.sql("duckdb").replace('"', ""))
-    SELECT CAST(SUM(m0.n) AS INT128) AS n FROM db.main.edges AS f INNER JOIN m0 AS m0 ON m0.s0 = f.a
     """
     left = _eliminate(factors, keep, steps, wide=False)
     every = frozenset[Slot]().union(*(f.slots for f in left))
@@ -160,16 +120,6 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
 
     There is at least one factor; `steps` receives the result last. The weight of the result is the sum (BIGINT, or
     HUGEINT where that may not do). If it has no slots it is one row, whose weight may be 0 or NULL for an empty sum.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> edges = Factor(Source(table(table_name("edges"), "e"), "e", (("a", x), ("b", y))), rows=5)
-    >>> steps = Steps([])
-    >>> partial_sums([edges], frozenset([x]), steps).source.columns, steps.steps[0][1].sql("duckdb")
-    ((('s0', Slot(parameter=False, index=0)),), 'SELECT "e"."a" AS "s0", COUNT(*) AS "n" FROM "db"."main"."edges" AS "e" GROUP BY "e"."a"')
     """
     wide = _rows(factors) > BIGINT_LIMIT
     left = _eliminate(factors, keep, steps, wide)
@@ -182,13 +132,6 @@ def is_acyclic(edges: Iterable[frozenset[Slot]]) -> bool:
     """Return whether relations over slots can be joined without a result that is larger than it need be (GYO reduction).
 
     Source: Yu and Ozsoyoglu, "An algorithm for tree-query membership of a distributed query", COMPSAC 1979.
-
-    Examples
-    --------
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> path = [frozenset((x, y)), frozenset((y, z))]
-    >>> is_acyclic(path), is_acyclic([*path, frozenset((x, z))])
-    (True, False)
     """
     left, before = list(dict.fromkeys(edges)), None
     while left != before:

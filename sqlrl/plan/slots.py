@@ -27,15 +27,6 @@ class BoundShape:
         Parameters that some clause fills with a constant which the data do not have (id -1).
     parameters : TableName or None
         The table `clause, k0, k1, ...`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> bound = bind(friends_smoke(), people())
-    >>> [str(slot) for slot in bound.variables], bound.hidden
-    (['v0', 'v1'], None)
-    >>> [bound.info(literal).open for literal in bound.shape.literals]
-    [False, True]
     """
 
     shape: Shape
@@ -152,13 +143,6 @@ def bind(
 
     A local variable is owned by the example terms beside which it occurs; where it occurs beside none and the clause
     has exactly one example term, by that one.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> bound = bind(friends_smoke(), people())
-    >>> bound.hidden, bound.owners, bound.covers(bound.shape.literals[1])
-    (None, {}, True)
     """
     hidden = None
     if any(info.example_column for info in layout.predicates.values()):
@@ -194,14 +178,6 @@ def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
     """Return the slots of an existential group that come from outside it, in order of first occurrence.
 
     Among them are the examples over whose domains its local variables range, whether its literals mention them or not.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> group = ShapeExists((1,), (ShapeLiteral("Friends", True, (x, y)),), ())
-    >>> [str(slot) for slot in outer_slots(bind(Shape(("person",) * 2, (), (), (), (group,)), people()), group)]
-    ['v0']
     """
     found = [slot for x in group.literals for _, slot in bound.columns(x)]
     found += [slot for x in group.equalities for slot in (x.left, x.right)]

@@ -48,16 +48,7 @@ class Way:
 
 
 def ways(shape: Shape, target: str, name: str, sign: int) -> list[Way]:
-    """Return the ways in which groundings come into `applies_bad` or `idle_bad` of a target; with `sign` -1 those of the conjunction whose negation the clause is.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> shape = bind(friends_smoke(), people()).shape
-    >>> [(len(way.true), len(way.false)) for way in ways(shape, "Smokes", "applies_bad", 1)]
-    [(1, 1)]
-    """
+    """Return the ways in which groundings come into `applies_bad` or `idle_bad` of a target; with `sign` -1 those of the conjunction whose negation the clause is."""
     found = []
     for own in (x for x in shape.literals if x.predicate == target):
         others = [x for x in shape.literals if x is not own]
@@ -91,16 +82,6 @@ def some_groundings(
     """Plan groundings of a clause that are in a bin in some way: columns `v0, v1, ...`, the names of the constants of its variables; the first ones in the order of ids.
 
     `repeats` is how many examples there are, of which each may have the same constants.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> (way,) = ways(bound.shape, "Smokes", "applies_bad", 1)
-    >>> query = some_groundings(bound, way, examples=None, parameters=None, most=3, repeats=1)
-    >>> query.named_selects, query.sql("duckdb").count("NOT EXISTS")
-    (['v0', 'v1'], 1)
     """
     body = Body(bound, "e")
     if parameters is not None:

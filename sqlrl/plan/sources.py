@@ -23,15 +23,6 @@ class Source:
 
     `columns` are those of `relation`, a table or subquery under `alias`, each with the slot it carries; a slot may
     repeat.
-
-    Examples
-    --------
-    The facts of `Friends(v0, v1)`:
-
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> source = Source(table(table_name("friends"), "t0"), "t0", (("a0", Slot(False, 0)), ("a1", Slot(False, 1))))
-    >>> source.relation.sql("duckdb")
-    '"db"."main"."friends" AS "t0"'
     """
 
     relation: exp.Expression
@@ -40,39 +31,19 @@ class Source:
 
 
 def argument_columns(info: PredicateInfo) -> tuple[str, ...]:
-    """Return the columns that identify a fact: the hidden example if it has one, then the arguments.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> argument_columns(people().predicates["Friends"])
-    ('a0', 'a1')
-    """
+    """Return the columns that identify a fact: the hidden example if it has one, then the arguments."""
     plain = tuple(f"a{i}" for i in range(len(info.types)))
     return ("example", *plain) if info.example_column else plain
 
 
 def selected(names: Iterable[str], alias: str | None = None) -> list[exp.Expression]:
-    """Return columns for a SELECT: those names, or `1 AS one` if there are none, as for a predicate without arguments.
-
-    Examples
-    --------
-    >>> [node.sql("duckdb") for node in (*selected(["a0"], "a"), *selected([]))]
-    ['"a"."a0"', '1 AS "one"']
-    """
+    """Return columns for a SELECT: those names, or `1 AS one` if there are none, as for a predicate without arguments."""
     found: list[exp.Expression] = [column(name, alias) for name in names]
     return found or [named(integer(1), "one")]
 
 
 def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Select:
-    """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> given_rows(people().predicates["Smokes"], truth=True).sql("duckdb")
-    'SELECT "a0" FROM "db"."main"."smokes" WHERE "given" AND "truth"'
-    """
+    """Select the given atoms of an open predicate with this truth value; one row for each, `atom` 0 on request."""
     names = argument_columns(info)
     columns = [named(integer(0), "atom"), *map(column, names)] if atom else selected(names)
     value = column("truth") if truth else exp.Not(this=column("truth"))
@@ -80,14 +51,7 @@ def given_rows(info: PredicateInfo, truth: bool, atom: bool = False) -> exp.Sele
 
 
 def atom_rows(info: PredicateInfo) -> exp.Select:
-    """Select the query atoms of an open predicate: one row for each.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> atom_rows(people().predicates["Smokes"]).sql("duckdb")
-    'SELECT "atom", "a0" FROM "db"."main"."atoms"'
-    """
+    """Select the query atoms of an open predicate: one row for each."""
     assert info.atoms is not None
     return exp.select(*(column(name) for name in ("atom", *argument_columns(info)))).from_(table(info.atoms))
 
@@ -99,15 +63,6 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
     literal is false where its atom is given false or outside the scope. Where every grounding is a row, these
     are query atoms and what is given false; else the relation holds query atoms and what is given true, for an outer join
     that keeps unmatched rows and drops those with atom 0.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> source, outer = open_source(bound, bound.shape.literals[1], "o")
-    >>> source.relation.sql("duckdb"), outer
-    ('"db"."main"."atoms" AS "o"', False)
     """
     info = bound.info(literal)
     outer = literal.positive and not bound.covers(literal)
@@ -122,45 +77,19 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
 
 
 def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
-    """Return the query atoms of an open literal alone; as `open_source`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> atom_source(bound, bound.shape.literals[1], "o")[0].columns
-    (('a0', Slot(parameter=False, index=1)),)
-    """
+    """Return the query atoms of an open literal alone; as `open_source`."""
     atoms = bound.info(literal).atoms
     assert atoms is not None
     return Source(table(atoms, alias), alias, bound.columns(literal)), False
 
 
 def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
-    """Return the facts of a closed literal: one row for each tuple that is true.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> fact_source(bound, bound.shape.literals[0], "t").relation.sql("duckdb")
-    '"db"."main"."friends" AS "t"'
-    """
+    """Return the facts of a closed literal: one row for each tuple that is true."""
     return Source(table(bound.info(literal).facts, alias), alias, bound.columns(literal))
 
 
 def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str) -> Source:
-    """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> domain_source(bind(friends_smoke(), people()), Slot(False, 0), None, "d").relation.sql("duckdb")
-    '"db"."main"."people" AS "d"'
-    """
+    """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type."""
     layout = bound.layout
     if slot == bound.hidden:
         return Source(table(layout.examples, alias), alias, (("example", slot),))
@@ -174,43 +103,19 @@ def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str)
 
 
 def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
-    """Return the examples to which a query is restricted.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> filter_source(table_name("chosen"), Slot(False, 0), "x").columns
-    (('example', Slot(parameter=False, index=0)),)
-    """
+    """Return the examples to which a query is restricted."""
     return Source(table(examples, alias), alias, (("example", slot),))
 
 
 def some_example(bound: BoundShape, examples: TableName) -> exp.Exists:
-    """Return the condition that a query is about some example at all, where all data are one and no slot says which.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> print(some_example(bind(friends_smoke(), people()), table_name("chosen")).sql("duckdb").replace('"', ""))
-    EXISTS(SELECT 1 FROM db.main.chosen AS x JOIN db.main.example AS y ON y.example = x.example)
-    """
+    """Return the condition that a query is about some example at all, where all data are one and no slot says which."""
     chosen, known = table(examples, "x"), table(bound.layout.examples, "y")
     same = exp.EQ(this=column("example", "y"), expression=column("example", "x"))
     return exp.Exists(this=exp.select(integer(1)).from_(chosen).join(known, on=same))
 
 
 def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
-    """Return `NOT EXISTS` of a row of a source that agrees with what is known.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> x = Slot(False, 0)
-    >>> source = Source(table(table_name("smokes"), "n"), "n", (("a0", x),))
-    >>> absent(source, {x: column("a1", "t")}).sql("duckdb")
-    'NOT EXISTS(SELECT 1 FROM "db"."main"."smokes" AS "n" WHERE "n"."a0" = "t"."a1")'
-    """
+    """Return `NOT EXISTS` of a row of a source that agrees with what is known."""
     inside = dict(known)
     where = conjunction(connect(source, inside))
     query = exp.select(integer(1)).from_(source.relation)
@@ -218,17 +123,7 @@ def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
 
 
 def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expression]:
-    """Return the equalities that join a source to what is known; the first use of a slot fixes its column.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> known: dict[Slot, exp.Column] = {}
-    >>> x = Slot(False, 0)
-    >>> source = Source(table(table_name("friends"), "t"), "t", (("a0", x), ("a1", x)))
-    >>> [c.sql("duckdb") for c in connect(source, known)], known[x].sql("duckdb")
-    (['"t"."a1" = "t"."a0"'], '"t"."a0"')
-    """
+    """Return the equalities that join a source to what is known; the first use of a slot fixes its column."""
     conditions: list[exp.Expression] = []
     for name, slot in source.columns:
         here = column(name, source.alias)
@@ -243,14 +138,7 @@ def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expressio
 
 
 def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, apart: bool = False) -> Source:
-    """The parameter table; with `apart` each of its rows once.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, table_name
-    >>> parameter_source(table_name("numbers"), friends_smoke(), apart=True).relation.sql("duckdb")
-    '(SELECT DISTINCT "clause" FROM "db"."main"."numbers") AS "p"'
-    """
+    """The parameter table; with `apart` each of its rows once."""
     columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
     if not apart:
         return Source(table(parameters, alias), alias, columns)
@@ -259,27 +147,13 @@ def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, a
 
 
 def equal_rows(parameters: TableName, shape: Shape) -> exp.Select:
-    """Plan how often each row stands in a parameter table, as `n` beside its columns.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, table_name
-    >>> equal_rows(table_name("numbers"), friends_smoke()).sql("duckdb")
-    'SELECT "clause", COUNT(*) AS "n" FROM "db"."main"."numbers" GROUP BY "clause"'
-    """
+    """Plan how often each row stands in a parameter table, as `n` beside its columns."""
     keys = [column(name) for name in parameter_keys(shape, apart=True)]
     return exp.select(*keys, named(star_count(), "n")).from_(table(parameters)).group_by(*(key.copy() for key in keys))
 
 
 def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
-    """The columns of a parameter table that tell its clauses apart, or its rows.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke
-    >>> parameter_keys(friends_smoke(), apart=True)
-    ('clause',)
-    """
+    """The columns of a parameter table that tell its clauses apart, or its rows."""
     constants = tuple(f"k{i}" for i in range(len(shape.parameters)))
     return ("clause", *constants) if apart else ("clause",)
 
@@ -293,11 +167,6 @@ class World:
 
     The table has a column `atom`: the query atoms that are true, each once; None is the observed world (the labels).
     `every`: all query atoms are true, and there is no table.
-
-    Examples
-    --------
-    >>> World(TableName("db", "main", "predicted")) == OBSERVED
-    False
     """
 
     atoms: TableName | None = None
@@ -311,14 +180,7 @@ POSSIBLE = World(every=True)
 
 
 def true_rows(info: PredicateInfo, world: World) -> exp.Query:
-    """Select the tuples of a predicate that are true in a world: one row for each.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> true_rows(people().predicates["Smokes"], OBSERVED).sql("duckdb")
-    'SELECT "a"."a0" FROM "db"."main"."atoms" AS "a" WHERE "a"."truth"'
-    """
+    """Select the tuples of a predicate that are true in a world: one row for each."""
     columns = argument_columns(info)
     if not info.open:
         return exp.select(*selected(columns)).from_(table(info.facts))
@@ -339,15 +201,7 @@ def _true_atoms(info: PredicateInfo, world: World, columns: tuple[str, ...]) -> 
 
 
 def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
-    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> query = changed_rows(people().predicates["Smokes"], World(table_name("predicted")), OBSERVED)
-    >>> [c.alias_or_name for c in query.selects]
-    ['a0', 'change']
-    """
+    """Select the tuples whose truth differs: `change` is 1 where only the first world has it, -1 where only the second."""
     assert info.atoms is not None
     columns = argument_columns(info)
 
@@ -375,14 +229,7 @@ def changed_rows(info: PredicateInfo, first: World, second: World) -> exp.Query:
 
 
 def example_columns(info: PredicateInfo, layout: Layout) -> tuple[str, ...]:
-    """Return the columns that hold the examples of a predicate's facts; none for a global predicate.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> example_columns(people().predicates["Friends"], people())
-    ()
-    """
+    """Return the columns that hold the examples of a predicate's facts; none for a global predicate."""
     if info.example_column:
         return ("example",)
     return tuple(f"a{i}" for i, kind in enumerate(info.types) if kind == layout.example_type)
@@ -392,52 +239,22 @@ def true_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.
     """Plan what is true of a predicate in the observed world: one row for each atom and example that it is about, in order.
 
     `examples` has a column `example`, each once. Columns `example` (-1 if the predicate is global), `a0, a1, ...`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> query = true_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT u.example, u.a0 FROM (SELECT (-1) AS example, r.a0 FROM
-    (SELECT a.a0 FROM db.main.atoms AS a WHERE a.truth) AS r) AS u ORDER BY u.example, u.a0
     """
     return _in_examples(info, layout, true_rows(info, OBSERVED), examples, [])
 
 
 def given_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
-    """Plan what is given true of an open predicate in some examples; columns as of `true_atoms`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> query = given_atoms(people().predicates["Smokes"], people(), table_name("chosen"))
-    >>> query.named_selects
-    ['example', 'a0']
-    """
+    """Plan what is given true of an open predicate in some examples; columns as of `true_atoms`."""
     return _in_examples(info, layout, given_rows(info, truth=True), examples, [])
 
 
 def closed_atoms(info: PredicateInfo) -> exp.Select:
-    """Plan all facts of a closed predicate: its example, if it has a column for it, and arguments; one row for each.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> closed_atoms(people().predicates["Friends"]).sql("duckdb")
-    'SELECT "a0", "a1" FROM "db"."main"."friends"'
-    """
+    """Plan all facts of a closed predicate: its example, if it has a column for it, and arguments; one row for each."""
     return exp.select(*selected(argument_columns(info))).from_(table(info.facts))
 
 
 def query_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
-    """Plan the query atoms of an open predicate in some examples: `example`, `a0, a1, ...` and `atom`, its id.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people, table_name
-    >>> query_atoms(people().predicates["Smokes"], people(), table_name("chosen")).named_selects
-    ['example', 'a0', 'atom']
-    """
+    """Plan the query atoms of an open predicate in some examples: `example`, `a0, a1, ...` and `atom`, its id."""
     assert info.atoms is not None
     names = [*argument_columns(info), "atom"]
     rows = exp.select(*(column(name) for name in names)).from_(table(info.atoms))
@@ -445,14 +262,7 @@ def query_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp
 
 
 def atom_arguments(info: PredicateInfo, examples: TableName | None = None) -> exp.Select:
-    """Plan the query atoms of a predicate by id: `atom`, `example`, `a0, a1, ...`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import people
-    >>> atom_arguments(people().predicates["Smokes"]).sql("duckdb").replace('"', "")
-    'SELECT a.atom, a.example, a.a0 FROM db.main.atoms AS a ORDER BY a.atom'
-    """
+    """Plan the query atoms of a predicate by id: `atom`, `example`, `a0, a1, ...`."""
     assert info.atoms is not None
     names = ["atom", "example", *(f"a{i}" for i in range(len(info.types)))]
     query = exp.select(*(column(name, "a") for name in names)).from_(table(info.atoms, "a"))
@@ -482,17 +292,7 @@ def _in_examples(
 
 
 def domain_rows(info: TypeInfo, examples: TableName) -> exp.Select:
-    """Plan the domains of a local type in some examples: `example`, `id`, in order.
-
-    Examples
-    --------
-    >>> from sqlrl.catalog.layout import TypeInfo
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> kind = TypeInfo("position", table_name("positions"), 3, local=True, domain=table_name("inside"))
-    >>> print(domain_rows(kind, table_name("chosen")).sql("duckdb").replace('"', ""))
-    SELECT d.example, d.id FROM db.main.inside AS d JOIN db.main.chosen AS x ON x.example = d.example
-    ORDER BY d.example, d.id
-    """
+    """Plan the domains of a local type in some examples: `example`, `id`, in order."""
     assert info.domain is not None
     names = [column(name, "d") for name in ("example", "id")]
     query = exp.select(*names).from_(table(info.domain, "d"))

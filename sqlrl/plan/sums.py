@@ -34,15 +34,6 @@ def bindings(
     """Plan the bindings of the variables that are not summed, in no order: a column for each slot by its name; `numbered` makes each one row.
 
     `terms` are the atoms of the rule's terms, `comparisons` those of its terms that must hold.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> query = bindings(bound, bound.shape.literals, (), frozenset({Slot(False, 0)}))
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT o0.a0 AS v1 FROM db.main.atoms AS o0
     """
     body = Body(bound)
     if bound.parameters is not None:
@@ -85,15 +76,7 @@ def bindings(
 
 
 def numbered(found: exp.Query, known: Sequence[Slot]) -> exp.Select:
-    """Plan one row for each of some bindings: `binding` from 0, and a column for each of the slots `known` by its name.
-
-    Examples
-    --------
-    >>> query = numbered(exp.select(column("v1")).from_("found"), [Slot(False, 1)])
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT ROW_NUMBER() OVER (ORDER BY q.v1) - 1 AS binding, q.v1 FROM
-    (SELECT DISTINCT b.v1 FROM (SELECT v1 FROM found) AS b) AS q
-    """
+    """Plan one row for each of some bindings: `binding` from 0, and a column for each of the slots `known` by its name."""
     own: list[exp.Expression] = [column(str(slot), "b") for slot in known]
     one = exp.select(*(own or [named(integer(1), "one")])).distinct().from_(subquery(found, "b"))
     order = [exp.Ordered(this=column(str(slot), "q"), nulls_first=False) for slot in known]
@@ -116,16 +99,6 @@ def addends(
 
     `known` are the slots that the table of bindings has; `conditions` are those of filters, over the columns of `places`. A sum over examples
     goes through those of `examples`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> query = addends(bound, bound.shape.literals[1], [Slot(False, 1)], table_name("found"), (), ())
-    >>> print(query.sql("duckdb").replace('"', ""))
-    SELECT b.binding, s.atom, CAST(0.0 AS DOUBLE) AS value FROM db.main.found AS b
-    JOIN db.main.atoms AS s ON s.a0 = b.v1
     """
     each = value_source(bound, literal, "s", zeros=True)
     places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
@@ -150,16 +123,7 @@ def _inside(
 
 
 def filter_places(bound: BoundShape, literal: ShapeLiteral, known: Sequence[Slot]) -> dict[Slot, exp.Column]:
-    """Return the columns of `addends` that hold the slots of a filter.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> {str(k): v.sql() for k, v in filter_places(bound, bound.shape.literals[0], [Slot(False, 1)]).items()}
-    {'v1': '"b"."v1"', 'v0': '"s"."a0"'}
-    """
+    """Return the columns of `addends` that hold the slots of a filter."""
     places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
     for name, slot in bound.columns(literal):
         places.setdefault(slot, column(name, "s"))

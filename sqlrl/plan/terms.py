@@ -76,16 +76,7 @@ class Context:
 
 
 def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLiteral, ...]], tuple[Part, ...]]:
-    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> guards, parts = split_parts(bind(friends_smoke(), people()))
-    >>> guards, [str(part) for part in parts]
-    ({}, ['Smokes(v1)'])
-    """
+    """Share out the positive parts: closed literals that a negative literal covers guard it; the rest is counted by terms."""
     shape = bound.shape
     guards: dict[ShapeLiteral, tuple[ShapeLiteral, ...]] = {}
     rest: list[Part] = []
@@ -102,54 +93,23 @@ def split_parts(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLitera
 
 
 def is_positive(part: Part) -> bool:
-    """True for what a violated clause needs to be false.
-
-    Examples
-    --------
-    >>> is_positive(ShapeLiteral("Smokes", False, ()))
-    False
-    """
+    """True for what a violated clause needs to be false."""
     return isinstance(part, ShapeExists) or part.positive
 
 
 def mentions_open(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> bool:
-    """True if a part has an open predicate, so that worlds differ about it.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> [mentions_open(bound, literal) for literal in bound.shape.literals]
-    [False, True]
-    """
+    """True if a part has an open predicate, so that worlds differ about it."""
     literals = part.literals if isinstance(part, ShapeExists) else (part,)
     return any(bound.info(x).open for x in literals)
 
 
 def subsets(parts: Sequence[Part]) -> Iterable[tuple[Part, ...]]:
-    """Yield all subsets of some parts, the terms of inclusion-exclusion.
-
-    Examples
-    --------
-    >>> len(list(subsets([ShapeLiteral("Smokes", True, ()), ShapeLiteral("Cancer", True, ())])))
-    4
-    """
+    """Yield all subsets of some parts, the terms of inclusion-exclusion."""
     return chain.from_iterable(combinations(parts, k) for k in range(len(parts) + 1))
 
 
 def true_query(context: Context, part: ShapeLiteral | ShapeExists, world: World) -> tuple[exp.Query, int]:
-    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
-    >>> true_query(context, friends_smoke().literals[1], OBSERVED)[1]
-    3
-    """
+    """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number."""
     if isinstance(part, ShapeExists):
         return _witnessed(context, part, world)
     info = context.bound.info(part)
@@ -180,18 +140,7 @@ def part_columns(bound: BoundShape, part: ShapeLiteral | ShapeExists) -> tuple[t
 
 
 def part_factor(context: Context, part: ShapeLiteral | ShapeExists, relation: tuple[exp.Query, int]) -> Factor:
-    """Return a part as a factor of weight 1.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
-    >>> smokes = friends_smoke().literals[1]
-    >>> sorted(map(str, part_factor(context, smokes, true_query(context, smokes, OBSERVED)).slots))
-    ['v1']
-    """
+    """Return a part as a factor of weight 1."""
     query, rows = relation
     alias = f"f{context.steps.fresh()}"
     if isinstance(part, ShapeLiteral) and not context.bound.info(part).open:
@@ -207,38 +156,12 @@ def guarded_factor(
     guards: Sequence[ShapeLiteral],
     relation: Callable[[ShapeLiteral | ShapeExists], tuple[exp.Query, int]],
 ) -> Factor:
-    """Return a negative literal as a factor, without the tuples for which a guard is true.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
-    >>> friends = friends_smoke().literals[0]
-    >>> back = ShapeLiteral("Friends", True, friends.terms[::-1])
-    >>> factor = guarded_factor(context, friends, [back], lambda part: true_query(context, part, OBSERVED))
-    >>> factor.source.relation.sql("duckdb").count("NOT EXISTS")
-    1
-    """
+    """Return a negative literal as a factor, without the tuples for which a guard is true."""
     return guarded(context, part_factor(context, literal, relation(literal)), guards)
 
 
 def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) -> Factor:
-    """Return a factor without the rows for which a guard, whose slots it has, is true.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.engine.nodes import table
-    >>> bound = bind(friends_smoke(), people())
-    >>> friends = bound.shape.literals[0]
-    >>> pairs = Factor(Source(table(table_name("pairs"), "f"), "f", bound.columns(friends)), "change")
-    >>> found = guarded(Context(bound, None, None, Steps([])), pairs, [friends])
-    >>> found.weight, found.source.relation.sql("duckdb").count("NOT EXISTS")
-    ('change', 1)
-    """
+    """Return a factor without the rows for which a guard, whose slots it has, is true."""
     if not guards:
         return factor
     known = {slot: column(name, factor.source.alias) for name, slot in reversed(factor.source.columns)}
@@ -247,18 +170,7 @@ def guarded(context: Context, factor: Factor, guards: Sequence[ShapeLiteral]) ->
 
 
 def asked_factor(context: Context, factor: Factor, slots: Sequence[Slot]) -> Factor:
-    """Keep the rows of a factor of the examples that are asked for, which `slots` say, before anything is summed.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.engine.nodes import table
-    >>> bound = bind(friends_smoke(), people())
-    >>> smokes = Factor(Source(table(table_name("atoms"), "f"), "f", bound.columns(bound.shape.literals[1])))
-    >>> asked_factor(Context(bound, None, table_name("chosen"), Steps([])), smokes, ()) is smokes  # all is one example
-    True
-    """
+    """Keep the rows of a factor of the examples that are asked for, which `slots` say, before anything is summed."""
     examples, alias = context.examples, factor.source.alias
     names = [name for name, slot in factor.source.columns if slot in slots]
     if examples is None or not names:
@@ -288,15 +200,6 @@ def change_factor(
     """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
 
     `known` has the steps there are: one for each predicate and existential group.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
-    >>> first, second = World(table_name("first")), World(table_name("second"))
-    >>> change_factor(context, friends_smoke().literals[1], first, second, {}).weight
-    'change'
     """
     key = part if isinstance(part, ShapeExists) else part.predicate
     if isinstance(part, ShapeLiteral):
@@ -335,18 +238,7 @@ def _touched(
 
 
 def reduced_factor(factor: Factor, change: Factor) -> Factor:
-    """Keep the rows of a factor that share their slots with some changed tuple.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import table_name
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> friends = Factor(Source(table(table_name("friends"), "f"), "f", (("a0", x), ("a1", y))))
-    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
-    >>> reduced_factor(friends, change).source.relation.sql("duckdb").count("IN (SELECT")
-    1
-    """
+    """Keep the rows of a factor that share their slots with some changed tuple."""
     shared = {slot: name for name, slot in change.source.columns}
     alias = f"{factor.source.alias}r"
     conditions = [
@@ -368,20 +260,6 @@ def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor)
     """Keep the rows of factors that share their slots with changed tuples, directly or through other factors.
 
     A factor that is tied to the change through another one is reduced to a step that holds that one, reduced.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.engine.nodes import table
-    >>> x, y, z = (Slot(False, i) for i in range(3))
-    >>> names = table_name("friends")
-    >>> path = [Factor(Source(table(names, a), a, (("a0", s), ("a1", t)))) for a, s, t in (("f", x, y), ("g", y, z))]
-    >>> change = Factor(Source(cte("c0", "c0"), "c0", (("a0", x),)), "change")
-    >>> steps = Steps([])
-    >>> found = reduced_factors(Context(bind(friends_smoke(), people()), None, None, steps), path, change)
-    >>> [factor.source.alias for factor in found], [name for name, _ in steps.steps]
-    (['r0', 'gr'], ['r0'])
     """
     found = [reduced_factor(factor, change) for factor in factors]
     reached = {i for i, factor in enumerate(found) if factor is not factors[i]}
@@ -407,15 +285,7 @@ def _as_step(context: Context, factor: Factor) -> Factor:
 
 
 def domain_size(bound: BoundShape, slot: Slot) -> int:
-    """Return the number of constants over which a slot ranges, all examples together.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> domain_size(bind(friends_smoke(), people()), Slot(False, 0))
-    3
-    """
+    """Return the number of constants over which a slot ranges, all examples together."""
     kind = bound.kind(slot)
     return bound.layout.example_count if kind is None else bound.layout.types[kind].size
 
@@ -463,15 +333,6 @@ def term_of(
     `factors` are the parts that are true in this term, `chosen` the positive ones among them; `variables` are summed
     over, slots of `kept` are not. `restricted` are the example terms that must be among the examples asked for.
     `equalities`: those of the clause count at all. None if a domain is empty, so that the sum is 0.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.semiring import Steps
-    >>> from sqlrl.plan.slots import bind
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]))
-    >>> term_of(context, [], (), -1, variables=[Slot(False, 0)], kept=frozenset(), restricted=()).multiplier
-    -3
     """
     bound, shape = context.bound, context.bound.shape
     same = Union(kept)
@@ -513,14 +374,6 @@ def term_query(
 
     `pivot` is one more factor, for whose rows the sums are; the rest is as for `term_of`. Columns `clause` (if the
     shape has parameters), those of the pivot, and `n`.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.semiring import Steps
-    >>> from sqlrl.plan.slots import bind
-    >>> term_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), [], (), -1).sql("duckdb")
-    'SELECT CAST((-9) AS INT128) AS "n"'
     """
     found = _with_keys(context, factors, chosen, sign, variables, restricted, equalities=equalities, pivot=pivot)
     if found is None:
@@ -547,16 +400,6 @@ def joined_query(
     """Plan how many rows `term_query` joins last where it is by variables; None if they are no more than a relation has.
 
     The columns are those of `term_query` by no variables, its steps are in front.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.semiring import Steps
-    >>> from sqlrl.plan.slots import bind
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> context = Context(bind(friends_smoke(), people()), None, None, Steps([]), by=(("b0", x), ("b1", y)))
-    >>> joined_query(context, [], (), variables=[x, y], restricted=()).sql("duckdb").count("CROSS JOIN")
-    1
     """
     found = _with_keys(context, factors, chosen, 1, variables, restricted, equalities=equalities)
     if found is None:
@@ -655,16 +498,7 @@ def _asked_at_all(context: Context, examples: TableName) -> Factor:
 
 
 class Union:
-    """Slots that must be equal; a parameter stands for its class, else one of those that are kept, else the least variable.
-
-    Examples
-    --------
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> same = Union(frozenset([y]))
-    >>> same.join(x, y)
-    >>> str(same.find(x))
-    'v1'
-    """
+    """Slots that must be equal; a parameter stands for its class, else one of those that are kept, else the least variable."""
 
     def __init__(self, kept: frozenset[Slot] = frozenset()) -> None:
         self._parent: dict[Slot, Slot] = {}
@@ -695,16 +529,7 @@ def _renamed(factor: Factor, same: Union) -> Factor:
 
 
 def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
-    """Add up the terms of a query, with its steps in front.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.semiring import Steps
-    >>> from sqlrl.plan.slots import bind
-    >>> total_query(Context(bind(friends_smoke(), people()), None, None, Steps([])), []).sql("duckdb")
-    'SELECT 0 AS "n" WHERE FALSE'
-    """
+    """Add up the terms of a query, with its steps in front."""
     group = [column(name) for name in context.columns]
     if not terms:
         empty = [named(integer(0), name) for name in context.columns]
@@ -722,15 +547,7 @@ def total_query(context: Context, terms: Sequence[exp.Select]) -> exp.Select:
 
 
 def summed_terms(terms: Sequence[exp.Query], keys: Sequence[str], kept: type[exp.Binary]) -> exp.Select:
-    """Add up the terms of a query by keys; sums stay that compare so with 0.
-
-    Examples
-    --------
-    >>> terms = [exp.select("atom", "n").from_("t")]
-    >>> print(summed_terms(terms, ["atom"], exp.NEQ).sql("duckdb").replace('"', ""))
-    SELECT atom, CAST(SUM(terms.n) AS INT128) AS n FROM (SELECT atom, n FROM t) AS terms GROUP BY atom
-    HAVING CAST(SUM(terms.n) AS INT128) <> 0
-    """
+    """Add up the terms of a query by keys; sums stay that compare so with 0."""
     # Qualified, since Spark would take `n` for the sum where that is compared.
     total = cast(exp.Sum(this=column("n", "terms")), "INT128")
     if not terms:

@@ -49,16 +49,6 @@ class Truths:
         Numbers of open literals that must be about one query atom. Then each group has no open witness but that atom.
     single : bool
         Whether the groups may have no more than one open witness, the same for all.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> from sqlrl.plan.slots import bind
-    >>> bound = bind(friends_smoke(), people())
-    >>> smokes = bound.shape.literals[1]
-    >>> source, outer = Truths({smokes: Truth.TRUE}, table_name("world")).source(bound, smokes, "o0")
-    >>> source.relation.sql("duckdb").replace('"', "")
-    '(SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0'
     """
 
     of: Mapping[Item, Truth]

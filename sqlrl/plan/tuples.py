@@ -57,16 +57,6 @@ def holding(
 
     `within` is a relation in which they must be found. Columns `x0, x1, ...`, one for each of `slots`; the column `one`
     if there are none.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> bound = bind(friends_smoke(), people())
-    >>> friends = ShapeLiteral("Friends", True, bound.shape.literals[0].terms)
-    >>> print(holding(bound, [Slot(False, 0)], [friends], [], OBSERVED, inside=[Slot(False, 1)]).sql("duckdb"))
-    SELECT DISTINCT "wt0"."a0" AS "x0" FROM "db"."main"."friends" AS "wt0"
     """
     body = Body(bound, prefix)
     if parameters is not None:
@@ -79,17 +69,7 @@ def holding(
 
 
 def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
-    """Return the tuples for which a literal's atom is true in a world, under a fresh alias.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> from sqlrl.plan.slots import bind
-    >>> from sqlrl.plan.sources import OBSERVED
-    >>> bound = bind(friends_smoke(), people())
-    >>> true_source(bound, Body(bound, "w"), bound.shape.literals[0], OBSERVED).relation.sql("duckdb")
-    '"db"."main"."friends" AS "wt0"'
-    """
+    """Return the tuples for which a literal's atom is true in a world, under a fresh alias."""
     alias = body.alias("t")
     info = bound.info(literal)
     relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)

@@ -34,15 +34,6 @@ def unsatisfied(
     query atoms that are true, each once. The rows are those that `ground` has for these clauses, with the same
     multiplicities, as far as the world does not meet them. One ground clause may come in several rows whose
     multiplicities add up.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> plan = unsatisfied({FAIL: bind(friends_smoke(), people())}, table_name("world"))
-    >>> print(plan.query.sql("duckdb").replace('"', ""))
-    SELECT o0.atom AS l0, COUNT(*) AS multiplicity FROM db.main.friends AS t0
-    INNER JOIN (SELECT a.atom, a.a0 FROM db.main.atoms AS a JOIN db.main.world AS w ON w.atom = a.atom) AS o0
-    ON o0.a0 = t0.a1 GROUP BY o0.atom
     """
     assert len(clauses) == 1 or all(bound.parameters is not None for bound in clauses.values())
     found = []
@@ -58,17 +49,6 @@ def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery 
 
     The result is as `unsatisfied`; None if there can be no such ground clause, as where two literals are open whatever
     the evidence.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.shapes import Slot
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> few(bind(friends_smoke(), people())) is not None
-    True
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> both = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Smokes", True, (y,)))
-    >>> few(bind(Shape(("person", "person"), (), both), people())) is None
-    True
     """
     if loose_literal(bound) is not None:
         return ground(bound, examples)
@@ -87,12 +67,6 @@ def among(
 
     `atoms` has a column `atom`: the chosen query atoms, each once. The result is as `unsatisfied`; None for a shape
     with more or fewer literals, or with an open existential group.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people, table_name
-    >>> among({HOLD: bind(friends_smoke(), people())}, table_name("chosen")) is None
-    True
     """
     items = _open_items(next(iter(clauses.values())))
     if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
@@ -102,14 +76,7 @@ def among(
 
 
 def may_be_long(bound: BoundShape) -> bool:
-    """Return whether a ground clause of a shape can have two literals or more.
-
-    Examples
-    --------
-    >>> from sqlrl.plan.sample_layout import friends_smoke, people
-    >>> may_be_long(bind(friends_smoke(), people()))
-    False
-    """
+    """Return whether a ground clause of a shape can have two literals or more."""
     items = _open_items(bound)
     return len(items) > 1 or any(isinstance(x, ShapeExists) for x in items)
 

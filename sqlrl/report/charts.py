@@ -68,14 +68,6 @@ class Chart:
         What is drawn, where that is not the data as they are: a row for each mark.
     note : str
         One sentence below the chart: what is left out, or how it is read.
-
-    Examples
-    --------
-    >>> chart = weights(pa.table({"clause": ["P(x) => Q(x)", "P(x)"], "weight": [1.5, -0.25]}))
-    >>> chart.table()["weight"]
-    [1.5, -0.25]
-    >>> [row["label"] for row in chart.to_dict()["data"]["values"]]
-    ['P(x) => Q(x)', 'P(x)']
     """
 
     title: str
@@ -192,13 +184,7 @@ class Plots:
 
 
 def plain(value: object) -> Any:
-    r"""Return a value of a table as JSON has it: counts stay whole, what is no number of JSON is null, texts show their control characters.
-
-    Examples
-    --------
-    >>> [plain(x) for x in (None, True, Decimal(7), math.inf, "a\u202e")]
-    [None, True, 7, None, 'a\\u202e']
-    """
+    r"""Return a value of a table as JSON has it: counts stay whole, what is no number of JSON is null, texts show their control characters."""
     match value:
         case None | bool() | int():
             return value
@@ -253,13 +239,6 @@ def learning_curve(curve: pa.Table, *, learner: str = "") -> Chart:
     ------
     InputError
         There is nothing to draw.
-
-    Examples
-    --------
-    >>> learning_curve(step_curve(pa.table({"step": [0, 1], "atoms": [4, 4], "correct": [1, 3]}))).table()[
-    ...     "running_accuracy"
-    ... ]
-    [0.25, 0.5]
     """
     steps = "step" in curve.column("unit").to_pylist()
     if steps:
@@ -387,15 +366,6 @@ def weight_history(history: pa.Table, *, clauses: int | None = None) -> Chart:
     ------
     InputError
         There are no rows.
-
-    Examples
-    --------
-    >>> rows = {"step": [0, 2, 2], "clause": ["P(x)", "P(x)", "Q(x)"], "id": [4, 4, 7], "weight": [0.5, 0.8, -0.2]}
-    >>> chart = weight_history(pa.table(rows), clauses=9)
-    >>> [(row["label"], row["weight"]) for row in chart.to_dict()["data"]["values"]]
-    [('1. P(x)', 0.5), ('1. P(x)', 0.8), ('2. Q(x)', -0.2)]
-    >>> chart.note
-    'The 2 strongest of 9 clauses with a history; a point for each step in which the count of a clause differed.'
     """
     if not len(history):
         raise InputError("there is nothing to draw: no step changed a weight, or none was kept")
@@ -663,13 +633,7 @@ def _thinned(rows: int, most: int = MOST_POINTS) -> npt.NDArray[np.int64]:
 
 
 def _along(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return the points of a curve that are drawn: at even distances along it, so that a steep part keeps its shape.
-
-    Examples
-    --------
-    >>> _along(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])).tolist()
-    [0, 1, 2]
-    """
+    """Return the points of a curve that are drawn: at even distances along it, so that a steep part keeps its shape."""
     if len(x) <= MOST_POINTS:
         return np.arange(len(x))
     way = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])

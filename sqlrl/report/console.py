@@ -410,13 +410,7 @@ class NotebookConsole(PlainConsole):
 
 
 def notebook() -> Any:
-    """Return the shell of the kernel of a notebook in which this process is, None if it is in none.
-
-    Examples
-    --------
-    >>> notebook() is None
-    True
-    """
+    """Return the shell of the kernel of a notebook in which this process is, None if it is in none."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     return shell if hasattr(shell, "kernel") else None

@@ -130,12 +130,6 @@ class Report:
     ----------
     title : str
     sections : sequence of Section
-
-    Examples
-    --------
-    >>> page = Report("Run 1", (Section("run", "The run", (Sentence("a < b"),)),)).html()
-    >>> "<p>a &lt; b</p>" in page
-    True
     """
 
     title: str
@@ -178,14 +172,7 @@ class Report:
 
 
 def check_path(path: str | Path) -> None:
-    """Refuse a name that is not one of a page.
-
-    Examples
-    --------
-    >>> check_path("report.pdf")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: report.pdf: a report is a page of HTML: end its name in .html
-    """
+    """Refuse a name that is not one of a page."""
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is a page of HTML: end its name in .html")
 
@@ -221,13 +208,7 @@ def _page(report: Report) -> str:
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
-    """Put values in place of `{{name}}`, in one pass: what a value holds is never looked at again.
-
-    Examples
-    --------
-    >>> _filled("<b>{{a}}</b>{{b}}", {"a": "{{b}}", "b": "1"})
-    '<b>{{b}}</b>1'
-    """
+    """Put values in place of `{{name}}`, in one pass: what a value holds is never looked at again."""
     head, *rest = template.split("{{")
     written = [head]
     for each in rest:
@@ -244,15 +225,7 @@ def _digest(script: str) -> str:
 
 
 def packed(text: str) -> str:
-    """Return a text as the page's script unpacks it: zlib in base64, which has no character that HTML knows.
-
-    Examples
-    --------
-    >>> set("<>&") & set(packed("</script>"))
-    set()
-    >>> zlib.decompress(base64.b64decode(packed("</script>"))).decode()
-    '</script>'
-    """
+    """Return a text as the page's script unpacks it: zlib in base64, which has no character that HTML knows."""
     return base64.b64encode(zlib.compress(text.encode())).decode()
 
 
@@ -340,13 +313,7 @@ def _atoms(part: Atoms) -> dict[str, Any]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Return a column as JSON has it: floats with the six digits that are shown, counts that JavaScript would round as texts.
-
-    Examples
-    --------
-    >>> _values(pa.chunked_array([[1 / 3, None]])), _values(pa.chunked_array([[2**60, 7]]))
-    ([0.333333, None], ['1152921504606846976', 7])
-    """
+    """Return a column as JSON has it: floats with the six digits that are shown, counts that JavaScript would round as texts."""
     if pa.types.is_floating(column.type):
         return [None if x is None else plain(float(f"{x:.6g}")) for x in column.to_pylist()]
     found = [plain(x) for x in column.to_pylist()]

@@ -27,13 +27,7 @@ _WIDEST_CELL = 80
 
 
 class Column(list[Any]):
-    """The values of a column: a list, which also goes to Arrow and numpy.
-
-    Examples
-    --------
-    >>> Table(pa.table({"n": [1, 2]}))["n"].to_numpy().sum()
-    np.int64(3)
-    """
+    """The values of a column: a list, which also goes to Arrow and numpy."""
 
     def to_pylist(self) -> list[Any]:
         """Return them as a plain list, as a column of Arrow does."""

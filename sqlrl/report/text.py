@@ -14,13 +14,7 @@ NULL = "NULL"
 
 
 def cell_text(value: object) -> str:
-    """Return a value of Python as one line of text: floats have six significant digits, everything else is written out.
-
-    Examples
-    --------
-    >>> [cell_text(v) for v in (None, True, 12345678, 0.1 + 0.2, 1e-12, "a b", ["x", 1])]
-    ['NULL', 'true', '12345678', '0.3', '1e-12', 'a b', '[x, 1]']
-    """
+    """Return a value of Python as one line of text: floats have six significant digits, everything else is written out."""
     match value:
         case None:
             return NULL
@@ -45,35 +39,17 @@ def cell_text(value: object) -> str:
 
 
 def width(text: str) -> int:
-    """Return the number of terminal columns that a text takes; wide characters take two.
-
-    Examples
-    --------
-    >>> width("ab"), width("世界")
-    (2, 4)
-    """
+    """Return the number of terminal columns that a text takes; wide characters take two."""
     return cell_len(text)
 
 
 def shorten(text: str, columns: int) -> str:
-    """Cut a text to a number of terminal columns, at least 1, with `…` in place of what is lost.
-
-    Examples
-    --------
-    >>> shorten("proceedings", 6), shorten("short", 6)
-    ('proce…', 'short')
-    """
+    """Cut a text to a number of terminal columns, at least 1, with `…` in place of what is lost."""
     return text if width(text) <= columns else set_cell_size(text, columns - 1).rstrip() + "…"
 
 
 def pad(text: str, columns: int, *, right: bool) -> str:
-    """Fill a text with blanks to a number of terminal columns; `right` aligns it to the right.
-
-    Examples
-    --------
-    >>> pad("ab", 4, right=True)
-    '  ab'
-    """
+    """Fill a text with blanks to a number of terminal columns; `right` aligns it to the right."""
     blanks = " " * (columns - width(text))
     return blanks + text if right else text + blanks
 
@@ -82,11 +58,6 @@ def fit_widths(wanted: list[int], available: int, least: int = 8) -> list[int]:
     """Return widths of columns that sum up to at most `available`, if possible.
 
     The widest columns lose first; no column gets narrower than `least`, unless it wants less.
-
-    Examples
-    --------
-    >>> fit_widths([5, 40, 30], 55), fit_widths([20, 20], 10)
-    ([5, 25, 25], [8, 8])
     """
     low, high = least, max([least, *wanted])
     while low < high:

@@ -40,13 +40,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def _arguments(line: str) -> tuple[str | None, dict[str, str], bool]:
-    """Return the database that a line names, the variables that it sets, and whether to resume.
-
-    Examples
-    --------
-    >>> _arguments("cite.duckdb folds=5 --resume")
-    ('cite.duckdb', {'folds': 5}, True)
-    """
+    """Return the database that a line names, the variables that it sets, and whether to resume."""
     name: str | None = None
     variables: dict[str, Any] = {}
     resume = False

@@ -191,14 +191,7 @@ def placed(source: Source, error: EngineError, edited: Edited) -> ScriptError:
 
 
 def place_of(reason: str, sql: str) -> int | None:
-    """Return the character of a statement to which a message of DuckDB's points; None if it points to none.
-
-    Examples
-    --------
-    >>> sql = "select 1,\\n  nothing"
-    >>> place_of("Binder Error: no such column\\n\\nLINE 2:   nothing\\n          ^", sql)
-    12
-    """
+    """Return the character of a statement to which a message of DuckDB's points; None if it points to none."""
     found = _LINE.search(reason)
     if found is None:
         return None
@@ -216,13 +209,7 @@ def place_of(reason: str, sql: str) -> int | None:
 
 
 def _at_width(text: str, width: int) -> int:
-    """Return the character of a line under which DuckDB puts a caret: it counts how wide characters are on a screen, tabs as nothing.
-
-    Examples
-    --------
-    >>> _at_width("x = '\u65e5\u672c', y", 11), _at_width("\\t\\tx", 0)
-    (9, 2)
-    """
+    """Return the character of a line under which DuckDB puts a caret: it counts how wide characters are on a screen, tabs as nothing."""
     before = 0
     for i in range(len(text)):
         wide = _char_width(text, i)
@@ -336,13 +323,7 @@ def _common_table(tokens: Tokens, at: int) -> int | None:
 
 
 def has_order(query: str) -> bool:
-    """Whether a query itself has an ORDER BY, not only one inside of it.
-
-    Examples
-    --------
-    >>> has_order("SELECT a FROM (SELECT a FROM t ORDER BY a) -- ORDER BY"), has_order("FROM t order by a")
-    (False, True)
-    """
+    """Whether a query itself has an ORDER BY, not only one inside of it."""
     depth = 0
     for tokens in Source(query).statements():
         for i, token in enumerate(tokens.tokens):

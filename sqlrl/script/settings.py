@@ -168,13 +168,7 @@ def _same(name: Part, other: str) -> bool:
 
 
 def brief(error: SqlrlError) -> str:
-    """Return what is wrong: of the database's failures its own message, of others the remedies as SQL says them.
-
-    Examples
-    --------
-    >>> brief(InputError('there are no rows; pass empty="allow", or target=True'))
-    "there are no rows; pass empty = 'allow', or target = true"
-    """
+    """Return what is wrong: of the database's failures its own message, of others the remedies as SQL says them."""
     if isinstance(error, EngineError):
         return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
     text = _SETTING.sub(_as_sql, str(error))

@@ -46,13 +46,7 @@ class Source:
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Return line and column of a character, both from 1.
-
-        Examples
-        --------
-        >>> Source("select 1;\\nselect 2").place(17)
-        (2, 8)
-        """
+        """Return line and column of a character, both from 1."""
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 

@@ -48,13 +48,6 @@ def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Opt
 
     Hard rows and blocks hold in `world`, of shape (n,). Only the atom's component is solved; the others stay as they are. Of a
     most probable world, `behind` is the margin of the atom: how much the best score falls when it is flipped.
-
-    Examples
-    --------
-    >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
-    >>> other = flipped(friends, np.array([True, True]), 1, Options())
-    >>> other.world.tolist(), other.behind
-    ([False, False], 1.5)
     """
     _, label = component_labels(weighted)
     inside = label == label[atom]
@@ -83,12 +76,6 @@ def margins(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
     """How much the best score falls when an atom must have the other truth value than in a most probable world, for each atom.
 
     In log-odds, of shape (n,); infinite where no world has the other value, NaN in components of unbounded treewidth, which elimination does not solve.
-
-    Examples
-    --------
-    >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
-    >>> margins(friends, np.array([True, True])).tolist()
-    [1.5, 1.5]
     """
     found = np.full(len(world), np.nan)
     bounded = bounded_part(weighted)
@@ -109,12 +96,6 @@ def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> 
     The answer differs in one component only, the one where that costs least. Components of small treewidth are done at once, by the
     max-marginals of all their atoms; each other one is solved once more with a hard row: some atom of it differs. Where
     `options.prove` is False, the others get the best flip of a single atom, and the gap says that nothing else is known.
-
-    Examples
-    --------
-    >>> other = differing(weigh(network(2, [(0, [1]), (1, [-2])]), [2.0, 1.5]), np.array([True, False]), Options())
-    >>> other.world.tolist(), other.behind
-    ([True, True], 1.5)
     """
     bounded = bounded_part(weighted)
     best, lowest = Other(world, np.inf, 0.0), np.inf
@@ -153,12 +134,6 @@ def flip_losses(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
     """How much less a world scores when one atom alone is flipped, for each atom.
 
     In log-odds, of shape (n,); infinite where a hard row or a block would not hold. In `world`, of shape (n,), they do.
-
-    Examples
-    --------
-    >>> friends = weigh(network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1])]), [2.0, 1.5])
-    >>> flip_losses(friends, np.array([True, True])).tolist()
-    [3.5, 2.0]
     """
     loss = np.where(world, weighted.linear, -weighted.linear)
     if len(weighted.cost):

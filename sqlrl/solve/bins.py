@@ -84,12 +84,6 @@ class Bins:
         How many pairs the network has with sigma = v, which are in [applies; good] or [does not apply; bad], and with sigma != v.
     effort : Effort
         How much was sampled, where anything was.
-
-    Examples
-    --------
-    >>> found = applied_bins(network(2, [(0, [1, 2], 3)]), [0.0], np.array([True, False]))
-    >>> found.good.tolist(), found.bad.tolist(), found.same.tolist(), found.opposite.tolist()
-    ([1.5], [1.5], [3], [3])
     """
 
     good: FloatArray
@@ -532,16 +526,6 @@ def applied_bins(
     on where chains agree.
 
     Hard clauses that cannot all hold are a ConflictError.
-
-    Examples
-    --------
-    >>> people = network(3, [(0, [-1, 2]), (0, [-2, 3])])
-    >>> found = applied_bins(people, [np.log(3)], np.array([True, True, False]))
-    >>> found.exact.tolist(), found.good.round(3).tolist(), found.bad.round(3).tolist()
-    ([True], [0.375], [1.375])
-    >>> drawn = applied_bins(people, [np.log(3)], np.array([True, True, False]), most_worlds=0)
-    >>> bool(abs(drawn.bad[0] - found.bad[0]) < 4 * drawn.bad_error[0]), drawn.bad_error[0] < 0.05
-    (True, np.True_)
     """
     tallied = _mask(network, truth, labelled)
     plan, m = effort or Effort(), len(network.clauses)
@@ -612,12 +596,6 @@ def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None 
     atoms, since then a ground clause has one literal only because equal ones merged. They may cancel where a clause has literals of
     the target with both signs, of whose atoms some are given or outside its scope (`R(x, y) ^ T(x) => T(y)`), and where a formula is
     several clauses under one id (`T(x) <=> Q(x, y)`). What is not exact is found by the number of open ground clauses.
-
-    Examples
-    --------
-    >>> found = unit_bins(network(2, [(0, [1], 3), (0, [-2]), (1, [1]), (1, [-1])]), np.array([True, True]))
-    >>> found.good.tolist(), found.bad.tolist(), found.exact.tolist(), found.cancelled.tolist()
-    ([3, 0], [1, 0], [True, False], [0, 1])
     """
     tallied = _mask(network, truth, labelled)
     units, m = network.units.tocoo(), len(network.clauses)

@@ -101,13 +101,6 @@ def compile_bounded(structure: Structure) -> BoundedProgram:
     Notes
     -----
     Of equally good worlds the tables give what `solve_elimination` says.
-
-    Examples
-    --------
-    >>> triangle_and_pair = network(5, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (0, [4, 5])])
-    >>> program = compile_bounded(compile_network(triangle_and_pair))
-    >>> program.inside.tolist(), program.buckets.cells.tolist()
-    ([True, True, True, False, False], [8, 4, 2])
     """
     inside, part, order = _bounded(structure)
     cost = np.where(part.hard, np.inf, 0.0)

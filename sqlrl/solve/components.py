@@ -35,12 +35,6 @@ def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
     """Yield the wanted components of a network, given by their numbers, in the given order.
 
     Rows that blocks satisfy in every world belong to none.
-
-    Examples
-    --------
-    >>> small = compile_network(network(4, [(0, [1, -4]), (0, [2, 3])]))
-    >>> [c.atoms.tolist() for c in split(small, np.array([0, 1]))]
-    [[0, 3], [1, 2]]
     """
     network, of_atom = structure.network, structure.variables.of_atom
     if len(wanted) == 0:

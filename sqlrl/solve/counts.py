@@ -34,13 +34,7 @@ def _variable_part(network: Network, violated: npt.NDArray[np.int8], difference:
 
 
 def open_counts(network: Network, world: BoolArray) -> IntArray:
-    """The part of the counts that depends on the world: n minus `network.base`, shape (m,).
-
-    Examples
-    --------
-    >>> open_counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, False])).tolist()
-    [-5, 0]
-    """
+    """The part of the counts that depends on the world: n minus `network.base`, shape (m,)."""
     return _variable_part(network, violated_rows(network, world).astype(np.int8), world.astype(np.int64))
 
 
@@ -48,11 +42,6 @@ def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
     """The counts n of all clauses in a world: true groundings, of conjunctions the violated groundings of the clause.
 
     Python integers of shape (m,), for a world of shape (n,): exact, as base counts may exceed 64 bits.
-
-    Examples
-    --------
-    >>> counts(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, True])).tolist()
-    [5, 1]
     """
     return np.asarray(network.base + open_counts(network, world).astype(object), dtype=object)
 
@@ -61,24 +50,13 @@ def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
     """How much larger the counts are in world a than in world b: n(a) - n(b), shape (m,).
 
     Both have shape (n,), and are for learners the observed and the predicted world; the base counts cancel.
-
-    Examples
-    --------
-    >>> delta_counts(network(1, [(0, [-1])]), np.array([False]), np.array([True])).tolist()
-    [1]
     """
     rows = violated_rows(network, a).astype(np.int8) - violated_rows(network, b).astype(np.int8)
     return _variable_part(network, rows, a.astype(np.int64) - b.astype(np.int64))
 
 
 def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
-    """Weights as a float array in which hard clauses have 0; a NumericError if a weight of another clause is not finite.
-
-    Examples
-    --------
-    >>> soft_weights(network(2, [(0, [1, 2]), (1, [-1])], hard=[1]), [2, float("inf")]).tolist()
-    [2.0, 0.0]
-    """
+    """Weights as a float array in which hard clauses have 0; a NumericError if a weight of another clause is not finite."""
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != network.clauses.shape:
         raise NumericError(
@@ -99,11 +77,6 @@ def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
 
     `weights`, in log-odds, has shape (m,), `world` (n,); hard clauses are not checked. Rounded once at the end (`math.fsum`),
     so that the order of clauses does not matter.
-
-    Examples
-    --------
-    >>> score(network(2, [(0, [1, 2], 5), (1, [-1])]), [0.5, -2.0], np.array([False, True]))
-    0.5
     """
     return weighted_score(soft_weights(network, weights), counts(network, world), network.prior, world)
 
@@ -153,13 +126,6 @@ def violation_cost(
     `supposed` are the counts if what a partial network lacks were satisfied; what it lacks of clauses that ought to fail does
     fail. A formula that is several clauses under one id has a negative weight for each of its groundings, of which some may
     be satisfied by the evidence: there it is what it costs at most.
-
-    Examples
-    --------
-    >>> mixed = network(2, [(0, [1, 2], 5), (1, [-1]), (2, [1, -2])], evidence=[(0, 7, 3)])
-    >>> world = np.array([False, False])
-    >>> violation_cost(mixed, np.array([0.5, 2.0, -4.0]), counts(mixed, world), np.array([-1.0, 0.25]), world)
-    6.75
     """
     mine = np.flatnonzero(soft)
     weights, sign = soft[mine], network.sign[mine]

@@ -195,13 +195,6 @@ def solve_cpsat(
     world exceeds the score `bound`, from another method; the answer's gap uses the better of the two bounds.
     `deterministic_limit` is CP-SAT's deterministic time, roughly seconds; no world within it is an UnsolvedError. Hard rows and
     blocks that cannot all hold are an UnsatisfiableError, costs that do not fit integers a NumericError.
-
-    Examples
-    --------
-    >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
-    >>> solution = solve_cpsat(odd)
-    >>> solution.world.tolist(), solution.optimal
-    ([True, False, False], True)
     """
     if len(weighted.atoms) == 0:
         return Solution(np.zeros(0, dtype=np.bool_), 0.0, 0.0)

@@ -50,13 +50,6 @@ def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> Bo
     """Which atoms are in components with rows of up to two literals only, and without blocks, shape (n,).
 
     `label`, of shape (n,), and `count` are from `component_labels`.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
-    >>> count, label = component_labels(weighted)
-    >>> pairwise_atoms(weighted, label, count).tolist()
-    [False, False, False, True, True]
     """
     fits = np.ones(count, dtype=np.bool_)
     long = np.flatnonzero(np.diff(weighted.indptr) > 2)
@@ -70,12 +63,6 @@ def quadratic(weighted: WeightedNetwork) -> Quadratic:
 
     Its cost of a world is minus the world's score, without the constant of `weighted`, whose rows have one or two literals; a
     row of three, or a block, is a ValueError.
-
-    Examples
-    --------
-    >>> cost = quadratic(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
-    >>> cost.linear.tolist(), cost.product.tolist()
-    ([1.5, 0.0], [-2.0])
     """
     n, length = len(weighted.atoms), np.diff(weighted.indptr)
     if np.any(length > 2) or len(weighted.block_exact):
@@ -116,11 +103,6 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
 
     Both of shape (n,): true for atoms to be negated; true for atoms of components in which no cycle has an odd number of
     repelling pairs, so that negating makes all pairs attract.
-
-    Examples
-    --------
-    >>> [x.tolist() for x in switched(quadratic(weigh(network(2, [(0, [-1, -2])]), [1.0])))]
-    [[False, True], [True, True]]
     """
     n = len(form.linear)
     if n == 0:
@@ -148,13 +130,6 @@ def negate(weighted: WeightedNetwork, atoms: BoolArray) -> WeightedNetwork:
 
     Costs of the quadratic cost cancel then that did not before, and the other way round: it is written anew from the rows, so that what is left of
     these is known to be rounding.
-
-    Examples
-    --------
-    >>> pair = weigh(network(2, [(0, [-1, -2]), (1, [2])]), [1.0, 0.5])
-    >>> other = negate(pair, np.array([False, True]))
-    >>> other.literals.tolist(), other.linear.tolist(), other.constant
-    ([-1, 2], [0.0, -0.5], 1.5)
     """
     return replace(
         weighted,
@@ -236,11 +211,6 @@ def attractive(weighted: WeightedNetwork) -> BoolArray:
     """Atoms of components that a minimum cut solves: all pairs attract each other, once some atoms are negated.
 
     Of shape (n,), for rows of one or two literals and no blocks (`pairwise_atoms`).
-
-    Examples
-    --------
-    >>> attractive(weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3])]), [1.0])).tolist()
-    [False, False, False]
     """
     return switched(quadratic(weighted))[1]
 
@@ -257,11 +227,6 @@ def solve_cut(weighted: WeightedNetwork) -> Solution:
     Source: Hammer, "Some network flow problems solved with pseudo-Boolean programming" (1965); Greig, Porteous and
     Seheult, "Exact maximum a posteriori estimation for binary images" (1989). Of equally good worlds it finds the one
     with the fewest true atoms (of negated atoms: with the fewest false ones).
-
-    Examples
-    --------
-    >>> solve_cut(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])).world.tolist()
-    [True, True]
     """
     form = quadratic(weighted)
     negated, possible = switched(form)
@@ -307,12 +272,6 @@ def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
     Source: Hammer, Hansen and Simeone (1984); Boros and Hammer, "Pseudo-Boolean optimization" (2002), section 5.1: a
     maximum flow over two nodes for each atom, itself and its negation. Where hard rows cannot all hold, whoever fixes
     the atoms finds out.
-
-    Examples
-    --------
-    >>> ground = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (1, [2]), (1, [3]), (2, [-1, 4]), (3, [4])]
-    >>> persistent(weigh(network(4, ground), [2.0, 1.0, 0.5, 0.5]))[0].tolist()
-    [-1, -1, -1, 1]
     """
     form = quadratic(weighted)
     scaled, linear, product = _scaled(form)

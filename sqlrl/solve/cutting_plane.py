@@ -128,14 +128,6 @@ def cutting_planes(
     -----
     In the last world every ground clause that was not grounded earns the most that it can: those of positive cost hold,
     those of negative cost fail. So no world gains on it by them, and the gap of the last round is one of the whole network.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
-    >>> found = cutting_planes(ProgramOracle(Extent(program)), program.weights())
-    >>> found.result.world.tolist(), found.result.objective, found.result.status.value, found.rounds
-    ([True, True, True], 10.25, 'optimal', 2)
     """
     begun = time.perf_counter()
     network = oracle.start()
@@ -166,15 +158,6 @@ def flipped_by_rounds(
     `network` is what cutting planes grounded until `world`, of shape (n,), was the best one. So only the component of the atom is
     solved, and what its new worlds do not meet is grounded, too. After so many `rounds`, if that is limited, the answer is
     incomplete.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> program = sample_program(PEOPLE + "\n2 Smokes(Anna)\n-0.25 Smokes(x)", ["Smokes"], FRIENDS)
-    >>> oracle = ProgramOracle(Extent(program))
-    >>> found = cutting_planes(oracle, program.weights())
-    >>> flipped_by_rounds(oracle, found.network, program.weights(), found.result.world, 2).behind
-    0.5
     """
     forced = np.array([[-1, -(atom + 1) if world[atom] else atom + 1]])
     held = replace(network, hard_units=np.concatenate([network.hard_units, forced]))
@@ -271,15 +254,6 @@ def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
 
     `open` is that of the whole network, and `base` such that `solve.counts.counts` is exact in the world of the result for all
     clauses, also those of weight 0.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.oracle import ProgramOracle
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> oracle = ProgramOracle(Extent(program))
-    >>> found = cutting_planes(oracle, [0.0])
-    >>> found.network.open.tolist(), recounted(oracle, found).open.tolist()
-    ([0], [2])
     """
     network, world = found.network, found.result.world
     exact = oracle.counts(world, np.ones(len(network.clauses), dtype=np.bool_))
@@ -290,12 +264,6 @@ def wanted(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
     """Return what the ground clauses of each clause ought to do, shape (m,): 1 hold, -1 fail, 0 nothing.
 
     `soft` are the weights, shape (m,); those of hard clauses do not matter.
-
-    Examples
-    --------
-    >>> small = network(2, [(0, [1, 2]), (1, [1, 2]), (2, [1, 2])], hard=[2])
-    >>> wanted(small, np.array([0.5, -0.5, 0.0])).tolist()
-    [1, -1, 1]
     """
     return np.where(network.hard, 1, np.sign(soft * network.sign)).astype(np.int8)
 
@@ -304,13 +272,6 @@ def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
     """Add the rows of one network to another of the same n atoms and clauses; of a row that both have the larger multiplicity is right.
 
     Returns the very network if nothing changes, and the atoms of the rows that are new or grew, shape (n,).
-
-    Examples
-    --------
-    >>> old, new = network(3, [(0, [1, 2])], clauses=2), network(3, [(0, [1, 2]), (0, [1, -3]), (1, [1, 2])])
-    >>> larger, atoms = add_rows(old, new)
-    >>> larger.row_clause.tolist(), larger.literals.tolist(), add_rows(larger, new)[0] is larger
-    ([0, 0, 1], [1, 2, 1, -3, 1, 2], True)
     """
     changed = np.zeros(len(network.atoms), dtype=np.bool_)
     size = len(network.row_clause)

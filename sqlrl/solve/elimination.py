@@ -101,13 +101,6 @@ def bounded_part(
 
     `bucket_cells` and `component_cells` are the most cells of one table, and of all tables of a component, as in
     `elimination_order`. The part consists of whole components of `component_labels`.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(5, [(0, [1, 2]), (0, [3, 4, 5])]), [1.0])
-    >>> bounded = bounded_part(weighted, bucket_cells=4)
-    >>> bounded.atoms.tolist(), solve_elimination(bounded.part, order=bounded.order).world.tolist()
-    ([True, True, False, False, False], [False, True])
     """
     order = elimination_order(weighted, bucket_cells=bucket_cells, component_cells=component_cells)
     inside = order.within[order.component[order.variables.of_atom]]
@@ -134,12 +127,6 @@ def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) 
     Notes
     -----
     Source: Dechter, "Bucket elimination: a unifying framework for reasoning" (1999), section 5.
-
-    Examples
-    --------
-    >>> triangle = [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2]), (3, [3])]
-    >>> solve_elimination(weigh(network(3, triangle), [2.0, 1.0, 2.5, 1.5])).world.tolist()
-    [False, True, False]
     """
     prepared = _Prepared(weighted, order)
     buckets, world = prepared.buckets, np.zeros(len(weighted.atoms), dtype=np.bool_)
@@ -163,12 +150,6 @@ def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tup
     -----
     In logarithms throughout, with float64. Source: Shenoy and Shafer, "Axioms for probability and belief-function
     propagation" (1990); messages down divide out the message up, as in Lauritzen and Spiegelhalter (1988).
-
-    Examples
-    --------
-    >>> probability, log_z = sum_product(weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0]))
-    >>> probability.round(6).tolist(), round(float(np.exp(log_z)), 6)
-    ([0.666667, 0.666667], 3.0)
     """
     log_z, mine, _ = _Prepared(weighted, order).beliefs(total=True)
     return np.minimum(np.exp(mine), 1.0), log_z
@@ -179,12 +160,6 @@ def max_marginals(weighted: WeightedNetwork, *, order: Order | None = None) -> t
 
     Both of shape (n,): scores (log-odds) of whole worlds, `weighted.constant` included; minus infinity where there is no such
     world. The order and the errors are those of `solve_elimination`.
-
-    Examples
-    --------
-    >>> true, false = max_marginals(weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5]))
-    >>> (true - false).tolist()
-    [1.0, 1.0]
     """
     best, mine, others = _Prepared(weighted, order).beliefs(total=False)
     return best + mine, best + others

@@ -126,13 +126,6 @@ def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> Worlds | None
     """Sum over the worlds of a component; None if that takes more than so many steps, or it has too many atoms.
 
     If no world keeps the hard rows and blocks, that is an UnsatisfiableError.
-
-    Examples
-    --------
-    >>> rows = [(0, [-1, -2, 3]), (0, [-1, -3, 2]), (0, [-2, -3, 1])]  # of three records, all are one, two are, or none
-    >>> part = weigh(network(3, [*rows, (1, [1])], hard=[0]), [0.0, np.log(3)])
-    >>> enumerate_worlds(part).probability.round(3).tolist()
-    [0.667, 0.444, 0.444]
     """
     n = len(part.atoms)
     if n == 0 or n > MOST_ATOMS:

@@ -51,14 +51,6 @@ def expected_counts(network: Network, weights: npt.ArrayLike, *, describe: Descr
     Components of small treewidth are summed over by elimination, and small ones whose worlds hard clauses leave few one world after the
     other, as `marginals(method="exact")` has them. If others are left, that is an InputError that names one of them and the clause
     that widens it. `describe` is as for `mpe`. Hard clauses that cannot all hold are a ConflictError.
-
-    Examples
-    --------
-    A friend of a smoker smokes, with weight 1; of the four worlds one violates that:
-
-    >>> found = expected_counts(network(2, [(0, [-1, 2])]), [1.0])
-    >>> (1 + found.change).round(4).tolist(), round(found.log_z, 4)
-    ([0.8908], 2.2143)
     """
     soft = soft_weights(network, weights)
     try:

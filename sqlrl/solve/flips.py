@@ -29,13 +29,6 @@ class Flips:
         """Return what weights, shape (m,), and soft evidence say for the value of each atom, shape (n,); NaN where that is not known.
 
         Hard clauses and blocks are left out.
-
-        Examples
-        --------
-        >>> small = network(2, [(0, [1, 2], 5), (1, [-1])])
-        >>> world = np.array([False, True])
-        >>> flips(small, world).log_odds(small, [0.5, 2.0], world).tolist()
-        [2.0, 2.5]
         """
         prior = np.where(world, network.prior, -network.prior)
         found: FloatArray = np.asarray(self.change @ soft_weights(network, weights), dtype=np.float64) + prior
@@ -44,13 +37,7 @@ class Flips:
 
 
 def flips(network: Network, world: BoolArray) -> Flips:
-    """Return what the clauses of a network, which is not partial, say about the atoms of a world of shape (n,).
-
-    Examples
-    --------
-    >>> flips(network(2, [(0, [1, 2], 5), (1, [-1])]), np.array([False, True])).change.toarray().tolist()
-    [[0, 1], [5, 0]]
-    """
+    """Return what the clauses of a network, which is not partial, say about the atoms of a world of shape (n,)."""
     n, m = len(network.atoms), len(network.clauses)
     atom, clause, change = _of_rows(network, world)
     units = network.units.tocoo()

@@ -407,14 +407,7 @@ def _matrix(data: IntArray, row: IntArray, column: IntArray, shape: tuple[int, i
 
 
 def compile_forest(structure: Structure) -> ForestProgram:
-    """Compile the forest components of a network, for any weights; components that are no forests are left out.
-
-    Examples
-    --------
-    >>> program = compile_forest(compile_network(chains(2, length=4, states=3)))
-    >>> program.arrays.parent.tolist(), program.example_start.tolist()
-    ([-1, 0, 1, 2, -1, 4, 5, 6], [0, 4, 8])
-    """
+    """Compile the forest components of a network, for any weights; components that are no forests are left out."""
     make = _Compiler(structure)
     m = len(structure.network.clauses)
     pair_key, pairs = make.pairs(m)

@@ -20,16 +20,6 @@ class Growth:
     each component how much better than that a world can be, beside rounding; `rounding` adds up over all that was ever solved.
     `scale` is as in `Chooser`. It may begin with the best world of the network that will grow, or with some worlds that are `known`, shape
     (k, n), from the best of which solvers start.
-
-    Examples
-    --------
-    >>> small = weigh(network(3, [(0, [1]), (0, [3])], clauses=2), [1.0, 2.0])
-    >>> growth = Growth(3)
-    >>> growth.solve(small, np.ones(3, bool), Options())
-    >>> larger = weigh(network(3, [(0, [1]), (0, [3]), (1, [-1, 2])]), [1.0, 2.0])
-    >>> growth.solve(larger, np.array([True, True, False]), Options())
-    >>> growth.world.tolist(), [choice.atoms for choice in growth.choices]
-    ([True, True, True], [5])
     """
 
     def __init__(self, atoms: int, world: BoolArray | None = None, *, known: BoolArray | None = None) -> None:

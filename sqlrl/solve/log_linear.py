@@ -103,12 +103,6 @@ def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLine
 
     `hard` are the hard rows and blocks that hold, over all atoms, if these are not those of the network; its soft rows and its linear
     terms play no part. What cannot hold, as far as units show it, is an UnsatisfiableError.
-
-    Examples
-    --------
-    >>> small = log_linear(network(4, [(0, [1, 2], 2), (1, [1, 2]), (2, [3, 4]), (3, [-3])], hard=[3]))
-    >>> small.free.tolist(), small.features.toarray().tolist(), small.fixed.tolist()
-    ([0, 1, 3], [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [-2.0, -1.0, 0.0, 0.0]], [0.0, 0.0, -1.0, 0.0])
     """
     hard = hard_part(network) if hard is None else hard
     value = propagate(hard)
@@ -276,17 +270,7 @@ class Reach:
 
 
 def reach(model: LogLinear, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Reach:
-    """Lay out the components of a log-linear model that elimination can sum over; bounds as in `elimination_order`.
-
-    Examples
-    --------
-    A friend of a smoker smokes, with weight 1:
-
-    >>> found = reach(log_linear(network(2, [(0, [-1, 2])])))
-    >>> value, share = found.partition.expectations(found.narrow.features @ np.array([1.0]))
-    >>> round(float(value[0]), 6) == round(float(np.log(3 + np.exp(-1))), 6), share.round(4).tolist()
-    (True, [0.4062, 0.5938, 0.1092])
-    """
+    """Lay out the components of a log-linear model that elimination can sum over; bounds as in `elimination_order`."""
     order = elimination_order(model, bucket_cells=bucket_cells, component_cells=component_cells)
     inside = np.asarray(order.within[order.component[order.variables.of_atom]], dtype=np.bool_)
     narrow = model

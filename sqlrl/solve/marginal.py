@@ -47,11 +47,6 @@ def logistic(weighted: WeightedNetwork) -> FloatArray:
     Notes
     -----
     Source: Huynh (2011), section 3.2.2.
-
-    Examples
-    --------
-    >>> logistic(weigh(network(3, [(0, [1]), (1, [2])], blocks=[([1, 2], True)]), [1.0, np.log(3)])).round(3).tolist()
-    [0.731, 0.75, 0.25]
     """
     found = np.empty(len(weighted.atoms))
     inside = weighted.block >= 0
@@ -234,14 +229,7 @@ class _Run:
 
 
 def check_time_limit(seconds: object) -> None:
-    """Refuse a time limit that is none.
-
-    Examples
-    --------
-    >>> check_time_limit(-1)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: time_limit=-1 must be a positive number of seconds
-    """
+    """Refuse a time limit that is none."""
     if seconds is None:
         return
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)) or not 0 < seconds < np.inf:
@@ -273,12 +261,6 @@ def marginals(
     worlds, of all atoms together: then also atoms with exact probabilities are sampled for it. `describe` is as for `mpe`.
 
     Hard clauses that cannot all hold are a ConflictError for a Network, an UnsatisfiableError for a WeightedNetwork.
-
-    Examples
-    --------
-    >>> result = marginals(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
-    >>> result.probability.round(6).tolist()
-    [0.333333, 0.666667]
     """
     begun = time.perf_counter()
     if method not in get_args(Method):

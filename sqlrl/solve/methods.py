@@ -58,14 +58,7 @@ class Options:
 
 
 def check_effort(deterministic_limit: object, seed: object) -> None:
-    """Refuse a limit or a seed that CP-SAT would not take.
-
-    Examples
-    --------
-    >>> check_effort(0, 0)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: deterministic_limit=0 must be a positive number of seconds, or None for no limit.
-    """
+    """Refuse a limit or a seed that CP-SAT would not take."""
     real = isinstance(deterministic_limit, int | float | np.number) and not isinstance(deterministic_limit, bool)
     if deterministic_limit is not None and not (real and 0 < deterministic_limit < np.inf):  # type: ignore[operator]
         raise InputError(
@@ -82,14 +75,6 @@ class Chooser:
     No world scores more than `gap` above `world`, of shape (n,); `rounding` is the part of it that comes from rounding, `excess`,
     of shape (n,), the rest, at the first atom of each component. `scale` is the smallest factor between costs and integers;
     infinite if none were made.
-
-    Examples
-    --------
-    >>> ground = [(0, [-1, 2]), (0, [-2, 1]), (1, [1]), (2, [-2])]
-    >>> chooser = Chooser(weigh(network(2, ground), [2.0, 1.5, 0.5]), Options())
-    >>> chooser.run()
-    >>> chooser.world.tolist(), [c.method for c in chooser.choices]
-    ([True, True], ['cut'])
     """
 
     def __init__(self, weighted: WeightedNetwork, options: Options) -> None:

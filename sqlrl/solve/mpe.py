@@ -39,13 +39,7 @@ class CompiledNetwork:
 
 
 def compile_program(network: Network) -> CompiledNetwork:
-    """Compile a network once, to solve it with many weight vectors.
-
-    Examples
-    --------
-    >>> compile_program(chains(2, length=4, states=3)).structure.forest.tolist()
-    [True, True]
-    """
+    """Compile a network once, to solve it with many weight vectors."""
     structure = compile_network(network)
     return CompiledNetwork(structure, compile_forest(structure))
 
@@ -102,15 +96,7 @@ def _scores(
 
 
 def scored(network: Network, weights: npt.ArrayLike, result: MPEResult) -> MPEResult:
-    """Return the result of another solver with the exact scores of its world.
-
-    Examples
-    --------
-    >>> small = network(2, [(0, [1, 2]), (1, [-1])])
-    >>> found = mpe(small, [1.0, 0.5])
-    >>> scored(small, [2.0, 0.5], found).objective
-    2.5
-    """
+    """Return the result of another solver with the exact scores of its world."""
     scores = _scores(network, soft_weights(network, weights), atom_terms(network), result.world)
     return MPEResult(result.world, replace(result.report, **scores))
 
@@ -242,13 +228,6 @@ def mpe(
     best worlds trees take the one with the lowest states (false before true, none before the members of a block,
     members by atom id); other methods take any, the same for the same seed. An atom that no clause or soft evidence
     touches is false, and an exactly-one block of such atoms has its first atom true.
-
-    Examples
-    --------
-    >>> friends = network(2, [(0, [-1, 2]), (0, [1, -2]), (1, [1]), (2, [-2])])
-    >>> result = mpe(friends, [2.0, 1.5, 0.5])
-    >>> result.world.tolist(), result.objective, result.status.value
-    ([True, True], 5.5, 'optimal')
     """
     if method not in get_args(Method):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")

@@ -45,14 +45,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences(weighted: WeightedNetwork) -> Occurrences:
-    """Where each atom of a weighted network occurs; 2**30 or more rows are a NumericError.
-
-    Examples
-    --------
-    >>> found = occurrences(weigh(network(3, [(0, [-1, 2]), (0, [2, 3])]), [1.0]))
-    >>> found.start.tolist(), found.occurrence.tolist()
-    ([0, 1, 3, 4], [0, 1, 3, 3])
-    """
+    """Where each atom of a weighted network occurs; 2**30 or more rows are a NumericError."""
     n, rows = len(weighted.atoms), len(weighted.cost)
     if rows >= 2**30:
         raise NumericError(f"{rows} ground clauses are too many for local search and sampling, which index 2**30")

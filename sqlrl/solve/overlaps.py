@@ -45,12 +45,6 @@ def overlaps(network: Network, chosen: BoolArray) -> Overlaps:
 
     A ground clause is its set of literals over query atoms. One with a single literal is its atom, whichever sign it has: with the opposite weight
     it says the same; so do a clause and the conjunction that is its negation. If clauses share ground clauses too often to be counted, that is an InputError.
-
-    Examples
-    --------
-    >>> found = overlaps(network(3, [(0, [1, 2]), (0, [-3]), (1, [1, 2], 5), (1, [1, 3]), (2, [3])]), np.ones(3, bool))
-    >>> found.pairs.tolist(), found.shared.tolist(), found.atoms.tolist(), found.size.tolist(), found.reach.tolist()
-    ([[0, 1], [0, 2]], [1, 1], [3, 1], [2, 2, 1], [3, 3, 1])
     """
     m, n = len(network.clauses), len(network.atoms)
     ground, clause, count = _ground_clauses(network)

@@ -19,14 +19,7 @@ from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 
 def keep_rows(weighted: WeightedNetwork, kept: BoolArray) -> WeightedNetwork:
-    """The same network with some of its rows.
-
-    Examples
-    --------
-    >>> two = weigh(network(3, [(0, [1, 2]), (0, [2, 3])]), [1.0])
-    >>> keep_rows(two, np.array([False, True])).literals.tolist()
-    [2, 3]
-    """
+    """The same network with some of its rows."""
     rows = np.flatnonzero(kept)
     length = np.diff(weighted.indptr)[rows]
     return replace(
@@ -73,13 +66,6 @@ def recognise_blocks(weighted: WeightedNetwork) -> WeightedNetwork:
 
     A clique of three or more atoms in no block, of which hard rows say pair by pair that two are never true together, is a
     block; exactly one is true if a hard row says that some member is.
-
-    Examples
-    --------
-    >>> pairs = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (1, [1, 2, 3])]
-    >>> found = recognise_blocks(weigh(network(3, pairs, hard=[0, 1]), [0, 0]))
-    >>> found.block.tolist(), found.block_exact.tolist(), len(found.cost)
-    ([0, 0, 0], [True], 1)
     """
     cliques = find_cliques(weighted, hard_only=True)
     size = np.diff(cliques.start)
@@ -314,12 +300,6 @@ def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
     Returns 0, 1 or -1 (free) for each atom, shape (n,), and the weighted network over the free atoms, which is `weighted`
     itself if nothing was fixed. Hard rows and blocks that contradict each other, as far as propagation of units shows it, are
     an UnsatisfiableError.
-
-    Examples
-    --------
-    >>> friends = weigh(network(3, [(0, [-1, 2]), (0, [-2, 3]), (1, [1])]), [0.5, 2.0])
-    >>> presolve(friends)[0].tolist()
-    [1, 1, 1]
     """
     state = _state(weighted)
     n = len(weighted.atoms)

@@ -56,16 +56,6 @@ def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliqu
     The linear relaxation of its rows one by one is useless (all atoms one half), that of the count is exact, and
     CP-SAT needs one constraint in place of k (k - 1) / 2 (our own reformulation; convex counts as in Kohli, Ladicky
     and Torr, "Robust higher order potentials", 2009).
-
-    Examples
-    --------
-    >>> ground = [(0, [-1, -2]), (0, [-1, -3]), (0, [-2, -3]), (0, [-3, 4])]
-    >>> cliques = find_cliques(weigh(network(4, ground), [0.5]))
-    >>> cliques.literals.tolist(), cliques.inside.tolist()
-    ([], [False, False, False, False])
-    >>> cliques = find_cliques(weigh(network(3, ground[:3]), [0.5]))
-    >>> cliques.literals.tolist(), cliques.cost.tolist(), cliques.inside.tolist()
-    ([-1, -2, -3], [0.5], [True, True, True])
     """
     n = len(weighted.atoms)
     wanted = weighted.hard if hard_only else weighted.cost > 0
@@ -189,12 +179,6 @@ def linear_program(weighted: WeightedNetwork) -> LinearProgram:
     Source: Huynh (2011), section 4.3.1, OP5 with 0 <= y, z <= 1: a row of positive weight gives one constraint, one of
     negative weight one for each literal (its z in terms of violation: z is at most each literal's falsehood), unit
     clauses none. Of our own: blocks and cliques are one constraint each (`solve.relaxation`).
-
-    Examples
-    --------
-    >>> program = linear_program(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
-    >>> program.cost.tolist(), program.matrix.toarray().tolist(), program.low.tolist()
-    ([-0.5, -0.0, 2.0], [[-1.0, 1.0, 1.0]], [0.0])
     """
     n, cliques = len(weighted.atoms), find_cliques(weighted)
     outside = ~cliques.inside
@@ -247,12 +231,6 @@ def safe_bound(program: LinearProgram, dual: FloatArray) -> tuple[float, float]:
     -----
     Source: Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming" (2004), section 2:
     ``low @ dual + sum of min(0, reduced cost)`` holds for variables between 0 and 1.
-
-    Examples
-    --------
-    >>> program = LinearProgram(np.array([1.0, 2.0]), sparse.csr_array([[1.0, 1.0]]), np.array([1.0]), 2)
-    >>> round(safe_bound(program, np.array([1.0]))[0], 9)
-    1.0
     """
     multiplier = np.maximum(np.where(np.isfinite(dual), dual, 0.0), 0.0)
     reduced = program.cost - program.matrix.T @ multiplier
@@ -309,12 +287,6 @@ def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relax
 
     Where not even fractional truths keep the hard rows and blocks, that is an UnsatisfiableError; a solver that gives up is an
     UnsolvedError; costs too far apart for a flow in 64-bit integers are a NumericError.
-
-    Examples
-    --------
-    >>> relaxed = relax(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
-    >>> relaxed.truth.round(6).tolist(), round(relaxed.bound, 6)
-    ([1.0, 1.0], 2.5)
     """
     if solver not in get_args(LinearSolver):
         raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop', 'pdlp' or 'flow'")

@@ -52,13 +52,6 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
     `value`, of shape (n,), is 0 false, 1 true, -1 free; if a block has a true atom, all its other atoms must be false. The
     result is over the free atoms; worlds score what they score in `weighted` with the fixed values. A hard row or a block that
     cannot hold is an UnsatisfiableError.
-
-    Examples
-    --------
-    >>> full = weigh(network(3, [(0, [-1, 2]), (1, [1, 2, 3])]), [2.0, 0.5])
-    >>> part = restrict(full, np.array([1, -1, -1], dtype=np.int8))
-    >>> part.atoms.tolist(), part.linear.tolist(), len(part.cost), part.constant
-    ([1, 2], [2.0, 0.0], 0, 0.5)
     """
     kept = value == FREE
     number = np.cumsum(kept) - 1
@@ -100,11 +93,6 @@ def component_labels(weighted: Rows) -> tuple[int, IntArray]:
     """Connected components: atoms that share a row or a block, of a weighted network or of one without weights.
 
     How many, and the component of each atom, shape (n,), numbered in ascending order of their first atoms.
-
-    Examples
-    --------
-    >>> component_labels(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]))[1].tolist()
-    [0, 1, 1, 0]
     """
     n, b = len(weighted.block), len(weighted.block_exact)
     atom = np.abs(weighted.literals) - 1
@@ -122,14 +110,7 @@ def component_labels(weighted: Rows) -> tuple[int, IntArray]:
 
 
 def with_components(weighted: WeightedNetwork, atoms: BoolArray) -> BoolArray:
-    """The atoms of all components that have one of some atoms; both of shape (n,).
-
-    Examples
-    --------
-    >>> small = weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0])
-    >>> with_components(small, np.array([False, True, False, False])).tolist()
-    [False, True, True, False]
-    """
+    """The atoms of all components that have one of some atoms; both of shape (n,)."""
     count, label = component_labels(weighted)
     touched = np.zeros(count, dtype=np.bool_)
     touched[label[atoms]] = True
@@ -141,12 +122,6 @@ def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
 
     Each row and each block must be inside or outside of `chosen`, of shape (n,). Constant and rounding are 0: add those of the
     whole once.
-
-    Examples
-    --------
-    >>> part = select(weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0]), np.array([False, True, True, False]))
-    >>> part.atoms.tolist(), part.literals.tolist()
-    ([1, 2], [1, 2])
     """
     number = np.cumsum(chosen) - 1
     length = np.diff(weighted.indptr)
@@ -175,12 +150,6 @@ def select_each(weighted: WeightedNetwork, label: IntArray, count: int) -> Itera
 
     `label`, of shape (n,), is the part of each atom, from 0 to `count` - 1: whole components, as `component_labels` numbers
     them, or unions of some. Yields the local atoms of a part, ascending, and what `select` makes of them.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(4, [(0, [1, -4]), (0, [2, 3])]), [1.0])
-    >>> [(atoms.tolist(), part.literals.tolist()) for atoms, part in select_each(weighted, np.array([0, 1, 1, 0]), 2)]
-    [([0, 3], [1, -2]), ([1, 2], [1, 2])]
     """
     start, order = grouped(label, count)
     number = np.empty(len(label), dtype=np.int64)

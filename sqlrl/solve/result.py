@@ -76,11 +76,6 @@ def status_of(proved: bool, precision: float, magnitude: float) -> Status:
     Status
         OPTIMAL if rounding is at most a millionth of the magnitude, or of 1: such a difference in log-odds changes a
         probability by a millionth of itself.
-
-    Examples
-    --------
-    >>> status_of(True, 2e11, 3e20), status_of(True, 5e5, 1.0)
-    (<Status.OPTIMAL: 'optimal'>, <Status.FEASIBLE: 'feasible'>)
     """
     return Status.OPTIMAL if proved and precision <= RELATIVE_ERROR * max(1.0, magnitude) else Status.FEASIBLE
 
@@ -114,13 +109,7 @@ class Choice:
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
-        """One line.
-
-        Examples
-        --------
-        >>> print(Choice("cut", 2, 300, 1200, "pairwise and attractive", 0.0123))
-        cut: 2 components, 300 atoms, 1,200 rows (pairwise and attractive), 0.012 s
-        """
+        """One line."""
         components = f"{counted(self.components, 'component')}, " if self.components else ""
         sizes = f"{counted(self.atoms, 'atom')}, {counted(self.rows, 'row')}"
         return f"{self.method}: {components}{sizes} ({self.reason}), {self.seconds:.3f} s"
@@ -192,19 +181,7 @@ class SolverReport:
         return found
 
     def __str__(self) -> str:
-        """The report as a few aligned lines.
-
-        Examples
-        --------
-        >>> chosen = (Choice("elimination", 3, 40, 90, "forests", 0.01),)
-        >>> print(SolverReport(Status.OPTIMAL, 9.5, 7.0, 1e-15, 1e-15, 4.0, 1.0, {"solve": 0.01}, chosen, cost=1.5))
-        status      optimal
-        objective   2.5
-        cost        1.5
-        gap         1e-15 (rounding 1e-15, of weights that add up to 4)
-        method      elimination: 3 components, 40 atoms, 90 rows (forests), 0.010 s
-        seconds     solve 0.010
-        """
+        """The report as a few aligned lines."""
         lines = [
             ("status", self.status.value),
             ("objective", f"{self.varying:.10g}"),
@@ -280,13 +257,6 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
         At least one.
     order : int64 array, shape (n,)
         Which of their atoms, one result after the other, is each atom of the whole.
-
-    Examples
-    --------
-    >>> found = [mpe(network(1, [(0, [sign])]), [weight]) for sign, weight in ((1, 2.0), (-1, 0.5))]
-    >>> whole = joined(found, np.array([1, 0]))
-    >>> whole.world.tolist(), whole.objective, whole.status.value
-    ([False, True], 2.5, 'optimal')
     """
     if len(results) == 1:
         return MPEResult(results[0].world[order], results[0].report)
@@ -311,14 +281,7 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
 
 
 def merged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Return one choice for each method and reason, in the order in which they first come.
-
-    Examples
-    --------
-    >>> cut = Choice("cut", 2, 300, 1200, "pairwise and attractive", 0.25)
-    >>> print(*merged([cut, cut]))
-    cut: 4 components, 600 atoms, 2,400 rows (pairwise and attractive), 0.500 s
-    """
+    """Return one choice for each method and reason, in the order in which they first come."""
     found: dict[tuple[str, str], Choice] = {}
     for each in choices:
         known = found.get((each.method, each.reason))

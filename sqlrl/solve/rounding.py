@@ -85,12 +85,6 @@ def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
     of the rows not yet satisfied in which it is positive outweigh those in which it is negative. What the source leaves
     open: hard rows outweigh all others; an atom whose block has a true member becomes false, the last free one of an
     exactly-one block without any true.
-
-    Examples
-    --------
-    >>> odd = weigh(network(3, [(0, [-1, -2]), (0, [-2, -3]), (0, [-1, -3]), (1, [1]), (2, [2])]), [2.0, 1.0, 0.5])
-    >>> round_up(odd, np.array([0.5, 0.5, 0.0])).tolist()
-    [True, False, False]
     """
     n = len(weighted.atoms)
     world = np.full(n, FREE, dtype=np.int8)
@@ -118,12 +112,6 @@ def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs
 
     The rounded world, unless it breaks a hard row, has as its gap the distance to the relaxation's bound, and it is optimal
     where that is nothing but rounding: so is every integral solution. The errors are those of `relax`.
-
-    Examples
-    --------
-    >>> solution, _ = solve_relaxation(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5]))
-    >>> solution.world.tolist(), solution.optimal
-    ([True, True], True)
     """
     relaxed = relax(weighted, solver=solver)
     world = round_up(weighted, relaxed.truth)

@@ -38,15 +38,6 @@ to most of them, and solve what they have so far each time."""
 class Estimate:
     """What is known of a network before its best world: for each shape (or clause) how many ground clauses of two literals or more it has at
     the most, and how many of them the first world does not meet, the best one of ground clauses of one literal alone.
-
-    Examples
-    --------
-    >>> transitivity, field = "Same v Same v Same", "Field v Same"
-    >>> estimate = Estimate({transitivity: 5_000_000, field: 30_000}, {transitivity: 1_200, field: 25_000})
-    >>> estimate.whole, estimate.partial
-    (frozenset({'Field v Same'}), True)
-    >>> Estimate({field: 30_000}, {field: 25_000}).partial
-    False
     """
 
     sizes: Mapping[Hashable, int]
@@ -151,12 +142,6 @@ def solve_network(weighted: WeightedNetwork, options: Options) -> Solved:
     """Solve a weighted network: in rounds where they leave out most of its ground clauses and no method is asked for, else at once.
 
     Errors are those of `Chooser.run`.
-
-    Examples
-    --------
-    >>> found = solve_network(weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 1.5]), Options())
-    >>> found.world.tolist(), found.gap == found.rounding
-    ([True, True], True)
     """
     if options.method == "auto" and len(weighted.cost) > SMALL:
         kept = _kept_at_first(weighted, options)

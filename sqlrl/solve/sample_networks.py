@@ -33,12 +33,6 @@ def network(
     true, or False if at most one. `prior` is the log-odds of each atom; `evidence` has, for a clause, how many groundings the
     evidence satisfied and violated; `given` are the literals that a given atom of the same block forces. All atoms are of one
     example by default.
-
-    Examples
-    --------
-    >>> small = network(2, [(0, [1, -2], 3), (1, [2])], blocks=[([0, 1], False)])
-    >>> small.indptr.tolist(), small.literals.tolist(), small.multiplicity.tolist()
-    ([0, 2], [1, -2], [3])
     """
     full = [(g[0], sorted(g[1], key=abs), g[2] if len(g) == 3 else 1) for g in ground]
     m = clauses if clauses is not None else 1 + max((g[0] for g in full), default=-1)
@@ -97,12 +91,6 @@ def chains(count: int, *, length: int, states: int, exact: bool = False, words: 
     `count` chains of `length` positions; a block is exactly one atom true if `exact`, else at most one. Each position has a
     random one of `words` words, and each word and state one unit clause. Clauses 0 to states**2 - 1 are the transitions `S(p)
     => T(p + 1)`, the others the words.
-
-    Examples
-    --------
-    >>> two = chains(2, length=4, states=3)
-    >>> len(two.atoms), len(two.row_clause), len(two.clauses)
-    (24, 54, 159)
     """
     positions = count * length
     n, transitions = positions * states, states * states

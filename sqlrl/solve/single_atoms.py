@@ -31,17 +31,7 @@ class Alone:
 
 
 def all_alone(network: Network) -> bool:
-    """Whether all atoms of a network stand alone, and nothing is hard.
-
-    Examples
-    --------
-    >>> (
-    ...     all_alone(network(2, [(0, [1])])),
-    ...     all_alone(network(2, [(0, [1, 2])])),
-    ...     all_alone(network(1, [(0, [1])], hard=[0])),
-    ... )
-    (True, False, False)
-    """
+    """Whether all atoms of a network stand alone, and nothing is hard."""
     free = not len(network.row_clause) and not len(network.block_exact) and not len(network.hard_units)
     return free and len(network.atoms) > 0
 
@@ -50,11 +40,6 @@ def decided_alone(network: Network, soft: FloatArray, extra: FloatArray) -> Alon
     """Decide each atom of a network of which all stand alone: true where that adds to the objective.
 
     `soft`, shape (m,), are the weights, `extra`, shape (n,), what each atom adds besides the clauses.
-
-    Examples
-    --------
-    >>> decided_alone(network(2, [(0, [1]), (1, [-1])]), np.array([2.0, 0.5]), np.zeros(2)).world.tolist()
-    [True, False]
     """
     piece = _Pieces(network, soft, extra)
     magnitude = piece.decide(0, 2 * len(network.atoms))

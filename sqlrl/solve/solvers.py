@@ -35,11 +35,6 @@ def in_background(work: Callable[[], T], stop: Callable[[], object] | None = Non
     When this thread is interrupted, `stop` asks the solver to stop, and the KeyboardInterrupt is raised as soon as it has; at
     once if it cannot. Then it ends by itself, and the process, if it is to end, waits for it: solvers have threads of their
     own, which must not outlive what they work on. What `work` raised is raised here.
-
-    Examples
-    --------
-    >>> in_background(lambda: 6 * 7)
-    42
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -98,12 +93,6 @@ def scale_to_integers(coefficients: FloatArray, name: Callable[[int], str] = str
 
     Coefficients are finite; zeros stay zero. If the largest and smallest are so far apart that 64 bits cannot hold both, the
     NumericError says which, with the words that `name` has for the coefficient at a position.
-
-    Examples
-    --------
-    >>> scaled = scale_to_integers(np.array([0.5, -3.0]))
-    >>> scaled.coefficients.tolist(), scaled.scale, scaled.lost
-    ([1, -6], 2.0, 0.0)
     """
     magnitude = np.abs(coefficients[coefficients != 0])
     if len(magnitude) == 0:

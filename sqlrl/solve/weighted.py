@@ -113,11 +113,6 @@ def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray
     """Number rows with equal literals alike: the number of each row, shape (r,), and the first row of each number.
 
     Literals are ascending by atom inside a row.
-
-    Examples
-    --------
-    >>> [x.tolist() for x in equal_rows(np.array([0, 2, 3, 5]), np.array([-1, 2, 7, -1, 2]))]
-    [[1, 0, 1], [1, 0]]
     """
     length = np.diff(indptr)
     label, first = np.zeros(len(length), dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -138,12 +133,6 @@ def merge_rows(
 
     Literals are ascending by atom inside a row. Returns the merged rows, in the order of their first occurrences, and a bound
     on what rounding changed.
-
-    Examples
-    --------
-    >>> rows = merge_rows(np.array([0, 2, 4]), np.array([-1, 2, -1, 2]), np.array([0.5, 1.0]), np.array([3, 7]))
-    >>> rows[1].tolist(), rows[2].tolist(), rows[3].tolist()
-    ([-1, 2], [1.5], [3])
     """
     length = np.diff(indptr)
     label, first = equal_rows(indptr, literals)
@@ -187,12 +176,6 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
     `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored. `loss`, of shape (n,), is added for each true
     atom. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss. What is not finite, or overflows in
     sums, is a NumericError.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [-1, 2]), (2, [1])]), [1.0, 0.5, -2.0])
-    >>> weighted.cost.tolist(), weighted.linear.tolist(), weighted.score(np.array([True, False]))
-    ([1.5], [-2.0, 0.0], -2.0)
     """
     soft = soft_weights(network, weights)
     extra = atom_terms(network, loss)
@@ -234,13 +217,7 @@ def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | Non
 
 
 def atom_terms(network: Network, loss: npt.ArrayLike | None = None) -> FloatArray:
-    """What each atom adds besides clauses: soft evidence and a loss, shape (n,).
-
-    Examples
-    --------
-    >>> atom_terms(network(2, [], prior=[0.5, 0.0]), [1, -1]).tolist()
-    [1.5, -1.0]
-    """
+    """What each atom adds besides clauses: soft evidence and a loss, shape (n,)."""
     extra = network.prior.astype(np.float64, copy=False)
     if loss is not None:
         given = np.asarray(loss, dtype=np.float64)

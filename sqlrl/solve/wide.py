@@ -58,15 +58,7 @@ class Wide:
     beyond: int
 
     def words(self, describe: Describe) -> str:
-        """Return a part of a sentence that names some atoms and the clause; `describe` as for `mpe`.
-
-        Examples
-        --------
-        >>> triangle = network(3, [(0, [1, 2]), (0, [2, 3]), (1, [1, 3])])
-        >>> found = widest(log_linear(triangle), triangle, bucket_cells=4)
-        >>> print(found.words(lambda clause, literals: f"{literals} of {clause}"))
-        one of 3 atoms ([1, 2, 3] of -2) would be within it without the 2 ground clauses of one clause, such as (1, 2) of 0
-        """
+        """Return a part of a sentence that names some atoms and the clause; `describe` as for `mpe`."""
         named = describe(BLOCK, [int(atom) + 1 for atom in self.atoms[:SHOWN]])
         dots = ", ..." if len(self.atoms) > SHOWN else ""
         whose = f"{counted(self.rows, 'ground clause')} of one clause, such as {describe(self.clause, self.row)}"
@@ -149,13 +141,6 @@ def widest(
     -----
     Clauses are tried in order of the ground clauses that they have in the component, those with many first, twenty at most. The elimination
     order is greedy, so that a clause may suffice although another order would not need it gone.
-
-    Examples
-    --------
-    >>> triangle = network(5, [(0, [1, 2]), (0, [2, 3]), (1, [1, 3]), (2, [4, 5])])
-    >>> found = widest(log_linear(triangle), triangle, bucket_cells=4)
-    >>> found.atoms.tolist(), found.clause, found.rows, found.suffices
-    ([0, 1, 2], 0, 2, True)
     """
     if outside is None:
         order = elimination_order(model, bucket_cells=bucket_cells, component_cells=component_cells)

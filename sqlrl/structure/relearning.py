@@ -34,18 +34,6 @@ def relearner(then: object) -> WeightLearner | None:
     ------
     InputError
         It is no learner of weights, or its parameters are out of range.
-
-    Examples
-    --------
-    >>> import sqlrl
-    >>> relearner(sqlrl.Likelihood(strength=0.5))
-    Likelihood(strength=0.5, drop_zeros=True)
-    >>> relearner(sqlrl.AdaGrad(delta=-1))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: delta=-1 is not a finite number of at least 0: ...
-    >>> relearner(sqlrl.Likelihood)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: then= takes an estimator, not its class: call it, as in then=Likelihood()
     """
     if then is None:
         return None

@@ -15,6 +15,7 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.connection import connect
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.terms import Argument, Atom, Predicate, Variable
+from tests.effort import draws
 
 BIBS, WORDS, FIELDS = ("b1", "b2", "b0"), ("w1", "w2", "w3"), ("f", "g")
 Tuple = tuple[str, ...]
@@ -140,7 +141,7 @@ def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_atom_tables_are_what_the_definitions_say(case: Case) -> None:
     catalog, model = build(case)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sqlrl
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, ModelError, ParseError, SqlrlError
 from sqlrl.logic.bins import piece_names
+from tests.effort import draws
 
 TYPES = ["item", "size"]
 TEXT = "Size(item, size)\nGood(item)\nSize(i, +s) => Good(i)\nGood(i)"
@@ -60,7 +61,7 @@ def trained(numbers: list[float], count: int) -> sqlrl.Model:
 FLOATS = st.floats(allow_nan=False, width=64) | st.integers(-4, 4).map(float) | st.sampled_from([0.1, 1e-300, 2.0**60])
 
 
-@settings(max_examples=20, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=draws(20), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(FLOATS, min_size=1, max_size=40), st.integers(2, 7))
 def test_pieces_are_those_between_sorted_numbers(numbers: list[float], count: int) -> None:
     db = connect()

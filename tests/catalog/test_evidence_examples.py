@@ -16,6 +16,7 @@ from sqlrl.cli.app import app
 from sqlrl.errors import LoadError, ParseError, SqlrlError
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Argument, Predicate
+from tests.effort import draws
 
 AI = "Advises(Ann, Bob)\nAdvises(Ann, Cid)\nStudent(Bob)\nStudent(Cid)\nTaught(c1, Ann)\nTaught(c2, Ann)\nLevel(c1, 5)\nLevel(c2, 4)\n"
 GRAPHICS = "Advises(Dan, Eve)\nStudent(Eve)\nTaught(c3, Dan)\nLevel(c3, 5)\n"
@@ -142,7 +143,7 @@ COLUMNS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=draws(60), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(COLUMNS, st.sets(st.sampled_from(["P", "Q"]), max_size=1))
 def test_types_are_the_components_of_sharing(columns: dict[str, set[int]], known: set[str]) -> None:
     atoms = [

@@ -28,6 +28,7 @@ from sqlrl.logic.evidence import EvidenceAtom
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Argument, Predicate
+from tests.effort import draws
 
 PAIRS = [("f", "x"), ("t", "y"), ("1", "x")]
 
@@ -411,7 +412,7 @@ names = st.sampled_from(["NULL", "true", "P", "p", "select", "é漢字", "a0", "
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     names,
     st.lists(names, min_size=2, max_size=2),

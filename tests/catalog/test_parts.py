@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SqlrlError
+from tests.effort import draws
 
 Fact = tuple[str, str]
 TYPES = ["person", "person"]
@@ -53,7 +54,7 @@ def replay(first: list[Fact], steps: list[tuple[str, list[Fact]]]) -> set[Fact]:
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LoadWarning")
-@settings(max_examples=10, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=draws(10), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(FACTS, STEPS, st.booleans(), st.booleans(), FACTS, FACTS)
 def test_steps_are_those_of_sets_and_refresh_does_them_again(
     first: list[Fact],

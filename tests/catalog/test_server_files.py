@@ -31,6 +31,7 @@ from sqlrl.errors import (
     UntrustedError,
 )
 from tests import spark as on_spark
+from tests.effort import draws
 
 RULES = """
 Token(bib, word, position)
@@ -128,7 +129,7 @@ NAMES = st.one_of(st.sampled_from(["", "a", "A", "ab", "'", '"', "\\", "\n", "é
 PAIRS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8, unique=True)
 
 
-@settings(max_examples=3)
+@settings(max_examples=draws(3))
 @given(first=PAIRS, second=PAIRS, third=PAIRS, most=st.sampled_from([0, 3, 100]))
 @example(first=[("b", "\\'")], second=[("a", "b"), ("c", "a")], third=[("d", "\x00"), ("b", "b")], most=2)
 def test_ids_go_on_after_those_that_are_there(

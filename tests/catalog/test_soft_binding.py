@@ -18,6 +18,7 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.soft_models import declarations
 from sqlrl.errors import CatalogError, LabelWarning, UnseenConstantWarning
+from tests.effort import draws
 
 PEOPLE = "abc"
 PAIRS = list(itertools.product(PEOPLE, repeat=2))
@@ -73,7 +74,7 @@ PAIR = st.sampled_from(PAIRS)
 VALUE = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(
     st.dictionaries(PAIR, VALUE, min_size=1),
     st.dictionaries(PAIR, VALUE),
@@ -321,7 +322,7 @@ def test_the_ways_out_that_the_error_names_work() -> None:
 HARD = st.sampled_from([0.0, 1.0])
 
 
-@settings(max_examples=8)
+@settings(max_examples=draws(8))
 @given(
     st.dictionaries(PAIR, HARD, min_size=1, max_size=5),
     st.dictionaries(PAIR, HARD, max_size=2),

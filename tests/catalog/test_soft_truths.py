@@ -20,6 +20,7 @@ from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.records import _contents_fingerprint
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.evidence import EvidenceAtom
+from tests.effort import draws
 
 Pairs = dict[tuple[str, str], float]
 ROLES: dict[str, dict[str, bool]] = {"fact": {}, "given": {"given": True}, "label": {"target": True}}
@@ -38,7 +39,7 @@ def load(db: sqlrl.Database, rows: Any, **options: Any) -> None:
 # ---- what is kept ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(
     st.dictionaries(st.tuples(*[st.sampled_from("abcd")] * 2), NUMBERS, min_size=1, max_size=8),
     st.sampled_from(sorted(ROLES)),
@@ -166,7 +167,7 @@ def test_rows_without_a_value_can_be_dropped() -> None:
     assert kept(db) == {("a", "c"): 0.2}
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab"), st.sampled_from([0.0, 0.25, 1.0])), max_size=5),
     st.booleans(),
@@ -193,7 +194,7 @@ def truths(rows: Pairs) -> list[tuple[str, str, bool]]:
     return [(*pair, v >= 0.5) for pair, v in rows.items()]
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(
     st.dictionaries(st.tuples(*[st.sampled_from("ab")] * 2), st.sampled_from([0.0, 0.5, 1.0]), min_size=1),
     st.dictionaries(st.tuples(*[st.sampled_from("ab")] * 2), st.sampled_from([0.0, 0.5, 1.0]), min_size=1),

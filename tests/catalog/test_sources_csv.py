@@ -18,6 +18,7 @@ from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.sources import open_source, read_delimited
 from sqlrl.engine.connection import connect
 from sqlrl.errors import LoadError, LoadWarning
+from tests.effort import draws
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ def test_text_from_elsewhere_has_its_own_name() -> None:
 fields = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\x01\ufeff"), max_size=5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(
     st.integers(1, 3).flatmap(lambda width: st.lists(st.lists(fields, min_size=width, max_size=width), min_size=1)),
     st.sampled_from([",", ";", "\t", "|"]),

@@ -21,6 +21,7 @@ from sqlrl.errors import CatalogError, InputError
 from sqlrl.plan.duplicates import Units, equal_units, similar_units
 from sqlrl.plan.label_copies import agreements, claims
 from sqlrl.plan.leaks import AuditedTarget, FactView, naming_facts, reversed_atoms, shared_entities
+from tests.effort import draws
 
 Pair = tuple[str, str]
 
@@ -339,7 +340,7 @@ def test_facts_of_all_examples_about_people_of_a_tested_one_are_found() -> None:
 # ---- clean data ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([4, 12, 30]), st.sampled_from([1, 3, 8]))
 def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int, docs: int, words: int) -> None:
     draw = random.Random(seed)
@@ -353,7 +354,7 @@ def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int
         assert not set(kinds(audit)) - {"identity"}, audit
 
 
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_random_folds_of_independent_atoms_have_no_leak(seed: int, share: float) -> None:
     draw = random.Random(seed)
@@ -374,7 +375,7 @@ def view(name: str, columns: str, kinds: str, **more: Any) -> FactView:
     return FactView(name, f"named_{name}", tuple(columns.split()), tuple(kinds.split()), **more)
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), st.tuples(st.booleans(), st.sampled_from([0, 0, 1, 2])), min_size=6
@@ -431,7 +432,7 @@ def test_pairs_entities_and_claims_are_counted_as_one_by_one(
     assert found_claims == expected_claims
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(st.integers(0, 10**6), st.sampled_from([60, 75, 80, 100]))
 def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: int) -> None:
     draw = random.Random(seed)
@@ -477,7 +478,7 @@ def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: i
     assert dict(ask(db, equal_units(asked))) == equal
 
 
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12, unique=True),
     st.lists(st.sampled_from(["train", "test", "neither"]), min_size=6, max_size=6),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import InputError
+from tests.effort import draws
 
 TEXT = "Alike(name, name)\nSame(name, name)\n5 Alike(x, y) => Same(x, y)\n-1 Same(x, y)"
 MODEL = sqlrl.parse_mln(TEXT, query=["Same"])
@@ -44,7 +45,7 @@ def found(table: sqlrl.report.Table) -> set[frozenset[str]]:
     return {frozenset(each) for each in sets.values()}
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=8, unique=True))
 def test_clusters_are_what_is_connected(pairs: list[tuple[str, str]]) -> None:
     prediction, expected = predicted(pairs), united(pairs)

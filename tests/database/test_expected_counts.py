@@ -27,6 +27,7 @@ from sqlrl.errors import (
 )
 from sqlrl.ground.windows import divided
 from sqlrl.logic.model import Rule
+from tests.effort import draws
 from tests.ground import cases
 from tests.ground.brute import Formulas
 from tests.ground.cases import Case, Names, fill, formulas_of, programs
@@ -148,25 +149,25 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
         assert row["groundings"] == formulas.total(chosen)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(programs(size=4), WEIGHTS)
 def test_random_programs(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(programs(size=3, kind=cases.witnessed), WEIGHTS)
 def test_existential_witnesses(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(programs(size=3, kind=cases.counted), WEIGHTS)
 def test_counted_variables_of_some_examples(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), case.subset if case.kind != "one" else None)
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(programs(size=3, kind=cases.sentences), WEIGHTS)
 def test_sentences(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
+from tests.effort import draws
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sqlrl.errors.UnseenConstantWarning", "ignore::sqlrl.errors.LoadWarning"
@@ -59,7 +60,7 @@ def worlds(db: sqlrl.Database, model: sqlrl.Model) -> object:
     }
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=draws(5), deadline=None)
 @given(st.lists(word, min_size=1, max_size=4, unique=True), st.lists(steps, min_size=1, max_size=6))
 def test_a_kept_program_finds_what_a_new_one_finds(
     words: list[tuple[str, str]], changes: list[tuple[str, object]]

@@ -25,6 +25,7 @@ from sqlrl.logic.model import Expansions, Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.terms import And, Exist, Formula, Not, Or, Variable
 from tests import postgres as on_postgres
+from tests.effort import draws
 from tests.ground.brute import Formulas, Ground, atoms_of
 from tests.ground.cases import (
     CLOSED,
@@ -199,7 +200,7 @@ def agree(found: Found, right: Mapping[tuple[object, ...], float]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(single_programs())
 def test_views_give_pythons_probabilities(case: Case) -> None:
     db = loaded(case)
@@ -217,7 +218,7 @@ def test_views_give_pythons_probabilities(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(single_programs())
 def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
     plain = [
@@ -247,7 +248,7 @@ def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(st.data())
 def test_rules_that_join_atoms_are_named_and_left_out(data: st.DataObject) -> None:
     """What a view has of a rule adds up over atoms; it is the view of the model without the rules that are named."""
@@ -371,7 +372,7 @@ def test_the_view_runs_on_postgres(postgres: Postgres) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=8)
+@settings(max_examples=draws(8))
 @given(single_programs())
 def test_postgres_gives_pythons_probabilities(postgres: Postgres, case: Case) -> None:
     db = loaded(case)

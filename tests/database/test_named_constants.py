@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import CatalogError, UnseenConstantWarning
+from tests.effort import draws
 
-FEW = settings(max_examples=min(15, settings().max_examples))
+FEW = settings(max_examples=draws(15))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 

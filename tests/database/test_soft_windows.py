@@ -15,6 +15,7 @@ from sqlrl.ground.hinges import ground_hinges
 from sqlrl.ground.windows import divided_hinges
 from sqlrl.logic import parse_psl
 from sqlrl.solve.hinge.result import HingeStatus
+from tests.effort import draws
 
 RULES = [
     "1: Word(D, 'good') -> Liked(D) ^2",
@@ -68,7 +69,7 @@ def small(monkeypatch: pytest.MonkeyPatch, entries: int) -> list[int]:
     return sizes
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(DOCS, st.lists(st.sampled_from(RULES), min_size=1, max_size=6, unique=True), st.integers(1, 120))
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.GroundingWarning")
 def test_windows_find_what_is_found_at_once(docs: list[dict[str, float]], rules: list[str], entries: int) -> None:

@@ -20,6 +20,7 @@ import sqlrl
 from sqlrl.evaluate import calibration
 from sqlrl.ground.windows import divided
 from sqlrl.logic.evidence import parse_evidence
+from tests.effort import draws
 
 DOCS = [f"d{k}" for k in range(12)]
 WORDS = [(doc, word) for k, doc in enumerate(DOCS) for word in ("abc"[k % 3], "def"[(k * 5) % 3], "xyz"[k % 2])]
@@ -181,7 +182,7 @@ def test_truth_values_of_a_soft_model_are_held_against_labels(tmp_path: Path, th
 
 
 @given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_hostile_names_come_back_as_they_are(names: list[str]) -> None:
     names = [name for name in names if "\0" not in name and name.strip() == name] or ["'; drop table x --"]
     db = sqlrl.connect()
@@ -294,7 +295,7 @@ EDGES = st.sets(st.tuples(st.sampled_from(PEOPLE), st.sampled_from(PEOPLE)), min
 
 
 @given(friends=EDGES, near=EDGES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 def test_overlaps_are_those_of_ground_clauses_written_down(friends: set[Any], near: set[Any]) -> None:
     text = "Friends(p, p)\nNear(p, p)\nSmokes(p)\np = {A, B, C, D}\n"
     rules = ["Friends(x, y) ^ Smokes(x) => Smokes(y)", "Near(y, x) ^ Smokes(x) => Smokes(y)", "Near(x, y) => Smokes(x)"]
@@ -375,7 +376,7 @@ def insert(db: sqlrl.Database, table: str, data: list[dict[str, Any]]) -> None:
 
 
 @given(drawn=OUTCOMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_drawn_outcomes_are_counted_as_python_counts_them(drawn: list[tuple[Any, ...]]) -> None:
     db = EVERYTHING
     data = [
@@ -477,7 +478,7 @@ def alike(text: str) -> str:
     models=st.lists(st.tuples(st.lists(CLAUSE, max_size=5), st.booleans()), min_size=1, max_size=4),
     orphan=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_drawn_runs_are_compared_as_python_compares_them(models: list[tuple[list[Any], bool]], orphan: bool) -> None:
     """Those of earlier versions, of which variables were not renamed, are compared by their texts."""
     db = EVERYTHING
@@ -543,7 +544,7 @@ def test_drawn_runs_are_compared_as_python_compares_them(models: list[tuple[list
 
 
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 400))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_a_learning_curve_runs_and_looks_back_a_hundred_steps(seed: int, size: int) -> None:
     db = EVERYTHING
     random = np.random.default_rng(seed)

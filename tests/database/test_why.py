@@ -15,6 +15,7 @@ import sqlrl
 from sqlrl.database.why import Reasons
 from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.solve.counts import score
+from tests.effort import draws
 
 HEADER = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
 RULES = [
@@ -74,7 +75,7 @@ def margin_by_enumeration(prediction: sqlrl.Prediction, weights: np.ndarray, ato
 WEIGHTS = st.sampled_from([-2.0, -0.75, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=draws(12), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=4), st.integers(0, 5))
 def test_margins_are_those_of_enumeration(friends: sqlrl.Database, rules: list[tuple[str, float]], place: int) -> None:
     db = friends

@@ -22,6 +22,7 @@ from sqlrl.ground.network import IntArray, Network
 from sqlrl.ground.program import Extent
 from sqlrl.ground.windows import divided
 from sqlrl.report import PlainConsole
+from tests.effort import draws
 
 DECLARED = """
 Word(word, place, page)
@@ -72,7 +73,7 @@ def small(monkeypatch: pytest.MonkeyPatch, entries: int = 40) -> None:
     monkeypatch.setattr("sqlrl.database.predictions.divided", partial(divided, entries=entries))
 
 
-@settings(max_examples=10)
+@settings(max_examples=draws(10))
 @given(PAGES, st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=5), st.integers(1, 200))
 def test_windows_find_what_is_found_at_once(
     pages: list[list[str]], rules: list[tuple[str, float]], entries: int

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import InputError
+from tests.effort import draws
 
 PEOPLE = ["Anna", "Bob", "Chris", "Dan"]
 FRIENDS = [("Anna", "Bob"), ("Bob", "Anna"), ("Bob", "Chris"), ("Chris", "Dan")]
@@ -72,7 +73,7 @@ def by_ids(smokes: People, cancer: People) -> str:
 
 
 @given(smokes=people, cancer=people)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_and_names_give_the_counts_of_enumeration(db: sqlrl.Database, smokes: People, cancer: People) -> None:
     want = expected(smokes, cancer)
     assert counted(db.count(MODEL, world={"Smokes": named(smokes), "Cancer": named(cancer)})) == want
@@ -80,7 +81,7 @@ def test_ids_and_names_give_the_counts_of_enumeration(db: sqlrl.Database, smokes
 
 
 @given(first=st.tuples(people, people), second=st.tuples(people, people))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_differences_are_those_of_enumeration(
     db: sqlrl.Database, first: tuple[People, People], second: tuple[People, People]
 ) -> None:
@@ -241,7 +242,7 @@ HELPED = sqlrl.parse_mln(
 
 
 @given(smokes=people, cancer=people)
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, cancer: People) -> None:
     both = smokes & cancer
     want = [

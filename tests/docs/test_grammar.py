@@ -31,6 +31,7 @@ from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.script.source import Source
 from sqlrl.script.statements import Plain, read_statement
 from tests.docs.ebnf import Ebnf, Maker, Recogniser, grammars, read_ebnf
+from tests.effort import draws
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 TESTS = Path(__file__).parents[1]
@@ -38,7 +39,7 @@ LANGUAGES = grammars(REFERENCE / "language.md")
 MLN, PSL = LANGUAGES["Rules: .mln"], LANGUAGES["Soft rules: .psl"]
 STATEMENTS = grammars(REFERENCE / "sql.md")["Statements"]
 
-SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=draws(100), deadline=None, derandomize=True)
 TEXTS = ('""', '"a b"', '"it\'s"', r'"\"q\" \\ \n"', "'a b'", r"'it\'s'", "'two words => x'")
 TOKENS = {
     "NAME": ("P", "Q2", "Has-type", "Links_to", "likes", "x", "y'", "a1", "z''", "'own name'"),
@@ -295,7 +296,7 @@ def test_a_grammar_that_is_too_narrow_is_found_out() -> None:
 def test_a_grammar_that_is_too_wide_is_found_out() -> None:
     wide = Ebnf(dict(MLN.rules) | {"operator": read_ebnf('a = "&" ;').rules["a"]})
 
-    @settings(max_examples=200, deadline=None, database=None)
+    @settings(max_examples=draws(200), deadline=None, database=None)
     @given(Maker(wide, TOKENS).texts("formula"))
     def all_parse(text: str) -> None:
         parse_formula(text)

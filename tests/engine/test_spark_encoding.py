@@ -23,6 +23,7 @@ from sqlrl.engine.spark.parts import MARK, stored_frame
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.engine.stored import Part
 from sqlrl.errors import EngineError, InputError
+from tests.effort import draws
 
 DICTIONARY = pa.schema([("id", pa.int32()), ("name", pa.string())])
 AWKWARD = (
@@ -88,7 +89,7 @@ def test_ranges_are_in_the_order_of_bytes_and_no_more_than_asked_for(sample: lis
     assert set(found) <= set(sample)
 
 
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(st.lists(names, min_size=1, max_size=12, unique=True), st.lists(names, max_size=12, unique=True))
 def test_a_search_by_halves_finds_the_range_of_a_name(found: list[str], cuts: list[str]) -> None:
     boundaries = sorted(cuts, key=str.encode)
@@ -104,7 +105,7 @@ def test_a_search_by_halves_finds_the_range_of_a_name(found: list[str], cuts: li
 # ---- ids ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=8)
+@settings(max_examples=draws(8))
 @given(st.lists(names, max_size=4, unique=True), st.lists(st.tuples(names, names), min_size=1, max_size=25))
 @example(["b"], [(name, "b") for name in AWKWARD])
 def test_ids_follow_names_after_those_known(

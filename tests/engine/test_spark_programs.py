@@ -25,16 +25,16 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent
 from sqlrl.plan.truth_values import World
+from tests.effort import draws
 from tests.ground.cases import Case, counted, load, programs, rules, sentences, wide, witnessed
 from tests.spark import beside
 
-# 200 programs on every change; HYPOTHESIS_PROFILE=search looks at thousands. Those of long clauses take ten times as long as others.
+# HYPOTHESIS_PROFILE=thorough looks at 200 programs, search at thousands. Those of long clauses take ten times as long as others.
 KINDS = {rules: 64, counted: 60, sentences: 60, witnessed: 14, wide: 2}
 
 
 def times(number: int) -> settings:
-    most = settings().max_examples
-    return settings(max_examples=number if 10 < most <= 60 else most)
+    return settings(max_examples=draws(number))
 
 
 def plain(value: Any) -> Any:

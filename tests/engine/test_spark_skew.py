@@ -32,6 +32,7 @@ from sqlrl.engine.spark.skew import (
     salted,
     spreading,
 )
+from tests.effort import draws
 
 TASKS = skew.TASKS
 COLUMNS = ("a0", "a1")
@@ -107,7 +108,7 @@ def rewritten(query: str, heavy: HeavyKeys) -> exp.Expression:
     return salted(parsed(query), heavy)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20), st.integers(1, 4), st.sampled_from(sorted(QUERIES)))  # fmt: skip
 def test_salted_queries_have_the_same_rows(edges: list[tuple[int, int]], share: int, name: str) -> None:
     with closing(connected(edges)) as con:

@@ -24,11 +24,12 @@ from sqlrl.logic.compile import clause_text
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model, Rule
 from sqlrl.plan.sources import OBSERVED, World
+from tests.effort import draws
 from tests.ground.binding import bound
 from tests.ground.cases import Case, completed, counted, load, programs, sentences, world_table
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=8 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(8))
 
 
 def names_of(program: Program) -> dict[int, Hashable]:
@@ -126,13 +127,13 @@ def test_a_program_that_grew_is_that_of_all_rules(case: Case, cuts: list[int], e
     check(case, cuts, expand, seed)
 
 
-@settings(FEW, max_examples=FEW.max_examples // 2)
+@settings(FEW, max_examples=draws(4))
 @given(programs(kind=counted), CUTS, st.booleans(), st.integers(0, 1000))
 def test_rules_with_counted_variables(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
     check(case, cuts, expand, seed)
 
 
-@settings(FEW, max_examples=FEW.max_examples // 2)
+@settings(FEW, max_examples=draws(4))
 @given(programs(kind=sentences), CUTS, st.booleans(), st.integers(0, 1000))
 def test_sentences(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
     check(case, cuts, expand, seed)

@@ -15,9 +15,10 @@ from sqlrl.ground.binding import bind_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import Atom, Variable
+from tests.effort import draws
 from tests.ground.cases import CLOSED, GLOBAL, Case, Names, databases, load
 
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 
 
 @FEW

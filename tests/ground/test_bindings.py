@@ -22,11 +22,12 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import And, Variable
+from tests.effort import draws
 from tests.ground.brute import Data, Formulas, Row
 from tests.ground.cases import CLOSED, Case, Names, load
 from tests.structure.osl.candidates import Candidate, atoms_of, cases
 
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 
 
 @FEW

@@ -18,6 +18,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.blankets import is_countable
 from sqlrl.solve.counts import counts
+from tests.effort import draws
 from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import (
@@ -34,7 +35,7 @@ from tests.ground.cases import (
 )
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=8 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(8))
 
 
 def atoms_of(case: Case, data: Data, name: str, chosen: frozenset[str]) -> list[Ground]:

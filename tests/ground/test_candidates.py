@@ -16,6 +16,7 @@ from sqlrl.errors import CountOverflowError, ModelError
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Variable
+from tests.effort import draws
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
 
@@ -138,7 +139,7 @@ def holds(facts: Facts, example: str, x: Literal | EqualityLiteral, world: dict[
     return ((row if x.predicate in GLOBAL else (example, *row)) in facts[x.predicate]) == x.positive
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=draws(20), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(data, st.lists(candidates(), min_size=1, max_size=8), st.sampled_from([None, ["e1"], ["e2", "e1"]]))
 def test_joint_counts_are_those_of_all_assignments(
     facts: Facts, found: list[Candidate], chosen: list[str] | None

@@ -34,12 +34,13 @@ from sqlrl.logic.terms import (
     Term,
     Variable,
 )
+from tests.effort import draws
 from tests.ground.brute import Data
 from tests.ground.cases import Case, Names, counted, expanded, formulas_of, programs
 from tests.ground.test_blankets import atoms_of, dense, differences
 
 FEW = settings(
-    max_examples=8 if settings().max_examples <= 60 else settings().max_examples,
+    max_examples=draws(8),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

@@ -24,10 +24,11 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.counts import counts
 from sqlrl.solve.cutting_plane import cutting_planes, recounted
 from sqlrl.solve.mpe import mpe
+from tests.effort import draws
 from tests.ground.cases import Case, counted, expanded, programs
 
 # A case is a database with five rules; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 
 Rows = dict[tuple[int, tuple[int, ...]], int]
 

@@ -17,11 +17,12 @@ from sqlrl.logic.rules import Expansions
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, ExistsLiteral, Literal, Term
 from sqlrl.plan.factors import count_factors
+from tests.effort import draws
 from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground, Row
 from tests.ground.cases import Case, Names, counted, expanded, formulas_of, programs, wide
 
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 GroundClause = frozenset[tuple[Ground, bool]]
 
 

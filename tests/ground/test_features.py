@@ -21,6 +21,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import And, Implies, Not, Or
+from tests.effort import draws
 from tests.ground.bodies import (
     IDS,
     SIZE,
@@ -58,7 +59,7 @@ def non_recursive(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule
             return Rule(Implies(joined, head), 1.0)
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(size=4, kind=non_recursive))
 def test_units_are_those_of_the_ground_network(case: Case) -> None:
     engine, layout = load_case(case)

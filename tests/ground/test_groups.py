@@ -14,6 +14,7 @@ from sqlrl.ground.completion import completed_world
 from sqlrl.ground.groups import EXAMPLE, group_counts, has_variables
 from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import World
+from tests.effort import draws
 from tests.ground.brute import Data, Formulas, Ground, equalities_of
 from tests.ground.cases import (
     Case,
@@ -28,7 +29,7 @@ from tests.ground.cases import (
     world_table,
 )
 
-MANY = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+MANY = settings(max_examples=draws(5))
 
 Group = tuple[str, ...]
 

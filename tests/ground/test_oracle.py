@@ -21,6 +21,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.sources import World
 from sqlrl.solve.counts import counts
+from tests.effort import draws
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import (
     CLOSED,
@@ -41,7 +42,7 @@ from tests.ground.cases import (
 )
 
 # A case is a database with five rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 
 
 def check(case: Case, seed: int) -> None:
@@ -189,7 +190,7 @@ def test_counts_of_sentences_without_free_variables(case: Case, seed: int) -> No
     check(case, seed)
 
 
-@settings(FEW, max_examples=FEW.max_examples // 2)
+@settings(FEW, max_examples=draws(4))
 @given(programs(size=1, kind=wide), st.integers(0, 1000))
 def test_counts_of_clauses_with_many_positive_literals(case: Case, seed: int) -> None:
     check(case, seed)

@@ -19,6 +19,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.logic.mln import parse_mln
+from tests.effort import draws
 from tests.ground.bodies import IDS, SIZE, TEXT, body_text, random_body, random_facts
 from tests.ground.cases import Case, programs
 from tests.ground.cases import load as load_case
@@ -47,7 +48,7 @@ def contents(network: Network) -> list[tuple[str, object]]:
     return found
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(size=5, kind=non_recursive))
 def test_networks_are_equal(case: Case) -> None:
     engine, layout = load_case(case)

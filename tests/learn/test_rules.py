@@ -23,6 +23,7 @@ from sqlrl.learn.decaying import DecayingRates, harmonic_between
 from sqlrl.learn.rules import grown, read, started
 from sqlrl.learn.scaled import ScaledRates
 from sqlrl.learn.settings import Parameters
+from tests.effort import draws
 from tests.learn.oracles import LEARNERS, Oracle, Told, cda, mira, oracle_of, run_oracle, subgradient
 from tests.learn.streams import Stream, random_stream
 from tests.solve.networks import Problem, problems, worlds
@@ -76,7 +77,7 @@ def test_components_that_are_no_trees(name: str) -> None:
     assert checked >= 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(examples=st.lists(problems(hardness=0), min_size=1, max_size=5), seed=st.integers(0, 999), data=st.data())
 def test_random_networks(examples: list[Problem], seed: int, data: st.DataObject) -> None:
     rng, clauses = random.Random(seed), max(len(p.weights) for p in examples)

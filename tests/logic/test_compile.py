@@ -16,10 +16,11 @@ from sqlrl.logic.printer import check_names
 from sqlrl.logic.signs import split_signs
 from sqlrl.logic.subformulas import subformulas, terms_of
 from sqlrl.logic.terms import Argument, Atom, Equal, Exist, ExistsLiteral, ForAll, Literal, Predicate, Variable
+from tests.effort import draws
 from tests.logic.worlds import PREDICATES, TYPES, Reader, domains, formulas, rows, worlds
 
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()})
-MANY = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=draws(800), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def typed(formula) -> bool:
@@ -125,7 +126,7 @@ def check_form(feature, opened, plain=True):
 
 
 @given(formulas(quantifiers=False), st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_alchemy_semantics_sum_up_its_normal_form(formula, data):
     """All clauses hold exactly if the formula does, and the factors add up to one."""
     if not typed(formula):
@@ -147,7 +148,7 @@ def _free(formula):
 
 
 @given(formulas())
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(500), deadline=None, suppress_health_check=list(HealthCheck))
 def test_printed_formulas_parse_to_themselves(formula):
     assert parse_formula(format_formula(formula)) == formula
 

@@ -28,6 +28,7 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.saving import model_to_json
 from sqlrl.logic.terms import And, Argument, Atom, Predicate, Variable
 from sqlrl.resources import resource, resource_names
+from tests.effort import draws
 from tests.logic.worlds import PREDICATES, formulas
 
 SMALL = parse_mln(
@@ -388,7 +389,7 @@ def places(value: object) -> list[tuple[object, object]]:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 def test_any_change_of_a_saved_model_gives_a_whole_model_or_an_error(data: st.DataObject) -> None:
     value = json.loads(json.dumps(WHOLE))
     for _ in range(data.draw(st.integers(1, 3))):

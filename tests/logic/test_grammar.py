@@ -21,6 +21,7 @@ from sqlrl.logic.grammar_parser import parse_grammar
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.mln import parse_formula, parse_mln
 from sqlrl.logic.terms import Atom, BothSigns, Constant, EqualityLiteral, Literal, Term, Variable, terms_in
+from tests.effort import draws
 
 # ---- a second expansion, written after the definition --------------------------------------------------------
 
@@ -293,7 +294,7 @@ def ends_fit(grammar: Grammar) -> bool:
     return True
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(grammars())
 def test_a_grammar_expands_to_what_its_definition_says(grammar: Grammar) -> None:
     assume(ends_fit(grammar))
@@ -313,7 +314,7 @@ def test_a_grammar_expands_to_what_its_definition_says(grammar: Grammar) -> None
     assert all(isomorphic(rows_of(candidate), other) for candidate, other in zip(found, distinct, strict=True))
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(grammars())
 def test_candidates_say_what_they_are(grammar: Grammar) -> None:
     try:
@@ -345,7 +346,7 @@ def test_candidates_say_what_they_are(grammar: Grammar) -> None:
     assert grammar.expand(MODEL, TARGETS, limit=300) == found
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(grammars())
 def test_a_printed_grammar_parses_to_an_equal_one(grammar: Grammar) -> None:
     read = parse_grammar(str(grammar))

@@ -22,6 +22,7 @@ from sqlrl.logic.mapping import (
 from sqlrl.logic.mapping_parser import parse_mapping, read_mapping
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.terms import Argument, Predicate
+from tests.effort import draws
 
 SOURCE = parse_mln(
     "student(person)\nprofessor(person)\nadvisedBy(person, person)\npublication(title, person)\n"
@@ -111,7 +112,7 @@ def mappings(draw: st.DrawFn) -> PredicateMapping:
     return PredicateMapping(pairs, [ConstantPair(kind, name, draw(st.none() | CONSTANTS)) for kind, name in named])
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(mappings())
 def test_what_is_printed_is_read_again(mapping: PredicateMapping) -> None:
     again = parse_mapping(str(mapping))
@@ -381,7 +382,7 @@ def is_legal(
     return len(pairs) == len({kind for kind, _ in pairs})
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(declarations("s", "abc"), declarations("t", "xyz"), st.data())
 def test_legal_mappings_are_those_of_all_functions_that_are_legal(
     source: dict[str, Predicate], target: dict[str, Predicate], data: st.DataObject

@@ -26,6 +26,7 @@ from sqlrl.logic.psl_arithmetic import (
 from sqlrl.logic.psl_files import parse_psl, soft_model_from_json
 from sqlrl.logic.psl_literals import Both, Condition, Either, OrderLiteral, SoftLiteral, literals_of, terms_of_literal
 from sqlrl.logic.terms import Argument, Atom, Constant, EqualityLiteral, Literal, Predicate, Term, Variable
+from tests.effort import draws
 
 # ---- what is read, and how it is printed ---------------------------------------------------------------------
 
@@ -535,7 +536,7 @@ def models(draw: st.DrawFn) -> SoftModel:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(models())
 def test_what_is_printed_reads_back(model: SoftModel) -> None:
     assert parse_psl(str(model)) == model
@@ -545,7 +546,7 @@ def test_what_is_printed_reads_back(model: SoftModel) -> None:
     assert parse_psl(bare).rules == model.rules
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(
     st.lists(st.sampled_from([text for text, _ in NORMAL] + [text for text, _, _ in REFUSED]), min_size=1, max_size=2),
     st.data(),

@@ -21,6 +21,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.psl import Partition, SoftModel, soft_model_to_json
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.logic.saving import save_model
+from tests.effort import draws
 
 # ---- the same program in four forms --------------------------------------------------------------------------
 
@@ -449,7 +450,7 @@ def test_other_models_are_as_they_were() -> None:
             parse_model(text.replace(f'"version": {version}', '"version": 3'))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([JSON, YAML, DATA, saved()] + [text for text, _, _ in REFUSED]), st.data())
 def test_damaged_configurations_are_read_or_refused(tmp_path: Path, text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
@@ -512,7 +513,7 @@ def test_documents_are_json(value: Any, ascii_only: bool, indent: int | None) ->
     assert plain(parse_json_document(Source(text)).root) == value == parse_json(text)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z]{1,4}", fullmatch=True), st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot, parameter_symmetries
+from tests.effort import draws
 
 ARITY = {"P": 1, "Q": 2}
 
@@ -42,7 +43,7 @@ def clauses(shape: Shape, row: tuple[int, ...]) -> frozenset[tuple[object, ...]]
     return frozenset(found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(shapes())
 def test_rows_are_one_clause_exactly_if_a_symmetry_says_so(shape: Shape) -> None:
     k = len(shape.parameters)

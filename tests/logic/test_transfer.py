@@ -19,6 +19,7 @@ from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.subformulas import subformulas, terms_of, with_parts
 from sqlrl.logic.terms import And, Argument, Atom, Constant, Equal, Formula, Implies, Not, Or, Predicate, Term, Variable
 from sqlrl.logic.transfer import Dropped, transferred
+from tests.effort import draws
 from tests.logic.worlds import PREDICATES, TYPES, Reader, formulas, rows
 
 SOURCE = """
@@ -294,7 +295,7 @@ def free(formula: Formula) -> set[str]:
 
 
 LITERALS = formulas(quantifiers=False)
-NO_LIMITS = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+NO_LIMITS = settings(max_examples=draws(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -26,6 +26,7 @@ from sqlrl.errors import LoadWarning, ModelError
 from sqlrl.logic.horn import components
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.plan.definitions import DefinitionPlan, Relation
+from tests.effort import draws
 from tests.spark import fetch, sorted_rows, unknown_functions
 
 FOLDER = Path(__file__).parent / "golden_definitions"
@@ -230,7 +231,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield found
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(rules_of(0), rules_of(1), _pairs, _pairs, st.sets(st.sampled_from(CONSTANTS), max_size=3))
 def test_random_programs_yield_what_follows(
     connection: duckdb.DuckDBPyConnection,

@@ -17,6 +17,7 @@ from sqlrl import Database
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError, ScriptError, SqlrlError
 from sqlrl.script.source import Source
+from tests.effort import draws
 from tests.script.conftest import DOCUMENTS, RULES
 
 SCRIPT = """
@@ -138,7 +139,7 @@ def hostile() -> Database:
 ODD = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(name=ODD, column=ODD, value=ODD)
 def test_hostile_names(name: str, column: str, value: str) -> None:
     def quoted(text: str, sign: str) -> str:
@@ -165,7 +166,7 @@ def test_hostile_names(name: str, column: str, value: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["select", "create", "model", "predicate", "(", ")", "$$", "'", '"', ";", "ML", ".", "PREDICT", ",", "=>", "x", "options", "as", "from", "1", "$", "--", "\n", "[", "]", "trained", "on"]), max_size=14))  # fmt: skip
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 def test_whatever_a_script_says_it_fails_with_an_error_of_ours(words: list[str]) -> None:
     with hostile().cursor() as db:
         with contextlib.suppress(SqlrlError):

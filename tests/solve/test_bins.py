@@ -27,6 +27,7 @@ from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.marginal import marginals
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.sampling.chains import Effort
+from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, World, holds, problems, worlds
 
 Bools = npt.NDArray[np.bool_]
@@ -91,7 +92,7 @@ def drawn_world(data: st.DataObject, atoms: int) -> World:
     return tuple(data.draw(st.lists(st.booleans(), min_size=atoms, max_size=atoms)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(problem=problems(EXTREME, hardness=2), data=st.data())
 def test_enumerated_bins_are_those_of_the_definition(problem: Problem, data: st.DataObject) -> None:
     truth, labelled = drawn_world(data, problem.atoms), drawn_world(data, problem.atoms)
@@ -107,7 +108,7 @@ def test_enumerated_bins_are_those_of_the_definition(problem: Problem, data: st.
     assert np.all(np.abs(as_four(found) - expected) <= rounding)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problem=problems(hardness=0), data=st.data())
 def test_gibbs_samples_are_within_their_errors(problem: Problem, data: st.DataObject) -> None:
     truth = drawn_world(data, problem.atoms)
@@ -120,7 +121,7 @@ def test_gibbs_samples_are_within_their_errors(problem: Problem, data: st.DataOb
     assert_within(found, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(problem=problems(hardness=2), data=st.data())
 def test_samples_among_hard_clauses_are_within_their_errors(problem: Problem, data: st.DataObject) -> None:
     truth = drawn_world(data, problem.atoms)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sqlrl.errors import NumericError
 from sqlrl.solve.counts import counts, delta_counts, score
 from sqlrl.solve.sample_networks import chains, network
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_counts_equal_a_naive_count(problem: Problem, data: st.DataObject) -> None:
     net = problem.network()

@@ -22,6 +22,7 @@ from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.structure import compile_network
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.weighted import FREE, WeightedNetwork, weigh
+from tests.effort import draws
 from tests.solve.networks import EXTREME, ORDINARY, Problem, assert_equal, problems, worlds
 from tests.solve.test_weighted import enumerate_weighted
 
@@ -51,7 +52,7 @@ def check_against_worlds(weighted: WeightedNetwork, scores: Scores, slack: float
         assert false[k] == pytest.approx(float(max(off)) if off else -np.inf, rel=1e-12, abs=1e-9 + slack)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(st.one_of(problems(EXTREME, hardness=2), problems(ORDINARY, hardness=2)))
 def test_elimination_is_enumeration(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -68,7 +69,7 @@ def test_elimination_is_enumeration(problem: Problem) -> None:
         assert not enumerate_weighted(stuck)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(problems(ORDINARY, hardness=1), st.integers(1, 40), st.integers(1, 80))
 def test_what_is_within_a_bound_is_solved_within_it(problem: Problem, bucket: int, component: int) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -13,10 +13,11 @@ from sqlrl.errors import InputError
 from sqlrl.solve import overlaps as module
 from sqlrl.solve.flips import flips
 from sqlrl.solve.overlaps import Overlaps, overlaps
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_each_clause_changes_as_counting_both_worlds_says(problem: Problem, data: st.DataObject) -> None:
     world = data.draw(st.lists(st.booleans(), min_size=problem.atoms, max_size=problem.atoms))
@@ -54,7 +55,7 @@ def by_sets(problem: Problem, chosen: list[int]) -> dict[tuple[int, int], tuple[
     }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_overlaps_are_those_of_sets(problem: Problem, data: st.DataObject) -> None:
     m = len(problem.weights)

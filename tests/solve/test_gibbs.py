@@ -10,11 +10,12 @@ from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.sampling.gibbs import is_gibbs, sample_gibbs
 from sqlrl.solve.weighted import weigh
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(problem=problems(hardness=0))
 def test_within_its_error_bars(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -21,6 +21,7 @@ from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.sampling.belief import METHODS, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch
 from sqlrl.solve.weighted import WeightedNetwork, weigh
+from tests.effort import draws
 from tests.ground.brute import Data, Formulas, Ground
 from tests.ground.cases import Names
 from tests.solve.networks import EXTREME, Problem, problems
@@ -113,7 +114,7 @@ def test_additions_to_the_battery(formula: str, weight: str) -> None:
     check_methods(line, names, constants, expected)
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(problem=problems(EXTREME, hardness=2))
 def test_exact_methods_equal_enumeration(problem: Problem) -> None:
     weighted, expected = weigh(problem.network(), problem.weights), problem_marginals(problem)

@@ -25,11 +25,12 @@ from sqlrl.solve.sampling.gibbs import sample_gibbs
 from sqlrl.solve.sampling.mcsat import draw_mcsat, first_world, sample_mcsat
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.weighted import WeightedNetwork, weigh
+from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
 
-@settings(max_examples=120)
+@settings(max_examples=draws(120))
 @given(problem=problems(hardness=2))
 def test_within_its_error_bars(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -41,7 +42,7 @@ def test_within_its_error_bars(problem: Problem) -> None:
     assert_close(sample_mcsat(weighted, Effort(samples=1000)), expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(problem=problems(EXTREME, hardness=1))
 def test_extreme_costs(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

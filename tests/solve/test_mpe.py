@@ -19,12 +19,13 @@ from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Status, UnsolvedError, joined
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.weighted import WeightedNetwork
+from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
 
-def slow(examples: int) -> settings:
+def many(number: int) -> settings:
     return settings(
-        max_examples=examples,
+        max_examples=draws(number),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
@@ -52,7 +53,7 @@ def check(problem: Problem, result: MPEResult, linear: list[float] | None = None
 
 @pytest.mark.parametrize(("method", "examples"), [("auto", 250), ("cpsat", 120)])
 def test_equals_enumeration(method: Method, examples: int) -> None:
-    @slow(examples)
+    @many(examples)
     @given(problem=problems())
     def run(problem: Problem) -> None:
         if next(worlds(problem), None) is None:
@@ -81,7 +82,7 @@ def test_optimal_only_where_rounding_leaves_the_proof_its_meaning(method: Method
     assert mpe(same, [1e20, -1e20, 1.0], method=method).status is Status.FEASIBLE
 
 
-@slow(100)
+@many(100)
 @given(problem=problems(weights=EXTREME), method=st.sampled_from(["auto", "cpsat"]))
 def test_extreme_weights_are_solved_or_refused(problem: Problem, method: Method) -> None:
     assume(next(worlds(problem), None) is not None)
@@ -94,7 +95,7 @@ def test_extreme_weights_are_solved_or_refused(problem: Problem, method: Method)
         check(problem, result)
 
 
-@slow(60)
+@many(60)
 @given(problem=problems(), data=st.data())
 def test_loss_is_added(problem: Problem, data: st.DataObject) -> None:
     assume(next(worlds(problem), None) is not None)
@@ -102,7 +103,7 @@ def test_loss_is_added(problem: Problem, data: st.DataObject) -> None:
     check(problem, mpe(problem.network(), problem.weights, loss=loss), loss)
 
 
-@slow(120)
+@many(120)
 @given(problem=problems(hardness=4))
 def test_conflict_is_found_exactly_when_there_is_no_world_and_is_minimal(problem: Problem) -> None:
     if next(worlds(problem), None) is not None:

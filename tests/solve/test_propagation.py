@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from sqlrl.solve.restriction import UnsatisfiableError, restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.weighted import FREE, weigh
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 from tests.solve.samplers import exact_marginals
 from tests.solve.test_weighted import enumerate_weighted
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(problem=problems(hardness=4))
 def test_fixed_atoms_have_one_value(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -20,6 +20,7 @@ from sqlrl.solve.result import Status
 from sqlrl.solve.rounds import Estimate, solve_network
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
+from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
 
@@ -56,7 +57,7 @@ def check(problem: Problem) -> bool:
 def test_the_optimum_of_enumeration() -> None:
     in_rounds = []
 
-    @settings(max_examples=300)
+    @settings(max_examples=draws(300))
     @given(st.one_of(problems(), problems(hardness=3)))
     def run(problem: Problem) -> None:
         in_rounds.append(check(problem))

@@ -19,6 +19,7 @@ from sqlrl.solve.mpe import mpe
 from sqlrl.solve.result import Status
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighted import WeightedNetwork, weigh
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 from tests.solve.test_weighted import enumerate_weighted
 
@@ -95,7 +96,7 @@ def test_any_world_comes_back(tmp_path: Path, problem: Problem, data: st.DataObj
         assert result.gap == np.inf
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=draws(50))
 @given(problems(hardness=2), st.data())
 def test_the_gap_on_request_holds(tmp_path: Path, problem: Problem, data: st.DataObject) -> None:
     network = weighted(problem)

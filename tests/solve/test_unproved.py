@@ -10,6 +10,7 @@ from sqlrl.solve.relaxation import relax
 from sqlrl.solve.result import Status
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
+from tests.effort import draws
 from tests.solve.networks import Problem, problems, worlds
 
 
@@ -35,7 +36,7 @@ def test_a_flow_solves_the_relaxation_of_pairs(seed: int) -> None:
     assert set(flow.truth.tolist()) <= {0.0, 0.5, 1.0}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(problems())
 def test_without_a_proof_the_world_is_possible_and_the_gap_is_true(problem: Problem) -> None:
     possible = {world: problem.score(world) for world in worlds(problem)}

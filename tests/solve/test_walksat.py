@@ -13,6 +13,7 @@ from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.result import UnsolvedError
 from sqlrl.solve.sample_networks import chains, network
 from sqlrl.solve.weighted import WeightedNetwork, weigh
+from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.test_weighted import enumerate_weighted, tolerance
 
@@ -36,7 +37,7 @@ def random_3sat(n: int, rows: int, seed: int = 0) -> WeightedNetwork:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=draws(400))
 @given(problem=problems(EXTREME, hardness=2), seed=st.integers(0, 3))
 def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -54,7 +55,7 @@ def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) 
         assert best - score <= found.rounding + tolerance(problem)
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(problem=problems(hardness=1))
 def test_finds_the_best_world_of_small_problems(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -64,7 +65,7 @@ def test_finds_the_best_world_of_small_problems(problem: Problem) -> None:
         assert weighted.score(found.world) == pytest.approx(max(scores.values()), abs=1e-9)
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(problem=problems(EXTREME, hardness=2), data=st.data())
 def test_incremental_state_equals_a_fresh_one(problem: Problem, data: st.DataObject) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -87,7 +88,7 @@ def test_incremental_state_equals_a_fresh_one(problem: Problem, data: st.DataObj
         assert [search.row["place"][j] for j in bad] == list(range(size))
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problem=problems(hardness=2), data=st.data())
 def test_what_two_flips_of_a_block_cost_together(problem: Problem, data: st.DataObject) -> None:
     weighted = weigh(problem.network(), problem.weights)

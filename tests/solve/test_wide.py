@@ -14,6 +14,7 @@ from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.treewidth.order import elimination_order
 from sqlrl.solve.wide import widest
+from tests.effort import draws
 from tests.solve.networks import Problem, problems
 
 
@@ -55,7 +56,7 @@ def beyond(net: Network, cells: int) -> set[int]:
     return set(np.flatnonzero(~order.within[order.component[order.variables.of_atom]]).tolist())
 
 
-@settings(max_examples=400)
+@settings(max_examples=draws(400))
 @given(problems(), st.integers(2, 16))
 def test_the_clause_that_widens_a_component(problem: Problem, cells: int) -> None:
     net = problem.network()

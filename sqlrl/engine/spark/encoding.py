@@ -124,13 +124,6 @@ def ranges(sample: Iterable[str], number: int) -> list[str]:
     """Return sorted boundaries that cut names into at most so many ranges with about equally many of a sample; each is the first of its range.
 
     The order is that of UTF-8's bytes, as databases have it.
-
-    Examples
-    --------
-    >>> ranges("dbcaé", 3)
-    ['b', 'd']
-    >>> ranges("aaa", 2), ranges("", 2)
-    (['a'], [])
     """
     names = sorted(sample, key=str.encode)
     cuts = [names[len(names) * i // number] for i in range(1, number)] if names else []
@@ -138,13 +131,7 @@ def ranges(sample: Iterable[str], number: int) -> list[str]:
 
 
 def range_of(name: exp.Expression, boundaries: Sequence[str], values: Sequence[int]) -> exp.Expression:
-    """Return the expression of the value of the range in which a name lies, by as few comparisons as a search by halves needs.
-
-    Examples
-    --------
-    >>> range_of(column("name"), ["b", "d"], [10, 20, 30]).sql("spark")
-    "CASE WHEN `name` < 'd' THEN CASE WHEN `name` < 'b' THEN 10 ELSE 20 END ELSE 30 END"
-    """
+    """Return the expression of the value of the range in which a name lies, by as few comparisons as a search by halves needs."""
     if not boundaries:
         return integer(values[0])
     middle = len(boundaries) // 2

@@ -147,13 +147,7 @@ class Spark:
 
 
 def without_secret(address: str) -> str:
-    """Return an address without what may be a token or a password.
-
-    Examples
-    --------
-    >>> without_secret("sc://user:secret@host:1/;token=secret"), without_secret("sc://host:1;token=secret")
-    ('sc://host:1', 'sc://host:1')
-    """
+    """Return an address without what may be a token or a password."""
     return _SECRET.sub("", address)
 
 
@@ -415,13 +409,7 @@ _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int6
 
 
 def signed(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column on a server, which has no unsigned integers.
-
-    Examples
-    --------
-    >>> signed(pa.uint32()), signed(pa.string())
-    (DataType(int64), DataType(string))
-    """
+    """Return the type of a column on a server, which has no unsigned integers."""
     return _SIGNED.get(kind, kind) if not pa.types.is_dictionary(kind) else signed(kind.value_type)
 
 
@@ -432,13 +420,7 @@ _TYPES = {
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return what Spark calls a type of Arrow's.
-
-    Examples
-    --------
-    >>> [spark_type(kind) for kind in (pa.int32(), pa.decimal128(38, 0), pa.list_(pa.int64()), pa.uint8())]
-    ['INT', 'DECIMAL(38, 0)', 'ARRAY<BIGINT>', 'SMALLINT']
-    """
+    """Return what Spark calls a type of Arrow's."""
     kind = signed(kind)
     if pa.types.is_decimal(kind):
         return f"DECIMAL({kind.precision}, {kind.scale})"

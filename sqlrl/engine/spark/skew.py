@@ -65,18 +65,7 @@ class HeavyKeys(Protocol):
 
 
 def tasks_of(plan: str) -> int:
-    """Return among how many tasks a server divides rows by a key, as its plan of `PROBE` says.
-
-    Examples
-    --------
-    >>> tasks_of("+- Exchange hashpartitioning(_groupingexpression#5L, 40), ENSURE_REQUIREMENTS, [plan_id=11]")
-    40
-    >>> (
-    ...     tasks_of("RepartitionExec: partitioning=Hash([#0@0], 2), input_partitions=1"),
-    ...     tasks_of("AggregateExec: mode=Single"),
-    ... )
-    (2, 1)
-    """
+    """Return among how many tasks a server divides rows by a key, as its plan of `PROBE` says."""
     found = _DIVIDED.search(plan)
     if found is not None:
         return min(int(found[1]), TASKS)
@@ -84,13 +73,7 @@ def tasks_of(plan: str) -> int:
 
 
 def heavy_query(table: exp.Table, key: str, rows: int, tasks: int) -> exp.Select:
-    """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each.
-
-    Examples
-    --------
-    >>> print(heavy_query(exp.table_("edge"), "a0", 1000, tasks=100).sql("duckdb").replace('"', ""))
-    SELECT a0 AS key, COUNT(*) AS n FROM edge GROUP BY a0 HAVING COUNT(*) > 10
-    """
+    """Plan the heavy keys of a column of a table with so many rows: `key` and the number `n` of rows of each."""
     return _counts(table, key).having(exp.GT(this=star_count(), expression=integer(rows // tasks)))
 
 
@@ -100,13 +83,7 @@ def _counts(table: exp.Table, key: str) -> exp.Select:
 
 
 def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks: int) -> Heavy | None:
-    """Return the heavy keys of a column of a table from the numbers of their rows.
-
-    Examples
-    --------
-    >>> heavy_of({7: 250, 9: 120}, 10_000, ("a1",), tasks=100)
-    Heavy(keys=frozenset({9, 7}), others=('a1',), salts=3)
-    """
+    """Return the heavy keys of a column of a table from the numbers of their rows."""
     if not found or not others:
         return None
     return Heavy(frozenset(found), others, _salts(max(found.values()) * tasks / rows))
@@ -116,48 +93,6 @@ def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, in
     """Plan the heavy keys of a join of two tables on a column of each: `key`, its rows `l` and `r`, and the `work` of the whole join.
 
     That is the rows of both tables and the pairs that the join makes. Each side is a table, its column and its rows.
-
-    Examples
-    --------
-    >>> edge = exp.table_("edge")
-    >>> print(pair_query((edge, "a1", 1000), (edge, "a0", 1000), tasks=100).sql("duckdb", pretty=True).replace('"', ""))
-    WITH l AS (
-      SELECT
-        a1 AS key,
-        COUNT(*) AS n
-      FROM edge
-      GROUP BY
-        a1
-    ), r AS (
-      SELECT
-        a0 AS key,
-        COUNT(*) AS n
-      FROM edge
-      GROUP BY
-        a0
-    ), j AS (
-      SELECT
-        l.key,
-        l.n AS l,
-        r.n AS r,
-        CAST(l.n AS DOUBLE) * r.n AS pairs
-      FROM l AS l
-      JOIN r AS r
-        ON l.key = r.key
-    ), t AS (
-      SELECT
-        SUM(j.pairs) + 2000 AS work
-      FROM j AS j
-    )
-    SELECT
-      j.key,
-      j.l,
-      j.r,
-      t.work
-    FROM j AS j
-    CROSS JOIN t AS t
-    WHERE
-      j.pairs > t.work / 100 OR j.l > 10 OR j.r > 10
     """
     # A rough number: what is heavy changes no result, so that a float does.
     pairs = exp.Mul(this=cast(column("n", "l"), "DOUBLE"), expression=column("n", "r"))
@@ -197,15 +132,7 @@ def heavy_of_pair(
     others: tuple[tuple[str, ...], tuple[str, ...]],
     tasks: int,
 ) -> tuple[Heavy | None, Heavy | None]:
-    """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be.
-
-    Examples
-    --------
-    >>> heavy_of_pair([Joined(7, 100, 100, 160_000.0)], (100_000, 100_000), (("a0",), ("a1",)), tasks=100)
-    (Heavy(keys=frozenset({7}), others=('a0',), salts=5), Heavy(keys=frozenset({7}), others=('a1',), salts=5))
-    >>> heavy_of_pair([Joined(7, 5_000, 1, 400_000.0)], (100_000, 100_000), (("a0",), ("a1",)), tasks=100)
-    (Heavy(keys=frozenset({7}), others=('a0',), salts=5), None)
-    """
+    """Return the heavy keys of both sides of a join. Rows are divided so that the copies of the other side's are as few as can be."""
     keys: tuple[list[int], list[int]] = ([], [])
     most = [1, 1]
     for each in found:
@@ -229,38 +156,6 @@ def salted(query: exp.Expression, heavy: HeavyKeys) -> exp.Expression:
     """Return a query in which heavy keys of tables that are joined are salted: the query itself where none is; it is changed.
 
     A join is left alone unless it is an inner one, and on one column of each of two sources.
-
-    Examples
-    --------
-    >>> ends, begins = (exp.table_("edge", db="main", catalog="g", alias=alias) for alias in "fg")
-    >>> pairs = exp.select("f.a0", "g.a1").from_(ends).join(begins, on="f.a1 = g.a0")
-    >>> class Sevens:
-    ...     def heavy_keys(self, key):
-    ...         return None
-    ...
-    ...     def heavy_pair(self, left, right):
-    ...         return None, Heavy(frozenset([7]), ("a1",), salts=2)
-    >>> print(salted(pairs, Sevens()).sql("duckdb", pretty=True).replace('"', ""))
-    SELECT
-      f.a0,
-      g.a1
-    FROM (
-      SELECT
-        f.*,
-        COALESCE(h0.salt, 0) AS salt0
-      FROM g.main.edge AS f
-      LEFT JOIN (VALUES
-        (7, 0),
-        (7, 1)) AS h0(key, salt)
-        ON h0.key = f.a1
-    ) AS f
-    JOIN (
-      SELECT
-        g.*,
-        CASE WHEN g.a0 IN (7) THEN CAST(g.a1 AS BIGINT) % 2 ELSE 0 END AS salt0
-      FROM g.main.edge AS g
-    ) AS g
-      ON f.a1 = g.a0 AND f.salt0 = g.salt0
     """
     for select in list(query.find_all(exp.Select)):
         _salt(select, heavy)
@@ -371,22 +266,10 @@ def _widened(source: exp.Expression, alias: str, side: _Side) -> exp.Subquery:
 
 
 def joined_columns(columns: Sequence[str]) -> list[str]:
-    """Return the columns of a table that are joined: the example and the arguments.
-
-    Examples
-    --------
-    >>> joined_columns(["example", "a0", "a1", "truth"])
-    ['example', 'a0', 'a1']
-    """
+    """Return the columns of a table that are joined: the example and the arguments."""
     return [name for name in columns if name == "example" or (name[:1] == "a" and name[1:].isdecimal())]
 
 
 def spreading(columns: Sequence[str], key: str) -> tuple[str, ...]:
-    """Return the columns that spread the rows of a key: the other arguments, whose ids are integers.
-
-    Examples
-    --------
-    >>> spreading(["example", "a0", "a1", "truth"], "a0")
-    ('a1',)
-    """
+    """Return the columns that spread the rows of a key: the other arguments, whose ids are integers."""
     return tuple(name for name in joined_columns(columns) if name not in (key, "example"))

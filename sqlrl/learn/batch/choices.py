@@ -40,15 +40,6 @@ class Choices:
         Which state of its choice is observed, from 0: 1 for a true atom, 0 for a false one.
     atom : int64 array, shape (s,), optional
         The atom (its place in the network) that each state makes true, -1 for none.
-
-    Examples
-    --------
-    >>> features = sparse.csr_array([[0.0], [2.0], [0.0], [1.0]])
-    >>> one = np.zeros(2, dtype=np.int64)
-    >>> two = Choices(features, np.zeros(4), np.array([0, 2, 4]), np.array([1, 2]), one, np.array([1, 0]))
-    >>> value, gradient = two.value_and_gradient(np.zeros(1))
-    >>> round(value, 4), gradient.tolist()
-    (-1.3863, [0.5])
     """
 
     features: sparse.csr_array
@@ -200,16 +191,7 @@ def weighted_squares(rows: sparse.csr_array, weight: FloatArray) -> FloatArray:
 
 
 def joined_choices(parts: Sequence[Choices], *, atoms: bool = False) -> Choices:
-    """Return all choices of several parts, which know more and more clauses; `atoms` if their places are those of one network.
-
-    Examples
-    --------
-    >>> one = np.zeros(1, dtype=np.int64)
-    >>> parts = [Choices(sparse.csr_array((2, m)), np.zeros(2), np.array([0, 2]), one, one, one) for m in (1, 3)]
-    >>> both = joined_choices(parts)
-    >>> both.features.shape, both.start.tolist(), both.observed.tolist()
-    ((4, 3), [0, 2, 4], [0, 2])
-    """
+    """Return all choices of several parts, which know more and more clauses; `atoms` if their places are those of one network."""
     if len(parts) == 1:
         return parts[0]
     most = max(part.clauses for part in parts)

@@ -37,13 +37,6 @@ def conditionals(model: LogLinear, truth: BoolArray, example: IntArray, *, block
     Notes
     -----
     Source: Besag, "Statistical analysis of non-lattice data" (1975), for atoms; Lindsay, "Composite likelihood methods" (1988), for blocks.
-
-    Examples
-    --------
-    >>> pair = log_linear(network(2, [(0, [1, 2]), (1, [1])]))
-    >>> found = conditionals(pair, np.array([True, False]), np.zeros(2, dtype=np.int64), blocks=True)
-    >>> found.features.toarray().tolist(), found.label.tolist()
-    ([[-1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]], [1, 0])
     """
     alone = model if blocks else replace(model, block=np.full_like(model.block, -1), block_exact=model.block_exact[:0])
     variables = variables_of(alone)
@@ -136,15 +129,6 @@ def make_choices(problem: Problem, *, seed: int) -> Choices:
     their likelihood is 0 whatever the weights are. `seed` is for the error where hard clauses cannot all hold.
     InputError if a ground clause joins atoms that are not of one block, or no choice is left; ConflictError if the hard
     clauses cannot all hold.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(3, [(0, [1], 2), (1, [-2]), (1, [3])], blocks=[([1, 2], False)])
-    >>> found = make_choices(Problem(small, np.array([True, False, False]), Names()), seed=0)
-    >>> found.features.toarray().tolist(), found.start.tolist(), found.label.tolist()
-    ([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, -1.0], [0.0, 1.0]], [0, 2, 5], [1, 0])
     """
     try:
         model = log_linear(problem.network)

@@ -92,11 +92,5 @@ class Course:
 
 
 def stopped(run: int, best: Iteration) -> str:
-    """Say what is kept of a run that Ctrl-C has stopped, and how to have it.
-
-    Examples
-    --------
-    >>> stopped(3, Iteration(iteration=7, objective=-12.5))
-    'run 3 is kept as interrupted, with the best weights up to iteration 7, objective -12.5; db.model() is its model'
-    """
+    """Say what is kept of a run that Ctrl-C has stopped, and how to have it."""
     return f"run {run} is kept as interrupted, with the best weights up to {best.note()}; db.model() is its model"

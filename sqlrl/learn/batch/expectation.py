@@ -85,15 +85,7 @@ def _add_units(indptr: IntArray, indices: IntArray, unit: IntArray, worlds: Bool
 
 
 def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
-    """The counts of all clauses in s worlds, shape (s, m): n minus `network.base`, 0 for hard clauses.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(2, [(0, [1, 2], 5), (1, [-1])])
-    >>> count_worlds(small, np.array([[False, False], [True, False]])).tolist()
-    [[-5, 0], [0, -1]]
-    """
+    """The counts of all clauses in s worlds, shape (s, m): n minus `network.base`, 0 for hard clauses."""
     found: IntArray = np.zeros((len(worlds), network.units.shape[1]), dtype=np.int64)
     _add_units(network.units.indptr, network.units.indices, network.units.data, worlds, found)
     size = network.sign[network.row_clause] * network.multiplicity
@@ -110,12 +102,6 @@ class SampledMoments:
     -----
     Source: Lowd & Domingos (2007), section 3: the Hessian is the negative covariance matrix of the counts, and its product
     with a vector d needs no matrix: E[n] E[d n] - E[n (d n)], over the samples. Means and covariances divide by s.
-
-    Examples
-    --------
-    >>> found = SampledMoments(np.array([[0.0, 1.0], [2.0, 1.0]]))
-    >>> found.mean.tolist(), found.variance.tolist(), found.product(np.array([1.0, 5.0])).tolist()
-    ([1.0, 1.0], [1.0, 0.0], [1.0, 0.0])
     """
 
     counts: FloatArray
@@ -167,14 +153,6 @@ class SampledSource:
     -----
     The chain starts in a random world of the hard clauses; labels play no part. Atoms that hard clauses and blocks fix are
     never sampled.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> one = Problem(network(1, [(0, [1])]), np.array([True]), Names())
-    >>> SampledSource(one, samples=3, most=3, burn_in=0, seed=0).at(np.array([50.0])).mean.tolist()
-    [1.0]
     """
 
     def __init__(self, problem: Problem, *, samples: int, most: int, burn_in: int, seed: int) -> None:
@@ -226,17 +204,7 @@ class SampledSource:
 
 @dataclass(frozen=True, eq=False)
 class ExactMoments:
-    """Moments of the counts of independent choices under weights of shape (m,).
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> one = Problem(network(2, [(0, [1]), (0, [2])]), np.array([True, False]), Names())
-    >>> found = ExactSource(one, seed=0).at(np.zeros(1))
-    >>> found.mean.tolist(), found.variance.tolist(), found.product(np.array([2.0])).tolist()
-    ([1.0], [0.5], [1.0])
-    """
+    """Moments of the counts of independent choices under weights of shape (m,)."""
 
     choices: Choices
     weights: FloatArray

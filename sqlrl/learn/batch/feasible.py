@@ -18,12 +18,6 @@ def feasible_part(network: Network, truth: BoolArray) -> WeightedNetwork:
     `truth`, of shape (n,), are the labels. A block says that of each two members one is false, and an exact one that some member is true.
     Of one with several true members only the pairs of those go: each of them excludes the other members still. Of an exact one without a
     true member that goes which says that there is one.
-
-    Examples
-    --------
-    >>> found = feasible_part(network(3, [], blocks=[([0, 1, 2], False)]), np.array([True, True, False]))
-    >>> found.block.tolist(), [found.literals[a:b].tolist() for a, b in zip(found.indptr, found.indptr[1:])]
-    ([-1, -1, -1], [[-1, -3], [-2, -3]])
     """
     hard = hard_part(network)
     kept = np.flatnonzero(~hard.violated(truth))

@@ -43,13 +43,7 @@ class Reached:
     _repr_html_ = markup.field_table
 
     def words(self, wide: Wide) -> str:
-        """Say it in a phrase; `wide` is what was done with wider components.
-
-        Examples
-        --------
-        >>> Reached(1200, 1).words("error"), Reached(wide=3).words("composite-likelihood")
-        ('elimination over 1,200 components, closed form of 1 choice', 'composite-likelihood of 3 atoms and blocks')
-        """
+        """Say it in a phrase; `wide` is what was done with wider components."""
         parts = [
             (self.components, "elimination over {}", "component"),
             (self.choices, "closed form of {}", "choice"),
@@ -69,12 +63,6 @@ def with_loss(problem: Problem) -> Problem:
     -----
     Source: Gimpel and Smith, "Softmax-margin CRFs: training log-linear models with cost functions" (2010), equation 3. The constant is such
     that labels lose what all their true atoms cost: the log-likelihood of the labels is then that of the paper.
-
-    Examples
-    --------
-    >>> pair = Problem(network(2, [(0, [1, 2])]), np.array([True, False]), Names())
-    >>> with_loss(pair).network.prior.tolist()
-    [-1.0, 1.0]
     """
     network = problem.network
     prior = network.prior + hamming_loss(network, problem.truth)
@@ -86,13 +74,6 @@ def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reache
 
     Ground hard clauses that labels violate are left out. `wide` says what is done with components beyond the bounds of elimination; `seed` is
     for the error where hard clauses cannot all hold, which is a ConflictError.
-
-    Examples
-    --------
-    >>> pair_and_one = Problem(network(3, [(0, [-1, 2]), (1, [3])]), np.array([True, True, False]), Names())
-    >>> part, reached = label_part(pair_and_one, "error", seed=0)
-    >>> reached, part.features.toarray().tolist(), part.present.tolist()
-    (Reached(components=1, choices=1, wide=0), [[0.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], [1.0, 1.0, 0.0])
     """
     network, truth = problem.network, problem.truth
     model = _model(problem, seed)

@@ -51,28 +51,13 @@ def pseudo_gradient(point: FloatArray, gradient: FloatArray, penalty: FloatArray
     Notes
     -----
     Source: Andrew & Gao (2007), equation 4.
-
-    Examples
-    --------
-    >>> x, g = np.array([2.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.5, 3.0, -3.0])
-    >>> pseudo_gradient(x, g, np.ones(4)).tolist()
-    [2.0, 0.0, 2.0, -2.0]
     """
     shrunk = np.sign(gradient) * np.maximum(np.abs(gradient) - penalty, 0.0)
     return np.where(point != 0, gradient + penalty * np.sign(point), shrunk)
 
 
 def two_loop(memory: deque[Pair], vector: FloatArray) -> FloatArray:
-    """The product of the approximate inverse Hessian with a vector (Nocedal & Wright, algorithm 7.4).
-
-    Examples
-    --------
-    A quadratic with curvature 4 in its only direction:
-
-    >>> pairs = deque([Pair(np.array([1.0]), np.array([4.0]), 0.25)])
-    >>> two_loop(pairs, np.array([8.0])).tolist()
-    [2.0]
-    """
+    """The product of the approximate inverse Hessian with a vector (Nocedal & Wright, algorithm 7.4)."""
     found, alphas = vector.copy(), []
     for step, change, rho in reversed(memory):
         alpha = rho * float(step @ found)
@@ -97,14 +82,6 @@ def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: i
     Source: Andrew & Gao (2007), "Scalable training of L1-regularized log-linear models", section 3.2. The direction of
     L-BFGS from the pseudo-gradient keeps only coordinates in which it descends; a step that would cross 0 in a coordinate
     stops there; its length is halved until the value decreases enough.
-
-    Examples
-    --------
-    (x - 3)^2 / 2 + |x| has its minimum at 2:
-
-    >>> found = list(descend(lambda x: (float((x - 3) @ (x - 3)) / 2, x - 3), np.zeros(1), np.ones(1)))
-    >>> round(float(found[-1].point[0]), 6), round(found[-1].value, 6)
-    (2.0, 2.5)
     """
 
     def state(point: FloatArray, step: float) -> State:

@@ -88,12 +88,6 @@ def moving(state: State, most: int = WIDEST) -> IntArray | None:
     """The coordinates in which a step may move: those that are not 0, and of the others those with the steepest descent.
 
     They are at most `most`, ascending; None if more are not 0.
-
-    Examples
-    --------
-    >>> point, slope = np.array([0.0, 2.0, 0.0, 0.0]), np.array([0.5, 0.0, 3.0, 0.0])
-    >>> moving(State(point, 0.0, slope, slope, 0.0), most=2).tolist()
-    [1, 2]
     """
     inside = np.flatnonzero(state.point)
     if len(inside) > most:
@@ -156,17 +150,6 @@ def newton_step(smooth: Smooth, hessian: Hessian, now: State, penalty: FloatArra
     -----
     Source: Yuan, Ho & Lin (2012), "An improved GLMNET for L1-regularized logistic regression", section 3; the quadratic
     model with the exact penalty is minimised by coordinate descent, so that coordinates become exactly 0.
-
-    Examples
-    --------
-    (x - 3)^2 / 2 + |x| is its own model:
-
-    >>> start = State(np.zeros(1), 4.5, np.array([-3.0]), np.array([-2.0]), 0.0)
-    >>> step = newton_step(
-    ...     lambda x: (float((x - 3) @ (x - 3)) / 2, x - 3), lambda x, which: np.eye(1), start, np.ones(1)
-    ... )
-    >>> round(float(step.point[0]), 6), round(step.value, 6)
-    (2.0, 2.5)
     """
     free = moving(now)
     if free is None or len(free) == 0:
@@ -308,16 +291,6 @@ def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design
     """Merge clauses with equal counts and drop those without any.
 
     `scale`, of shape (m,), is what the weights of clauses are divided by where they are penalised; 1 by default.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from sqlrl.learn.batch.choices import Choices
-    >>> features = sparse.csr_array([[0.0, 0, 0, 0], [1, 2, 0, 1]])
-    >>> place = np.zeros(1, dtype=np.int64)
-    >>> design = make_design(Choices(features, np.zeros(2), np.array([0, 2]), np.array([1]), place, np.array([1])))
-    >>> design.column.tolist(), design.variances.tolist(), design.steepest
-    ([0, 1, -1, 0], [2.0, 1.0], 1.0)
     """
     m = choices.clauses
     zero, scale = np.zeros(m), np.ones(m) if scale is None else scale
@@ -403,18 +376,6 @@ def running_away(design: Design, *, max_iterations: int) -> BoolArray:
 
     As an L2 penalty becomes ten times weaker, and ten times weaker again, weights come ten times closer to where they are without one, if they
     are anywhere; else they go as far each time. Those may be several together of which no count is certain by itself.
-
-    Examples
-    --------
-    One label that is always true, and one that is so twice of three times:
-
-    >>> from scipy import sparse
-    >>> from sqlrl.learn.batch.choices import Choices
-    >>> true, start = np.array([1, 3, 5, 6]), np.arange(0, 9, 2)
-    >>> features = sparse.csr_array([[0.0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [0, 1], [0, 0], [0, 1]])
-    >>> four = Choices(features, np.zeros(8), start, true, np.zeros(4, dtype=np.int64), true - start[:-1])
-    >>> running_away(make_design(four), max_iterations=100).tolist()
-    [True, False]
     """
     known = design.column >= 0
     size = np.zeros(len(known))

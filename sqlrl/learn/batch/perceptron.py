@@ -23,15 +23,7 @@ HowWorlds = Literal["exact", "relaxed", "walksat"]
 
 
 def true_groundings(network: Network, counts: FloatArray) -> FloatArray:
-    """The true ones among the groundings that evidence leaves open, shape (m,), from the counts of a world by `count_worlds`.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> small = network(2, [(0, [1, 2], 5), (1, [-1])], evidence=[(0, 7, 1)])
-    >>> true_groundings(small, count_worlds(small, np.array([[False, False]]))[0].astype(float)).tolist()
-    [0.0, 1.0]
-    """
+    """The true ones among the groundings that evidence leaves open, shape (m,), from the counts of a world by `count_worlds`."""
     # Of a conjunction n counts violated groundings, of others the satisfied ones.
     decided = np.where(
         network.sign > 0, network.total - network.open - network.evidence_violated, network.evidence_violated

@@ -109,13 +109,7 @@ Report = Callable[[Iteration], None]
 
 
 def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
-    """Return iterations as a table of `ITERATION_SCHEMA`.
-
-    Examples
-    --------
-    >>> iteration_table([Iteration(iteration=1, objective=-2.5)]).select(["objective", "cuts"]).to_pylist()
-    [{'objective': -2.5, 'cuts': None}]
-    """
+    """Return iterations as a table of `ITERATION_SCHEMA`."""
     return pa.Table.from_pylist(
         [{name: getattr(each, name) for name in ITERATION_SCHEMA.names} for each in iterations], ITERATION_SCHEMA
     )
@@ -125,12 +119,6 @@ def support_table(network: Network) -> pa.Table:
     """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
 
     Of a formula that is several disjoint clauses those count that say something about the atom together. The columns are `clause` and `support`.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> support_table(network(3, [(0, [1, 2]), (0, [2, 3]), (1, [-1])])).column("support").to_pylist()
-    [3, 1]
     """
     m, n = len(network.clauses), len(network.atoms)
     # Ground clauses of one formula may cancel: the atom makes no difference then.
@@ -170,14 +158,6 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     `base`, `total`, `evidence_violated` and `open` of the network are those of the whole: use differences of counts. A ground
     clause or a block that joins an atom of these examples with one of the others is an InputError, for which `words` say what
     cannot be done with the examples, and the remedy.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> both = network(4, [(0, [1, 2]), (1, [3, -4])], example=[7, 7, 8, 8])
-    >>> rest = without_examples(Problem(both, np.array([True, False, True, True]), Names()), np.array([7]))
-    >>> rest.network.literals.tolist(), rest.network.row_clause.tolist(), rest.truth.tolist()
-    ([1, -2], [1], [True, True])
     """
     network = problem.network
     kept = ~np.isin(network.example, examples)
@@ -207,16 +187,7 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
 
 
 def check_apart(problem: Problem, examples: IntArray) -> None:
-    """Refuse to leave out examples that a ground clause or a block joins with others; parameters and error as `without_examples`.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> joined = network(2, [(0, [1, 2])], example=[7, 8])
-    >>> check_apart(Problem(joined, np.array([True, True]), Names()), np.array([7]))
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: examples whose labels violate hard clauses cannot be left out: 1 ground clause, the first of clause 0, ...
-    """
+    """Refuse to leave out examples that a ground clause or a block joins with others; parameters and error as `without_examples`."""
     _kept_rows(problem, ~np.isin(problem.network.example, examples), INFEASIBLE)
 
 
@@ -256,11 +227,6 @@ def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
     """Number the distinct ones of some columns from 0, in the order of the first of each; -1 for other columns, shape (m,).
 
     `counts`, of shape (n, m), has sorted indices, without duplicates and stored zeros.
-
-    Examples
-    --------
-    >>> equal_columns(sparse.csc_array([[1, 0, 1, 2]]), np.array([0, 2, 3])).tolist()
-    [0, -1, 0, 1]
     """
     known: dict[tuple[bytes, bytes], int] = {}
     found = np.full(counts.shape[1], -1, dtype=np.int64)

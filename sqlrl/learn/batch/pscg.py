@@ -125,18 +125,6 @@ def climb(
     alpha * d with alpha = d g / (d H d + lambda d d). What it gained is at least (step * the gradient after it), as the function
     is concave; that bound over the quadratic prediction changes lambda, and a step whose bound is negative is taken back.
     Climbing ends, since lambda grows with each step that is taken back, fourfold or to a thousandth of the curvature.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.batch.expectation import ExactSource
-    >>> from sqlrl.learn.batch.problem import Problem
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> three = Problem(network(4, [(0, [k]) for k in (1, 2, 3, 4)]), np.array([True, True, True, False]), Names())
-    >>> plan = Climbing(iterations=50, decay=0.0, damping=1.0, tolerance=1e-14)
-    >>> found = climb(ExactSource(three, seed=0), plan)
-    >>> found.weights.round(6).tolist(), found.converged
-    ([1.098612], True)
     """
     search, kept = _Search(source, plan), 0
     while True:

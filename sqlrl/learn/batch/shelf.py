@@ -52,13 +52,6 @@ class Shelf:
     """Where parts are put; its files are gone when it is closed.
 
     `folder` is where files may be, None for nowhere; `most` are the bytes that stay in memory.
-
-    Examples
-    --------
-    >>> shelf = Shelf(None)
-    >>> len(shelf), shelf.in_memory
-    (0, True)
-    >>> shelf.close()
     """
 
     def __init__(self, folder: Path | None, most: int = KEPT) -> None:

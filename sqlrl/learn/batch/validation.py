@@ -134,18 +134,6 @@ def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
     There are 2 `folds` or more, but never more parts than examples, if there are several. The result has shape (folds,
     c): which choices each part has; each is in one. InputError if there are fewer choices than folds, ValidationWarning
     where a part has labels of one kind only.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> place = np.zeros(4, dtype=np.int64)
-    >>> label = np.array([0, 1, 0, 1])
-    >>> four = Choices(
-    ...     sparse.csr_array((8, 1)), np.zeros(8), np.arange(0, 9, 2), 2 * np.arange(4) + label, place, label
-    ... )
-    >>> parts = make_parts(four, 2, seed=0)
-    >>> [sorted(label[part].tolist()) for part in parts]
-    [[0, 1], [0, 1]]
     """
     random = np.random.default_rng(seed)
     examples, example = np.unique(choices.example, return_inverse=True)
@@ -173,22 +161,6 @@ def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, 
     Every atom of the choices needs a group; a block has the groups of all its atoms. There are 2 `folds` or more, but
     never more parts than groups. The result has shape (folds, c): which choices each part has. InputError if an atom has no group, there is one group only, or a part has
     all choices; warnings are those of `make_parts`.
-
-    Examples
-    --------
-    The third of five atoms is in the groups of all others, so that it is in both parts:
-
-    >>> from sqlrl.learn.batch.conditionals import make_choices
-    >>> from sqlrl.learn.batch.problem import Problem
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> five = network(5, [(0, [i]) for i in range(1, 6)])
-    >>> choices = make_choices(Problem(five, np.array([True, False, True, False, True]), Names()), seed=0)
-    >>> parts = make_grouped_parts(
-    ...     choices, Groups(np.array([0, 1, 2, 2, 3, 4]), np.array([7, 7, 7, 8, 8, 8])), 2, seed=0
-    ... )
-    >>> sorted(np.flatnonzero(part).tolist() for part in parts)
-    [[0, 1, 2], [2, 3, 4]]
     """
     atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))

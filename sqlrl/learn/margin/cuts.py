@@ -34,13 +34,7 @@ class Cut:
     fixed: float = 0.0
 
     def shortfall(self, weights: FloatArray) -> float:
-        """How much the labels score less than the world and its loss; 0 or less where the margin is kept.
-
-        Examples
-        --------
-        >>> Cut(np.array([1]), np.array([2]), 3).shortfall(np.array([0.0, 0.5]))
-        2.0
-        """
+        """How much the labels score less than the world and its loss; 0 or less where the margin is kept."""
         return self.loss - self.fixed - float(weights[self.clause] @ self.delta)
 
 
@@ -50,14 +44,6 @@ class Cuts:
     `matrix`, of shape (k, m), has the count differences of each cut, divided by n: the rows a of
     ``a @ weights >= demand - slack``. `demand` (k,) is the margin that each asks for: its loss less the fixed part, divided by
     n.
-
-    Examples
-    --------
-    >>> cuts = Cuts(3, 2)
-    >>> cuts.add(Cut(np.array([0, 2]), np.array([2, -4]), 6))
-    >>> cuts.add(Cut(np.array([2]), np.array([2]), 2))
-    >>> cuts.demand.tolist(), cuts.gram.tolist()
-    ([3.0, 1.0], [[5.0, -2.0], [-2.0, 1.0]])
     """
 
     def __init__(self, clauses: int, examples: int) -> None:

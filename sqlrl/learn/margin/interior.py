@@ -40,16 +40,6 @@ class Systems:
     -----
     Without rows and with fewer groups than truths the equations are reduced to g unknowns by the Woodbury formula (Ferris and
     Munson 2003, section 3). What rounding and the ridge leave is solved for once more.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> one = Joint(
-    ...     np.array([[1.0], [2.0]]), np.ones(2), np.ones(2), sparse.csr_array((0, 2)), np.empty(0), np.zeros(1), 0.0
-    ... )
-    >>> solve = Systems(one).solver(3.0, np.array([1.0, 1.0]), np.empty(0))
-    >>> solve(np.array([10.0, 19.0])).round(6).tolist()
-    [1.0, 1.0]
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -179,14 +169,6 @@ class Interior:
     method (Nocedal and Wright, "Numerical Optimization" (2006), algorithm 16.4) solves it within a few dozen steps, whatever the
     strength is; for support vector machines see Ferris and Munson (2003). The lower bound is that of any truths in the polytope, the
     upper one that of any multipliers, so that neither depends on how exact the solution is.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> one = Joint(-np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
-    >>> found = Interior(one).solve(10.0, 1e-6, 50, lambda reached: None)
-    >>> found.weights.round(5).tolist(), round(found.upper, 5), round(found.lower, 5)
-    ([1.0], 0.5, 0.5)
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -305,13 +287,6 @@ class Linear:
     -----
     With v as the difference of two parts and a multiplier for each row, the slack is that of a linear program, whose dual values
     are the truths. HiGHS solves it to a vertex, so that few weights are not 0.
-
-    Examples
-    --------
-    >>> one = Joint(-np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
-    >>> found = Linear(one).solve(10.0, 1e-6, 50, lambda reached: None)
-    >>> found.weights.tolist(), found.upper, found.lower
-    ([1.0], 1.0, 1.0)
     """
 
     def __init__(self, joint: Joint) -> None:

@@ -51,27 +51,13 @@ class Joint:
         """Return a bound on the slack from multipliers of the rows that are 0 or more.
 
         It is tight for the best ones, and below 0 only where the labels are no world and score more than all.
-
-        Examples
-        --------
-        >>> one = Joint(np.eye(1), np.ones(1), np.ones(1), sparse.csr_array((0, 1)), np.empty(0), np.zeros(1), 0.0)
-        >>> one.excess(np.array([0.5]), np.empty(0)), one.excess(np.array([-2.0]), np.empty(0))
-        (1.5, 0.0)
         """
         ahead = self.features @ weights + self.gain - self.rows.T @ multipliers
         best = float(self.high @ np.maximum(ahead, 0.0)) + float(self.limit @ multipliers)
         return best + self.constant - float(weights @ self.offset)
 
     def inside(self, truth: FloatArray) -> FloatArray | None:
-        """Return truths, shape (k,), within their bounds; None unless they keep the rows up to `BROKEN`.
-
-        Examples
-        --------
-        >>> pair = sparse.csr_array(np.ones((1, 2)))
-        >>> one = Joint(np.eye(2), np.ones(2), np.ones(2), pair, np.ones(1), np.zeros(2), 0.0)
-        >>> one.inside(np.array([1.25, -0.5])).tolist(), one.inside(np.array([1.0, 0.5]))
-        ([1.0, 0.0], None)
-        """
+        """Return truths, shape (k,), within their bounds; None unless they keep the rows up to `BROKEN`."""
         kept = np.clip(truth, 0.0, self.high)
         return None if float((self.rows @ kept - self.limit).max(initial=0.0)) > BROKEN else kept
 
@@ -89,13 +75,7 @@ class Groups:
     size: IntArray
 
     def spread(self, weights: FloatArray) -> FloatArray:
-        """Return the weight of each clause, shape (m,), from one for each group: divided equally.
-
-        Examples
-        --------
-        >>> Groups(np.array([0, -1, 0]), np.array([0]), np.array([2])).spread(np.array([3.0])).tolist()
-        [1.5, 0.0, 1.5]
-        """
+        """Return the weight of each clause, shape (m,), from one for each group: divided equally."""
         return np.asarray(np.append(weights / self.size, 0.0)[self.group], dtype=np.float64)
 
     def at_first(self, weights: FloatArray) -> FloatArray:
@@ -106,15 +86,7 @@ class Groups:
 
 
 def group_clauses(network: Network) -> Groups:
-    """Group the clauses of a network in which only hard ones have rows by their counts.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> found = group_clauses(network(2, [(0, [1]), (1, [2]), (2, [1]), (3, [-1])], clauses=5))
-    >>> found.group.tolist(), found.first.tolist(), found.size.tolist()
-    ([0, 1, 0, 2, -1], [0, 1, 3], [2, 1, 1])
-    """
+    """Group the clauses of a network in which only hard ones have rows by their counts."""
     counts = sparse.csc_array(network.units)
     counts.sum_duplicates()
     counts.eliminate_zeros()
@@ -147,16 +119,6 @@ def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArra
     -----
     The truths of the network's atoms are ``into @ u + start``: those that are fixed are in `start`, and the first free member of an
     exactly-one block is 1 less the others. Where there are no rows, u has one sum of truths for each kind of atom.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> three = network(3, [(0, [-1, 2]), (1, [1]), (1, [3])], hard=[0])
-    >>> problem = Problem(three, np.array([True, True, False]), Names())
-    >>> joint = make_joint(problem, np.array([-1, -1, -1]), group_clauses(three), np.ones(1))
-    >>> joint.rows.toarray().tolist(), joint.limit.tolist(), joint.features.tolist(), joint.offset.tolist()
-    ([[1.0, -1.0, 0.0]], [-0.0], [[1.0], [0.0], [1.0]], [1.0])
     """
     network, truth = problem.network, problem.truth.astype(np.float64)
     into, start, rows, limit = _truths(network, fixed)

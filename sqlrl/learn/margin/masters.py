@@ -91,11 +91,6 @@ def solve_dual(
     -----
     Source: Joachims, Finley and Yu (2009), OP 5, the dual of the 1-slack structural SVM. The solver is sequential minimal
     optimisation: of all pairs with the most violated cut the one that gains most (Fan, Chen and Lin 2005, section 2).
-
-    Examples
-    --------
-    >>> solve_dual(np.array([[5.0, -2.0], [-2.0, 1.0]]), np.array([3.0, 1.0]), 100.0, 1e-9).round(6).tolist()
-    [5.0, 11.0]
     """
     alpha = np.zeros(len(demand)) if start is None else np.maximum(start, 0.0)
     total = float(alpha.sum())
@@ -196,15 +191,6 @@ class SquaredNorm:
     where the centre is the best weights so far, with the rho for which it is a level between the bounds (Lemarechal, Nemirovskii and
     Nesterov 1995). With half the squared norm that is the same quadratic program with another centre. Where the
     cuts are as good as promised levels are lower, down to the best weights for the cuts.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.margin.cuts import Cut
-    >>> cuts = Cuts(2, 1)
-    >>> cuts.add(Cut(np.array([0]), np.array([2]), 1))
-    >>> plan = SquaredNorm().solve(cuts, np.array([True]), 1.0, 1e-9)
-    >>> plan.weights.tolist(), plan.slack, plan.lower
-    ([0.5, 0.0], 0.0, 0.125)
     """
 
     def __init__(self) -> None:
@@ -310,13 +296,7 @@ MOST_SUPPORTS = 60
 
 
 def shrunk(values: FloatArray) -> FloatArray:
-    """Move values towards 0 by 1, not beyond it.
-
-    Examples
-    --------
-    >>> shrunk(np.array([-3.0, 0.5, 1.5])).tolist()
-    [-2.0, 0.0, 0.5]
-    """
+    """Move values towards 0 by 1, not beyond it."""
     return np.asarray(np.sign(values) * np.maximum(np.abs(values) - 1.0, 0.0), dtype=np.float64)
 
 
@@ -325,11 +305,6 @@ def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, strengt
 
     `alpha`, of shape (k,), are multipliers of 0 or more, and `demand` (k,) what the cuts ask for; `sums`, of shape (m,), is
     ``alpha @ cuts``; the dual asks for at most 1 in each place, and for ``sum(alpha) <= strength``.
-
-    Examples
-    --------
-    >>> lower_bound(np.array([2.0]), np.array([3.0]), np.array([4.0]), 10.0)
-    1.5
     """
     scale = max(1.0, float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / strength)
     return max(float(alpha @ demand) / scale, 0.0)
@@ -345,15 +320,6 @@ class AbsoluteNorm:
     ``|w|_1 + C * slack + rho / 2 * |w - centre|^2`` over the cuts, where the centre is the best weights so far (Lemarechal;
     Kiwiel 1990); the dual of that is a quadratic program once the signs of the weights are known, and they settle within a few
     rounds. rho follows the gap, as the level of Lemarechal, Nemirovskii and Nesterov (1995) does.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.margin.cuts import Cut
-    >>> cuts = Cuts(2, 1)
-    >>> cuts.add(Cut(np.array([0, 1]), np.array([2, 1]), 1))
-    >>> plan = AbsoluteNorm().solve_linear(cuts, np.array([True]), 1.0)
-    >>> plan.weights.tolist(), plan.slack, plan.lower
-    ([0.5, 0.0], 0.0, 0.5)
     """
 
     def __init__(self) -> None:

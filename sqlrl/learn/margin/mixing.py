@@ -133,11 +133,6 @@ def best_pair(
     """Maximise ``x * a + y * b - price / 2 * |x * u + y * v|^2`` for x, y in [0, 1]; returns x, y and the maximum.
 
     `slopes` are a and b, `squares` the squared norms of u and v, and `product` is their inner product.
-
-    Examples
-    --------
-    >>> best_pair((1.0, 0.5), (1.0, 1.0), 0.0, 1.0), best_pair((1.0, -0.5), (4.0, 4.0), -3.5, 0.5)
-    ((1.0, 0.5, 0.625), (1.0, 0.625, 0.390625))
     """
     a, b = slopes
     uu, vv = squares
@@ -265,28 +260,13 @@ class Adjacency:
     other: IntArray
 
     def alone(self) -> Adjacency:
-        """The same without rows.
-
-        Examples
-        --------
-        >>> from sqlrl.solve.sample_networks import network
-        >>> adjacency(network(2, [(0, [1]), (1, [1, -2])])).alone().row_starts.tolist()
-        [0, 0, 0]
-        """
+        """The same without rows."""
         none = np.zeros(0, dtype=np.int64)
         return Adjacency(self.starts, self.clause, self.count, np.zeros_like(self.row_starts), none, none, none)
 
 
 def adjacency(network: Network) -> Adjacency:
-    """Return of each atom its clauses, and its rows of two literals.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> found = adjacency(network(2, [(0, [1]), (1, [1, -2])]))
-    >>> found.row_starts.tolist(), found.own.tolist(), found.other.tolist()
-    ([0, 1, 2], [1, -2], [-2, 1])
-    """
+    """Return of each atom its clauses, and its rows of two literals."""
     units = network.units @ sparse.diags_array((~network.hard).astype(np.float64), format="csr")
     units = sparse.csr_array(units)
     units.eliminate_zeros()
@@ -304,14 +284,7 @@ def adjacency(network: Network) -> Adjacency:
 
 
 def movable(network: Network) -> BoolArray:
-    """Which atoms may be reset whatever others are: those in no block and no row but soft ones of two literals.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> movable(network(6, [(0, [1, 2]), (1, [3, 4]), (0, [1, 5])], hard=[1], blocks=[([4], False)])).tolist()
-    [True, True, False, False, False, True]
-    """
+    """Which atoms may be reset whatever others are: those in no block and no row but soft ones of two literals."""
     found = (network.block < 0) & ~network.helper
     length = np.diff(network.indptr)
     stiff = (length != 2) | network.hard[network.row_clause]
@@ -341,14 +314,6 @@ class Mixing:
 
     Without rows this solves the problem. With them it ends where no atom gains alone; the mean is a cut all the same, and a lower
     bound of the objective. Atoms in blocks, in hard clauses, and in rows of three literals or more stay as the labels have them.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
-    >>> Mixing(problem).independent(10.0).round(6).tolist()
-    [1.0, -1.0]
     """
 
     def __init__(self, problem: Problem, *, seed: int = 0, enough: float = ENOUGH, sweeps: int = SWEEPS) -> None:

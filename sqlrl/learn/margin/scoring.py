@@ -26,13 +26,6 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
     Notes
     -----
     Source: Huynh (2011), section 4.4.2: the highest average F1 on training.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.sample_networks import network
-    >>> both = network(4, [], example=[0, 0, 1, 1])
-    >>> average_f1(both, np.array([True, True, False, False]), np.array([True, False, False, False]))
-    0.8333333333333333
     """
     real = ~network.helper
     examples, example = np.unique(network.example[real], return_inverse=True)
@@ -48,14 +41,6 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
 
     Only one example is an InputError. Where all labels without a part are true, or all are false, nothing is learned then: a
     ValidationWarning says so.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> three = Problem(network(6, [], example=[7, 7, 8, 8, 9, 9]), np.array([True, False] * 3), Names())
-    >>> sorted(len(part) for part in example_parts(three, 2, seed=0)), len(example_parts(three, 5, seed=0))
-    ([1, 2], 3)
     """
     examples = np.unique(problem.network.example)
     if len(examples) < 2:

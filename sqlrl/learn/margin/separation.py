@@ -58,15 +58,6 @@ class Oracle:
     The thesis separates the 0/1 loss by most probable worlds, as a constant does not change which world is best. But the labels
     have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example; with "relaxed"
     among all worlds of components of small treewidth and among those of one flipped atom elsewhere.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> problem = Problem(network(2, [(0, [1]), (1, [-2])]), np.array([True, False]), Names())
-    >>> found = Oracle(problem).most_violated(np.array([2.0, 0.25]))
-    >>> found.cut.clause.tolist(), found.cut.delta.tolist(), found.cut.loss
-    ([1], [1], 1)
     """
 
     def __init__(

@@ -25,15 +25,6 @@ class JointTraining:
 
     `report` is called with the `State` after each step. Hard clauses that cannot all hold are a ConflictError where units show
     it; `seed` is for that.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
-    >>> training = JointTraining(problem, "l1", Stopping(1e-6, 50, 50), lambda state: None)
-    >>> training.train(10.0).weights.tolist()
-    [1.0, -1.0]
     """
 
     def __init__(
@@ -91,17 +82,6 @@ class Trainer:
     """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before.
 
     `report` is called with the `State` after each step. Hard clauses that cannot all hold are an InfeasibleError.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
-    >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
-    >>> trainer = Trainer(problem, settings, lambda state: None)
-    >>> weights = trainer.train(10.0).weights
-    >>> weights.round(3).tolist(), trainer.predicted(weights).tolist()
-    ([1.0, -1.0], [True, False])
     """
 
     def __init__(self, problem: Problem, settings: Settings, report: Callable[[State], None]) -> None:
@@ -148,15 +128,5 @@ class Trainer:
 
 
 def predictor(problem: Problem, settings: Settings) -> Callable[[FloatArray], BoolArray]:
-    """What predicts the most probable world of a problem from weights, as well as the separation of `settings` finds worlds.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.labels import Names
-    >>> from sqlrl.solve.sample_networks import network
-    >>> problem = Problem(network(2, [(0, [1]), (1, [2])]), np.array([True, False]), Names())
-    >>> settings = Settings("l2", "hamming", "exact", Stopping(1e-6, 50, 50), 0)
-    >>> predictor(problem, settings)(np.array([0.5, -0.5])).tolist()
-    [True, False]
-    """
+    """What predicts the most probable world of a problem from weights, as well as the separation of `settings` finds worlds."""
     return Oracle(problem, settings.loss, settings.separation, seed=settings.seed).predicted

@@ -37,22 +37,6 @@ class AtomRows:
         How many atoms are in it.
     averaged : bool
         Whether rows count as shares.
-
-    Examples
-    --------
-    Three atoms alike, of which one is true: the weight with which each is true with probability 1 / 3.
-
-    >>> rows = AtomRows(
-    ...     sparse.csr_array([[1.0], [1.0]]),
-    ...     np.array([True, False]),
-    ...     np.array([1.0, 2.0]),
-    ...     np.zeros(2),
-    ...     np.zeros(2, int),
-    ...     np.array([1, 2]),
-    ... )
-    >>> value, gradient = rows.value_and_gradient(np.log([0.5]))
-    >>> round(value, 4), bool(abs(gradient[0]) < 1e-12)
-    (-1.9095, True)
     """
 
     features: sparse.csr_array
@@ -139,15 +123,6 @@ def atom_rows(
     which, a ground clause of a hard rule would be violated that is not violated now has no choice: it adds 0 to the log-likelihood. Those that are
     violated already say nothing. With `averaged` each row counts as the share that it has of all atoms of its predicate (WPLL). `weights` are for each partition how many atoms
     its rows count as, by default those that they have.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.partitions import AtomDomain
-    >>> domain = AtomDomain("P", np.array([0]), (), (3,), (np.arange(3),), np.array([[0, 1]]))
-    >>> none = np.zeros(0, int)
-    >>> rows = atom_rows({"P": Partition.of(domain)}, none, none.astype(bool), none.astype(float), averaged=True)
-    >>> rows.truth.tolist(), rows.weight.round(3).tolist()
-    ([False, True], [0.667, 0.333])
     """
     learned = ~hard & np.isnan(fixed)
     features, truth, weight, offset, predicate, atoms = [], [], [], [], [], []

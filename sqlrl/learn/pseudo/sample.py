@@ -21,14 +21,6 @@ def sample_rows(partition: Partition, most: int, random: np.random.Generator) ->
 
     Where there are at most `most` false atoms all of them count. Else a row counts as its part of the sample, as if the
     sample were all false atoms. True atoms are not drawn.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.partitions import AtomDomain
-    >>> domain = AtomDomain("P", np.array([0]), (), (9,), (np.arange(9),), np.array([[0, 1]]))
-    >>> weights, drawn = sample_rows(Partition.of(domain), 4, np.random.default_rng(0))
-    >>> weights.tolist(), drawn
-    ([8.0, 1.0], 4)
     """
     weights = partition.count.astype(np.float64)
     false = np.flatnonzero(~partition.truth)
@@ -63,11 +55,6 @@ def mean_error(width: float, drawn: int, total: int, confidence: float = CONFIDE
     -----
     Source: Hoeffding (1963) as Kok and Domingos (2005), section 4.3, apply it; sharper, since nothing is drawn twice: Serfling, "Probability inequalities for
     the sum in sampling without replacement" (1974), corollary 1.1.
-
-    Examples
-    --------
-    >>> round(mean_error(2.0, 100, 10_000), 3), mean_error(2.0, 50, 50)
-    (0.27, 0.0)
     """
     if drawn >= total:
         return 0.0

@@ -54,16 +54,6 @@ class AtomHinges:
     labelled, outside, narrow : int
         Atoms that have a label; and among them those that were left out since the label is outside of what hard rules leave, and since
         they leave nearly nothing.
-
-    Examples
-    --------
-    Of the truth y of one atom, whose label is 1, there are max(0, 1 - y) twice:
-
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> network = hinge_network([(0, {0: -1.0}, 1.0, 2)])
-    >>> found = atom_hinges(network, np.array([1.0]))
-    >>> found.a.tolist(), found.b.tolist(), found.multiplicity.tolist(), found.point.tolist(), found.observed.tolist()
-    ([-1.0], [1.0], [2.0], [1.0], [0.0])
     """
 
     pointer: IntArray
@@ -101,16 +91,7 @@ class AtomHinges:
         )
 
     def of_rules(self, rules: IntArray) -> AtomHinges:
-        """Return the rows of a model that has only some of the rules, numbered as they are given; rows that are then equal are one.
-
-        Examples
-        --------
-        >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-        >>> network = hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1), (1, {1: 1.0}, 0.0, 1)])
-        >>> both = atom_hinges(network, np.array([1.0, 0.0]))
-        >>> len(both.count), both.of_rules(np.array([1])).count.tolist()
-        (2, [2])
-        """
+        """Return the rows of a model that has only some of the rules, numbered as they are given; rows that are then equal are one."""
         place = np.full(len(self.squared), -1, dtype=np.int64)
         place[rules] = np.arange(len(rules))
         moved = place[self.rule]

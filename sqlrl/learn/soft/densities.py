@@ -69,17 +69,6 @@ def densities(
     Returns
     -------
     Densities
-
-    Examples
-    --------
-    exp(-2 (1 - y)) on [0, 1]:
-
-    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> one = atom_hinges(hinge_network([(0, {0: -1.0}, 1.0, 1)]), np.array([1.0]))
-    >>> found = densities(one, np.array([2.0]))
-    >>> f"{np.exp(found.log_z[0]):.12f}", f"{(1 - np.exp(-2)) / 2:.12f}"
-    ('0.432332358382', '0.432332358382')
     """
     m = len(hinges.squared)
     rows = np.arange(len(hinges.count)) if rows is None else rows
@@ -105,18 +94,7 @@ def densities(
 
 
 def least_incompatibility(hinges: AtomHinges) -> FloatArray:
-    """Return the sum of the hinges of each rule where those of each row are least, shape (m,), if each row has one rule.
-
-    Examples
-    --------
-    Of max(0, 1 - y) and max(0, y) the sum is at least 1:
-
-    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> network = hinge_network([(0, {0: -1.0}, 1.0, 1), (0, {0: 1.0}, 0.0, 1), (1, {0: 1.0}, 0.0, 1)])
-    >>> least_incompatibility(atom_hinges(network, np.array([0.5]), piecewise=True)).tolist()
-    [1.0, 0.0]
-    """
+    """Return the sum of the hinges of each rule where those of each row are least, shape (m,), if each row has one rule."""
     m = len(hinges.squared)
     owner = hinges.rule[hinges.pointer[:-1]]
     least = densities(hinges, np.ones(m)).least

@@ -80,20 +80,6 @@ def maximise(
     take steps of their own, the others those of Newton, and each is cut at 0. The length of a step is halved until the value rises
     enough; where rounding hides that, until the gradient violates optimality less. Covariances of many rules are dear, so that more
     than `MANY` weights come near the maximum by scipy's L-BFGS-B (Zhu, Byrd, Lu, Nocedal 1997) first.
-
-    Examples
-    --------
-    2 x - x^2 / 2 - y:
-
-    >>> class Example:
-    ...     def __call__(self, w):
-    ...         return float(2 * w[0] - w[0] ** 2 / 2 - w[1]), np.array([2 - w[0], -1.0])
-    ...
-    ...     def information(self, w, free):
-    ...         return np.diag([1.0, 0.0])[np.ix_(free, free)]
-    >>> found = maximise(Example(), np.ones(2), allowed=np.full(2, 1e-9), max_iterations=50)
-    >>> found.point.tolist(), found.value, found.converged
-    ([2.0, 0.0], 2.0, True)
     """
     point, iterations = np.maximum(start, 0.0), done
     if len(point) > MANY and done < max_iterations:

@@ -51,14 +51,6 @@ class PenalisedPseudoLikelihood:
     Notes
     -----
     Source: Bach et al. (2017), section 6.2; the gradient of the log-density is the expectation of hinges less what they are at the labels.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> hinges = atom_hinges(hinge_network([(0, {0: -1.0}, 1.0, 1)]), np.array([1.0]))
-    >>> value, gradient = PenalisedPseudoLikelihood(hinges, 0.0)(np.zeros(1))
-    >>> value == 0.0, round(float(gradient[0]), 12)
-    (True, 0.5)
     """
 
     hinges: AtomHinges

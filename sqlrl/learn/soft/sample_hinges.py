@@ -22,14 +22,7 @@ def hinge_network(
     hard: Collection[int] = (),
     equal: Collection[int] = (),
 ) -> HingeNetwork:
-    """A network from a list of hinges; atom i has id i. `squared`, `hard` and `equal` are rules.
-
-    Examples
-    --------
-    >>> network = hinge_network([(1, {0: 1.0, 2: -1.0}, 0.5, 1), (0, {1: 1.0}, 0.0, 3)], squared=[1])
-    >>> network.rule.tolist(), network.columns.tolist(), network.distances(np.array([1.0, 0.5, 0.0])).tolist()
-    ([0, 1], [1, 0, 2], [0.5, 2.25])
-    """
+    """A network from a list of hinges; atom i has id i. `squared`, `hard` and `equal` are rules."""
     ordered = sorted(hinges, key=lambda hinge: hinge[0])
     m = rules if rules is not None else 1 + max((hinge[0] for hinge in ordered), default=-1)
     n = atoms if atoms is not None else 1 + max((max(hinge[1]) for hinge in ordered), default=-1)

@@ -76,13 +76,7 @@ class SoftWeights:
 
 
 def projected(weights: FloatArray, gradient: FloatArray) -> FloatArray:
-    """How much the gradient of what is maximised over weights of at least 0 violates optimality, by weight.
-
-    Examples
-    --------
-    >>> projected(np.array([0.0, 0.0, 2.0]), np.array([-3.0, 1.0, -0.5])).tolist()
-    [0.0, 1.0, 0.5]
-    """
+    """How much the gradient of what is maximised over weights of at least 0 violates optimality, by weight."""
     return np.where(weights > 0, np.abs(gradient), np.maximum(gradient, 0.0))
 
 
@@ -104,16 +98,7 @@ def starting(network: HingeNetwork, start: FloatArray | None, default: float) ->
 
 
 def step_rates(rate: float, ground: IntArray | FloatArray, *, per_rule: bool) -> FloatArray:
-    """Return what the gradient is taken times in a step, shape (m,): of each rule by its number of ground rules, or the same of all.
-
-    Examples
-    --------
-    >>> (
-    ...     step_rates(0.5, np.array([0, 4]), per_rule=True).tolist(),
-    ...     step_rates(0.5, np.array([0, 4]), per_rule=False).tolist(),
-    ... )
-    ([0.5, 0.125], [0.5, 0.5])
-    """
+    """Return what the gradient is taken times in a step, shape (m,): of each rule by its number of ground rules, or the same of all."""
     return rate / np.maximum(ground, 1.0) if per_rule else np.full(len(ground), rate)
 
 
@@ -144,11 +129,6 @@ def gradient_steps(
     Returns
     -------
     array of float64, shape (m,)
-
-    Examples
-    --------
-    >>> gradient_steps(lambda w: np.array([3.0, -1.0]) - w, np.zeros(2), steps=2, rate=np.full(2, 0.5)).tolist()
-    [2.25, 0.0]
     """
     weights = start
     for step in range(done + 1, steps + 1):
@@ -178,15 +158,6 @@ def check_bounded(
     Raises
     ------
     UnboundedWeightError
-
-    Examples
-    --------
-    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> hinges = atom_hinges(hinge_network([(0, {0: -1.0}, 1.0, 1), (1, {0: 1.0}, 0.0, 1)]), np.array([1.0]))
-    >>> check_bounded(np.array([True, False]), hinges, np.zeros(2))
-    Traceback (most recent call last):
-    sqlrl.errors.UnboundedWeightError: training data never violate rule 0, so that its weight would be infinite without a penalty: ...
     """
     names = names or Names(clause="rule {}".format).clause
     rounding = hinges.ground * np.where(hinges.squared, ROUNDING**2, ROUNDING) + ROUNDING * hinges.observed

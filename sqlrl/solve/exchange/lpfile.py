@@ -39,14 +39,7 @@ def program_of(weighted: WeightedNetwork) -> LinearProgram:
 
 
 def column_names(program: LinearProgram, ids: IntArray) -> pa.Array:
-    """The name of each variable: `a` and the id of the atom, or `z` and a number from 1.
-
-    Examples
-    --------
-    >>> program = LinearProgram(np.zeros(3), sparse.csr_array((0, 3)), np.empty(0), 2)
-    >>> column_names(program, np.array([11, 12])).to_pylist()
-    ['a11', 'a12', 'z1']
-    """
+    """The name of each variable: `a` and the id of the atom, or `z` and a number from 1."""
     others = np.arange(1, len(program.cost) - program.atoms + 1, dtype=np.int64)
     parts = (("a", texts(ids)), ("z", texts(others)))
     return pa.concat_arrays([pc.binary_join_element_wise(letter, numbers, "") for letter, numbers in parts])
@@ -97,23 +90,6 @@ def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None
     binary. Minimised is the cost of violation: a world scores ``constant - objective``; a comment gives the constant, and
     it stays out of the objective, where it would hide a gap. Coefficients are written exactly; solvers work within
     tolerances of their own (a relative gap of 1e-4 is usual).
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_lp(weighted, Path(folder, "a.lp"))
-    ...     lines = Path(folder, "a.lp").read_text().splitlines()
-    >>> print("\n".join(line for line in lines if not line.startswith("\\")))
-    Minimize
-     obj:
-     - 0.5 a0 + 0 a1 + 2 z1
-    Subject To
-     c1: - a0 + a1 + z1 >= 0
-    Binary
-     a0 a1 z1
-    End
     """
     names = names_or_local(names, weighted)
     program = program_of(weighted)

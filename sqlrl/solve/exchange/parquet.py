@@ -50,19 +50,6 @@ def write_parquet(extent: Extent, path: str | Path, texts: Texts) -> tuple[int, 
     gains that satisfies it (log-odds), NULL if each must; it counts `multiplicity` times. `literals` are variables of the map from
     1, negative for negations. Rows are in no order and equal ones may recur. Rows of kind `at most one` or `exactly one` have the
     atoms of a block. The score of a world is, up to a constant, the sum of `weight * multiplicity` over the rows that it satisfies.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sqlrl.ground.sample_programs import FRIENDS, PEOPLE, sample_program
-    >>> from sqlrl.solve.exchange.text import unnamed
-    >>> extent = Extent(sample_program(PEOPLE, ["Smokes"], FRIENDS))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.parquet")
-    ...     print(write_parquet(extent, path, unnamed))
-    ...     pq.read_table(path).column("literals").to_pylist()
-    (3, 2)
-    [[-1, 2], [-2, 3]]
     """
     atoms = read_atoms(extent)
     written = 0

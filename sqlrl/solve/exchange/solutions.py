@@ -76,14 +76,7 @@ class Answer:
 
     @classmethod
     def read(cls, path: str | Path) -> Answer:
-        """Read a text file, or a pipe; one that cannot be read, is no text, or is empty is an InputError.
-
-        Examples
-        --------
-        >>> Answer.read("/dev/null")
-        Traceback (most recent call last):
-        sqlrl.errors.InputError: /dev/null is empty: let the solver write its answer to it first
-        """
+        """Read a text file, or a pipe; one that cannot be read, is no text, or is empty is an InputError."""
         try:
             with Path(path).open(encoding="utf-8") as file:
                 stripped = ((number, line.strip()) for number, line in enumerate(file, 1))
@@ -98,13 +91,7 @@ class Answer:
 
 
 def _shown(value: str) -> str:
-    """A wrong value as messages show it.
-
-    Examples
-    --------
-    >>> _shown("x" * 50)
-    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'"
-    """
+    """A wrong value as messages show it."""
     return repr(value if len(value) <= SHOWN else f"{value[: SHOWN - 1]}...")
 
 
@@ -112,12 +99,6 @@ def integers(tokens: Sequence[str], where: str, what: str) -> IntArray:
     """Numbers from text; an InputError names the first token that is no integer of 64 bits.
 
     `where` is the file and line, and `what` says what the numbers are, for the error.
-
-    Examples
-    --------
-    >>> integers(["1", "-2x"], "answer:3", "literal")
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: answer:3: '-2x' is no literal: is the file whole?
     """
     try:
         return np.array(tokens, dtype=np.int64)
@@ -136,14 +117,6 @@ def _read_literals(answer: Answer, count: int, needed: int) -> BoolArray:
 
     `count` is the number of variables of the exported file, of which the first `needed` must have a value. Of several lines of
     zeros and ones the last counts: solvers print ever better ones.
-
-    Examples
-    --------
-    >>> lines = ["c hello", "o 3", "s OPTIMUM FOUND", "v -1 2", "v 3 0"]
-    >>> _read_literals(Answer("answer", list(enumerate(lines, 1))), 3, 2).tolist()
-    [False, True]
-    >>> _read_literals(Answer("answer", [(1, "v 011")]), 3, 2).tolist()
-    [False, True]
     """
     value = np.full(count + 1, -1, dtype=np.int8)
     bits, literals = "", 0
@@ -225,11 +198,6 @@ def _read_states(answer: Answer, size: IntArray) -> IntArray:
     -----
     Of several solutions, which lines `-BEGIN-` part, the last counts. Results of 2010 have one line more, 1, the number
     of samples of evidence; those of the task MMAP name each variable before its state.
-
-    Examples
-    --------
-    >>> _read_states(Answer("answer", [(1, "MPE"), (2, "2 1 0")]), np.array([2, 3])).tolist()
-    [1, 0]
     """
     number, task = answer.lines[0]
     if task not in TASKS:
@@ -392,13 +360,6 @@ def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed:
 
     `names` are the k variables of the exported file, `cost`, of shape (k,), their coefficients in the objective; the first
     `needed` must have a value, 0 or 1.
-
-    Examples
-    --------
-    >>> lines = ["# Objective value = -1", "a7 1", "a8 0", "z1 0"]
-    >>> answer = Answer("answer", list(enumerate(lines, 1)))
-    >>> _read_values(answer, ["a7", "a8", "z1"], np.array([-1.0, 0.0, 2.0]), 2).tolist()
-    [True, False]
     """
     found = _parse(answer)
     known = {name: i for i, name in enumerate(names)}
@@ -439,13 +400,7 @@ def _check_objective(found: _Values, cost: FloatArray, value: FloatArray) -> Non
 
 
 def format_of(path: str | Path, named: str | None, choices: Sequence[_Kind]) -> _Kind:
-    """The format of some that is named, or else the one that the ending of a path names; an InputError if it names none.
-
-    Examples
-    --------
-    >>> [format_of(*each, FORMATS) for each in [("smokers.wcnf", None), ("smokers.LP", None), ("smokers.txt", "uai")]]
-    ['wcnf', 'lp', 'uai']
-    """
+    """The format of some that is named, or else the one that the ending of a path names; an InputError if it names none."""
     word = Path(path).suffix.lower().removeprefix(".") if named is None else named
     for known in choices:
         if word == known:
@@ -457,13 +412,7 @@ def format_of(path: str | Path, named: str | None, choices: Sequence[_Kind]) -> 
 
 
 def answer_format(answer: Answer) -> Format:
-    """The format of the exported file that a solver's answer belongs to, by the words of the answer.
-
-    Examples
-    --------
-    >>> answer_format(Answer("answer", [(1, "MPE"), (2, "1 0")]))
-    'uai'
-    """
+    """The format of the exported file that a solver's answer belongs to, by the words of the answer."""
     if answer.lines[0][1] in TASKS:
         return "uai"
     return "wcnf" if any(line == "v" or line.startswith(("s ", "v ")) for _, line in answer.lines) else "lp"
@@ -536,15 +485,6 @@ def read_solution(
     The world is scored here. What the solver says about its quality is not taken over: without `bound` the gap is infinite. A
     file that is damaged, belongs to another network, lacks values of atoms, or whose world violates a hard clause, is an
     InputError with the line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1])]), [2.0, 0.5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2\n")
-    ...     read_solution(weighted, Path(folder, "answer"))
-    MPEResult(2 of 2 atoms true, feasible, objective 0.5, gap inf)
     """
     if file_format is not None:
         format_of(path, file_format, FORMATS)

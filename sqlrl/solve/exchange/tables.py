@@ -73,13 +73,7 @@ def _is_long(variables: Variables, sides: Sides) -> BoolArray:
 
 
 def helper_count(weighted: WeightedNetwork) -> int:
-    """How many variables split long rows.
-
-    Examples
-    --------
-    >>> helper_count(weigh(network(20, [(0, list(range(1, 21))), (1, [1, 2])]), [1.0, 1.0]))
-    19
-    """
+    """How many variables split long rows."""
     variables = variables_of(weighted)
     sides = sides_of(weighted, variables)
     return int((np.diff(sides.row_start) - 1)[_is_long(variables, sides)].sum())
@@ -199,12 +193,6 @@ def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
     A block is one variable, state 0 is *none* where at most one member is true; other atoms are false and true. Rows over the
     same variables share a table. A row whose table would be too large is split by helper variables, which depend on the others,
     so that neither scores nor sums over worlds change.
-
-    Examples
-    --------
-    >>> graph = factor_graph(weigh(network(3, [(0, [-1, 3])], blocks=[([0, 1], True)], prior=[0, 0, 0.5]), [2.0]))
-    >>> graph.size.tolist(), graph.tables.value.tolist()
-    ([2, 2], [0.0, 0.0, 0.0, 0.5, -2.0, 0.0, 0.0, 0.0])
     """
     variables = variables_of(weighted)
     sides = sides_of(weighted, variables)

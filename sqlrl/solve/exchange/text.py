@@ -35,15 +35,6 @@ def new_path(path: str | Path) -> Iterator[Path]:
     """Give the place of a file that takes its name only when it is complete.
 
     A file of that name is replaced; a place that cannot be written is an InputError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with new_path(Path(folder, "a.txt")) as place:
-    ...         _ = place.write_text("whole")
-    ...     [found.name for found in Path(folder).iterdir()]
-    ['a.txt']
     """
     path = Path(path)
     check_characters(str(path), "the path")  # it is written into files
@@ -74,11 +65,6 @@ def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
     """Split groups into runs that hold about `PIECE` members together: the first group of each, and the one after its last.
 
     Group i has the members `start[i]` to `start[i + 1] - 1`.
-
-    Examples
-    --------
-    >>> list(pieces(np.array([0, 3, 5])))
-    [(0, 2)]
     """
     low, groups = 0, len(start) - 1
     while low < groups:
@@ -90,13 +76,7 @@ def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
 
 
 def texts(values: npt.NDArray[np.generic]) -> pa.Array:
-    """Numbers as text; floats as the shortest decimals that read back to the same number.
-
-    Examples
-    --------
-    >>> texts(np.array([0.1, 1e-300])).to_pylist()
-    ['0.1', '1e-300']
-    """
+    """Numbers as text; floats as the shortest decimals that read back to the same number."""
     return pc.cast(pa.array(values), pa.string())
 
 
@@ -104,25 +84,12 @@ def joined(start: IntArray, items: pa.Array, separator: str = " ") -> pa.Array:
     """The items of each group as one text.
 
     Groups are as for `pieces`; `items` are texts from `start[0]` on, which need not be 0.
-
-    Examples
-    --------
-    >>> joined(np.array([0, 2, 2, 3]), texts(np.array([7, -8, 9]))).to_pylist()
-    ['7 -8', '', '9']
     """
     return pc.binary_join(pa.ListArray.from_arrays(pa.array(start - start[0], pa.int32()), items), separator)
 
 
 def write_lines(file: TextIO, *columns: pa.Array | str) -> None:
-    """Write a line for each entry of the columns, which a blank separates; a text stands in every line.
-
-    Examples
-    --------
-    >>> import sys
-    >>> write_lines(sys.stdout, "h", texts(np.array([1, 2])), "0")
-    h 1 0
-    h 2 0
-    """
+    """Write a line for each entry of the columns, which a blank separates; a text stands in every line."""
     lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
     if lines:
         file.write("\n".join(lines) + "\n")
@@ -153,25 +120,12 @@ class Names:
 
 
 def names_or_local(names: Names | None, weighted: WeightedNetwork) -> Names:
-    """The names, or else the local atoms of the network as their own ids.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(2, []), [])
-    >>> names_or_local(None, weighted).of(weighted).tolist()
-    [0, 1]
-    """
+    """The names, or else the local atoms of the network as their own ids."""
     return names or Names(np.arange(int(weighted.atoms.max(initial=-1)) + 1, dtype=np.int64))
 
 
 def map_path(path: str | Path) -> Path:
-    """Where the map of an exported file stands.
-
-    Examples
-    --------
-    >>> map_path("smokers.wcnf").name
-    'smokers.wcnf.atoms.tsv'
-    """
+    """Where the map of an exported file stands."""
     return Path(f"{path}{ENDING}")
 
 

@@ -67,15 +67,6 @@ def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | Non
     The product of the factors is exp(score - constant), and 0 where a hard clause is violated; the largest number of
     each factor is 1. The map gives the constant, and by how much the logarithm of the product may be off: exp is
     rounded to the nearest of 53 binary digits, once for each factor.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> weighted = weigh(network(2, [(0, [-1, 2])], hard=[0], prior=[0.0, np.log(0.5)]), [0.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_uai(weighted, Path(folder, "a.uai"))
-    ...     Path(folder, "a.uai").read_text().split()
-    ['MARKOV', '2', '2', '2', '3', '1', '0', '1', '1', '2', '0', '1', '2', '1', '1', '2', '1', '0.5', '4', '1', '1', '0', '1']
     """
     names = names_or_local(names, weighted)
     graph = factor_graph(weighted)

@@ -65,13 +65,7 @@ def _block_sizes(weighted: WeightedNetwork) -> IntArray:
 
 
 def variable_count(weighted: WeightedNetwork) -> int:
-    """The number of variables of the file: the atoms, then those that only the file has.
-
-    Examples
-    --------
-    >>> variable_count(weigh(network(2, [(0, [1, 2])]), [-1.0]))
-    3
-    """
+    """The number of variables of the file: the atoms, then those that only the file has."""
     size = _block_sizes(weighted)
     return len(weighted.atoms) + len(_rewarded(weighted)) + int((size[size > PAIRWISE] - 1).sum())
 
@@ -165,16 +159,6 @@ def write_wcnf(
     A world of cost c (the sum of the weights of violated soft clauses, with the file's own variables at their best)
     scores ``constant - c / scale``, up to what integers lost; the comments of the file give all three. Blocks are hard
     clauses.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> weighted = weigh(network(2, [(0, [-1, 2]), (1, [1]), (2, [-2])]), [2.0, 1.5, 0.5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_wcnf(weighted, Path(folder, "a.wcnf"), dialect="2022")
-    ...     lines = Path(folder, "a.wcnf").read_text().splitlines()
-    >>> [line for line in lines if not line.startswith("c")]
-    ['3 1 0', '1 -2 0', '4 -1 2 0']
     """
     names = names_or_local(names, weighted)
     scaled = scaled_costs(weighted, names.of(weighted))

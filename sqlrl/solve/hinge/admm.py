@@ -35,15 +35,7 @@ class Consensus(NamedTuple):
 
 
 def prepare(hinges: Hinges, points: Iterates) -> Consensus:
-    """Return the state of an iteration that starts at the points; penalties that are 0 get a value.
-
-    Examples
-    --------
-    >>> hinges = problem_of(hinge_network(2, [""], [(0, {0: 1.0, 1: -1.0}, 0.5)]), [1.0]).joint.hinges
-    >>> state = prepare(hinges, start(hinges, np.zeros(2), np.ones(1), np.zeros(1), 0.0))
-    >>> state.multiplier.tolist(), state.copies.tolist(), state.norm.tolist()
-    ([-1.0, 1.0], [1.0, 1.0], [2.0])
-    """
+    """Return the state of an iteration that starts at the points; penalties that are 0 get a value."""
     points.penalty[points.penalty <= 0] = 1.0
     length = np.diff(hinges.pointer)
     n = len(points.y)

@@ -23,12 +23,6 @@ def dual_bound(hinges: Hinges, dual: FloatArray) -> tuple[float, float]:
     ``y (A's)``, which is least at y = 0 or 1; hard hinges have f = 0 where they hold and s e <= 0. No multipliers need to sum
     to zero: the box takes what is left. Rounding as in Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming"
     (2004), section 2.
-
-    Examples
-    --------
-    >>> hinges = problem_of(hinge_network(2, [""], [(0, {0: -1.0, 1: -1.0}, 2.5)]), [1.0]).joint.hinges
-    >>> round(dual_bound(hinges, np.ones(1))[0], 12)
-    0.5
     """
     value, size = _dual_value(hinges, dual)
     # Sums over hinges and atoms are compensated: their error is a few units of rounding of the sum of sizes.

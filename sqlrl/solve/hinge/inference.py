@@ -69,14 +69,6 @@ def map_state(
     Inference in hinge-loss Markov random fields: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft
     Logic", JMLR 18 (2017), section 5. Atoms that share no hinge with others are solved in closed form (`single_atoms`); each other
     connected component has step sizes, restarts and an end of its own (`primal_dual`, or `admm`). The bound is `bound.dual_bound`.
-
-    Examples
-    --------
-    >>> similar, prior = (0, {0: -1.0}, 0.8), (1, {0: 1.0}, 0.0)
-    >>> symmetric = (2, {0: 1.0, 1: -1.0}, 0.0)
-    >>> result = map_state(hinge_network(3, ["2", "2", "=."], [similar, prior, symmetric]), [1.0, 0.25, 0.0])
-    >>> result.y.round(3).tolist(), round(result.objective, 6), result.status.value, result.untouched
-    ([0.64, 0.64, 0.0], 0.128, 'optimal', 1)
     """
     return _Search(problem_of(network, weights), options or HingeOptions(), warm).result()
 

@@ -32,13 +32,6 @@ def interior_points(hinges: Hinges) -> Iterator[tuple[FloatArray, FloatArray]]:
 
     The quadratic program has the truth values and the distance t of each hinge that is no equality of squares: t >= e, and t >= 0 or t >= -e;
     rows are divided by their norms.
-
-    Examples
-    --------
-    >>> written = [(0, {0: -1.0}, 0.9), (1, {0: 1.0, 1: -1.0}, 0.0), (0, {1: 1.0}, 0.0)]
-    >>> *_, (y, dual) = interior_points(problem_of(hinge_network(2, ["2", "2"], written), [1.0, 1.0]).joint.hinges)
-    >>> y.round(6).tolist(), dual.round(6).tolist()
-    ([0.6, 0.3], [0.6, 0.6, 0.6])
     """
     kind, n = hinges.kind, int(hinges.atom_start[-1])
     norm = np.sqrt(np.add.reduceat(hinges.coefficient**2, hinges.pointer[:-1]))

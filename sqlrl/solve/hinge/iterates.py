@@ -41,15 +41,7 @@ class Goal(NamedTuple):
 
 
 def start(hinges: Hinges, y: FloatArray, dual: FloatArray, penalty: FloatArray, absolute: float) -> Iterates:
-    """Return the iterates at a point; each component has a part of the absolute tolerance that goes by its size.
-
-    Examples
-    --------
-    >>> hinges = problem_of(hinge_network(2, [""], [(0, {0: 1.0, 1: -1.0}, 0.5)]), [1.0]).joint.hinges
-    >>> points = start(hinges, np.array([0.25, 0.0]), np.array([9.0]), np.zeros(1), 1e-6)
-    >>> points.dual.tolist(), points.gradient.tolist(), points.goal.tolist()
-    ([1.0], [1.0, -1.0], [1e-06])
-    """
+    """Return the iterates at a point; each component has a part of the absolute tolerance that goes by its size."""
     components = len(hinges.atom_start) - 1
     entries = np.diff(hinges.pointer[hinges.hinge_start])
     points = Iterates(

@@ -48,13 +48,6 @@ def hard_point(hinges: Hinges, near: FloatArray, tolerance: float) -> FloatArray
 
     The conflict is a solution of the dual program, a vertex, so that it names few hinges; that they are in conflict is
     computed again from it (Farkas' lemma over the box).
-
-    Examples
-    --------
-    >>> rules = [(0, {0: 1.0, 1: 1.0}, -0.5), (1, {0: -1.0, 1: -1.0}, 1.5)]
-    >>> hinges = problem_of(hinge_network(2, [".", "."], rules), [0.0, 0.0]).joint.hinges
-    >>> hard_point(hinges, np.zeros(2), 1e-6)
-    Conflict(rows=array([0, 1]), excess=0.5)
     """
     n = int(hinges.atom_start[-1])
     matrix, constant, rows = _two_sided(hinges)
@@ -92,15 +85,7 @@ def hard_point(hinges: Hinges, near: FloatArray, tolerance: float) -> FloatArray
 
 
 def linear_point(hinges: Hinges) -> tuple[FloatArray, FloatArray] | None:
-    """Return the best point and duals of components without squared hinges, shapes (n,) and (h,); None if HiGHS finds none.
-
-    Examples
-    --------
-    >>> rules = [(0, {0: -1.0, 1: -1.0}, 1.5), (1, {0: 1.0, 1: 1.0}, -1.0)]
-    >>> y, dual = linear_point(problem_of(hinge_network(2, ["", "."], rules), [2.0, 0.0]).joint.hinges)
-    >>> float(y.sum()), dual.tolist()
-    (1.0, [1.0, 1.0])
-    """
+    """Return the best point and duals of components without squared hinges, shapes (n,) and (h,); None if HiGHS finds none."""
     matrix, n, h = matrix_of(hinges), int(hinges.atom_start[-1]), len(hinges.constant)
     soft = np.flatnonzero(hinges.kind < AT_MOST)
     both = np.flatnonzero(hinges.kind == ABSOLUTE)

@@ -52,15 +52,7 @@ class Halpern(NamedTuple):
 
 
 def prepare(hinges: Hinges, points: Iterates) -> Halpern:
-    """Return the state of an iteration that starts at the points; penalties that are 0 get a value.
-
-    Examples
-    --------
-    >>> hinges = problem_of(hinge_network(2, [""], [(0, {0: 1.0, 1: -1.0}, 0.5)]), [1.0]).joint.hinges
-    >>> state = prepare(hinges, start(hinges, np.zeros(2), np.zeros(1), np.zeros(1), 0.0))
-    >>> state.step_y.tolist(), state.step_dual.tolist()
-    ([1.0, 1.0], [0.5])
-    """
+    """Return the state of an iteration that starts at the points; penalties that are 0 get a value."""
     step_y, step_dual = steps(hinges)
     components = len(points.done)
     fresh = points.penalty <= 0

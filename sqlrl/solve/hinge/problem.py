@@ -100,13 +100,7 @@ class Problem:
 
 
 def check_weights(network: HingeNetwork, weights: npt.ArrayLike) -> FloatArray:
-    """Return the weights as an array of shape (m,), with 0 for hard rules, or say what is wrong with them.
-
-    Examples
-    --------
-    >>> check_weights(hinge_network(1, ["", "."], []), [0.5, np.inf]).tolist()
-    [0.5, 0.0]
-    """
+    """Return the weights as an array of shape (m,), with 0 for hard rules, or say what is wrong with them."""
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != network.hard.shape:
         raise InputError(
@@ -162,20 +156,7 @@ def _components(network: HingeNetwork, used: BoolArray) -> IntArray:
 
 
 def problem_of(network: HingeNetwork, weights: npt.ArrayLike) -> Problem:
-    """Weigh a network and take it apart into connected components.
-
-    Examples
-    --------
-    >>> small = hinge_network(4, ["", "2"], [(0, {0: 1.0}, 0.0), (0, {1: 1.0, 2: -1.0}, 0.0), (1, {2: 1.0}, -0.5)])
-    >>> problem = problem_of(small, [1.0, 4.0])
-    >>> (
-    ...     problem.alone.atoms.tolist(),
-    ...     problem.joint.atoms.tolist(),
-    ...     problem.untouched,
-    ...     problem.joint.hinges.cost.tolist(),
-    ... )
-    ([0], [1, 2], 1, [0.25, 1.0])
-    """
+    """Weigh a network and take it apart into connected components."""
     checked = check_weights(network, weights)
     hard = network.hard[network.rule]
     with np.errstate(over="ignore"):

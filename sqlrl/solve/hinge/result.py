@@ -77,11 +77,6 @@ class HingeStatus(Enum):
     OPTIMAL: the objective is within the tolerances of its lower bound, and hard hinges hold within theirs.
     FEASIBLE: hard hinges hold, but the limit of iterations was reached before the gap was closed.
     UNSOLVED: the limit was reached without a state at which hard hinges hold, and without a proof that there is none.
-
-    Examples
-    --------
-    >>> HingeStatus("optimal")
-    <HingeStatus.OPTIMAL: 'optimal'>
     """
 
     OPTIMAL = "optimal"
@@ -98,11 +93,6 @@ class InfeasibleHingesError(InfeasibleError):
         Those of the network that are in conflict, ascending.
     excess : float
         In every state one of them is violated by this or more.
-
-    Examples
-    --------
-    >>> print(InfeasibleHingesError(np.array([0, 2]), np.array([4, 7]), 0.25))
-    hard rules 0 and 2 cannot all hold: in every state one of 2 ground rules (rows 4 and 7 of the network) is violated by 0.25 or more; give one of the rules a weight, or correct the truth values it reads
     """
 
     def __init__(self, rules: IntArray, rows: IntArray, excess: float) -> None:
@@ -135,14 +125,6 @@ class HingeState:
         The dual of each hinge: a slope of its cost; 0 of hinges of atoms that no other atom is connected with.
     penalty : float array, shape (n,)
         The penalty (or primal weight) that was last used for the component of each atom.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.hinge.inference import map_state
-    >>> network = hinge_network(2, ["", "2"], [(0, {0: -1.0, 1: 1.0}, 0.5), (1, {0: 1.0}, 0.0)])
-    >>> found = map_state(network, [1.0, 1.0])
-    >>> map_state(network, [1.0, 1.0], warm=found.state).iterations
-    0
     """
 
     y: FloatArray
@@ -187,15 +169,6 @@ class HingeResult:
     Notes
     -----
     A state may violate hard hinges by a millionth, so that its objective can be less than the bound by as little.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.hinge.inference import map_state
-    >>> found = map_state(hinge_network(1, ["2", "2"], [(0, {0: -1.0}, 1.0), (1, {0: 1.0}, 0.0)]), [3.0, 1.0])
-    >>> found
-    HingeResult(1 atom, optimal, objective 0.75, gap ..., 0 iterations)
-    >>> found.y.tolist(), found.bound <= found.objective, found.components["closed form"]
-    ([0.75], True, 1)
     """
 
     state: HingeState
@@ -265,14 +238,6 @@ def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
         At least one.
     order : int64 array, shape (n,)
         Which of their atoms, one result after the other, is each atom of the whole.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.hinge.inference import map_state
-    >>> priors = [hinge_network(1, [""], [(0, {0: a}, b)]) for a, b in ((1.0, 0.25), (-1.0, 1.5))]
-    >>> whole = joined([map_state(network, [2.0]) for network in priors], np.array([1, 0]))
-    >>> whole.y.tolist(), whole.objective, whole.status.value, whole.components["closed form"]
-    ([1.0, 0.0], 1.5, 'optimal', 2)
     """
     if len(results) == 1:
         return results[0]

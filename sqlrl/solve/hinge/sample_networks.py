@@ -19,12 +19,6 @@ def hinge_network(
 
     Each rule is a text with "2" in it if it is squared, "." if it is hard and "=" if it is an equality. A hinge is its rule, its
     coefficients by atom, its constant, and its multiplicity, 1 if it is left out; hinges of one rule keep their order.
-
-    Examples
-    --------
-    >>> small = hinge_network(2, ["2", "=."], [(1, {0: 1.0, 1: 1.0}, -1.0), (0, {1: -1.0}, 0.5, 3)])
-    >>> small.pointer.tolist(), small.columns.tolist(), small.multiplicity.tolist(), small.hard.tolist()
-    ([0, 1, 3], [1, 0, 1], [3, 1], [False, True])
     """
     ordered = sorted(hinges, key=lambda hinge: hinge[0])
     terms = [sorted(hinge[1].items()) for hinge in ordered]

@@ -25,15 +25,7 @@ class SingleAtoms:
 
 
 def solve_single_atoms(hinges: Hinges) -> SingleAtoms:
-    """Minimise the hinges of each atom over what its hard hinges leave of [0, 1]; if that is nothing, the middle of what they ask is taken.
-
-    Examples
-    --------
-    >>> below = (0, {0: 1.0}, 0.0), (1, {0: -1.0}, 0.75)
-    >>> found = solve_single_atoms(problem_of(hinge_network(1, ["2", "2"], below), [1.0, 2.0]).alone.hinges)
-    >>> found.y.tolist(), found.cost.tolist()
-    ([0.5], [0.1875])
-    """
+    """Minimise the hinges of each atom over what its hard hinges leave of [0, 1]; if that is nothing, the middle of what they ask is taken."""
     count = len(hinges.atom_start) - 1
     found = SingleAtoms(*(np.zeros(count) for _ in range(4)))
     _minimise(hinges, found.y, found.cost, found.rounding, found.violation)

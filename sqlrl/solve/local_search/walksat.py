@@ -225,12 +225,6 @@ def solve_walksat(
     -----
     Source: Kautz, Selman & Jiang, "A general stochastic approach to solving problems with hard and soft constraints"
     (1997), with tabu as in Alchemy. Excursions are ejection chains (Glover 1996).
-
-    Examples
-    --------
-    >>> found = solve_walksat(weigh(network(3, [(0, [1, 2]), (0, [-2, 3]), (1, [-3])]), [2.0, 1.0]))
-    >>> found.world.tolist(), found.gap <= found.rounding
-    ([True, False, False], True)
     """
     effort = _checked(flips, tries, noise, tabu, excursion, seconds)
     world = _search(weighted, effort, seed, start, component)
@@ -247,12 +241,6 @@ def hard_world(weighted: WeightedNetwork, *, seed: int, start: BoolArray) -> Boo
     """A world near `start` in which the blocks and as many hard rows as could be mended hold; soft costs play no part.
 
     Blocks hold in `start`, of shape (n,). The result may break hard rows: they are hard to satisfy, or cannot be.
-
-    Examples
-    --------
-    >>> either = weigh(network(2, [(0, [1, 2])], hard=[0]), [0.0])
-    >>> hard_world(either, seed=0, start=np.array([False, True])).tolist()
-    [False, True]
     """
     kept = weighted.hard[weighted.row]
     length = np.diff(weighted.indptr)[weighted.hard]

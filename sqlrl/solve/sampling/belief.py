@@ -86,16 +86,7 @@ class MarginalResult:
         return np.asarray(np.where(decimals < 0, np.nan, np.rint(self.probability * scale) / scale), dtype=np.float64)
 
     def text(self, k: int) -> str:
-        """The probability of local atom k in digits, as many as its error supports; "?" if none.
-
-        Examples
-        --------
-        >>> two = np.ones(2)
-        >>> codes = np.array([METHODS.index("mcsat"), METHODS.index("elimination")], dtype=np.int8)
-        >>> found = MarginalResult(two / 3, np.array([0.004, 0.0]), two, two, codes, (), Effort(), 0.1)
-        >>> found.text(0), found.text(1)
-        ('0.333', '0.333333')
-        """
+        """The probability of local atom k in digits, as many as its error supports; "?" if none."""
         decimals = int(self.decimals[k])
         return f"{self.probability[k]:.{decimals}f}" if decimals >= 0 else "?"
 
@@ -130,16 +121,7 @@ class MarginalResult:
         return tuple(found)
 
     def __str__(self) -> str:
-        """Methods, errors and warnings as a few aligned lines.
-
-        Examples
-        --------
-        >>> print(marginals(network(2, [(0, [1, 2])]), [1.0]))  # doctest: +ELLIPSIS
-        atoms       2
-        exact       2
-        elimination 2 atoms in 1 component: tables within the bound (...
-        seconds     ...
-        """
+        """Methods, errors and warnings as a few aligned lines."""
         sampled = ~self.exact
         lines = [("atoms", f"{len(self.code):,}"), ("exact", f"{int(self.exact.sum()):,}")]
         if sampled.any():
@@ -175,12 +157,6 @@ def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult
         At least one, all of the same effort but for what time allowed; that of the whole is the least.
     order : int64 array, shape (n,)
         Which of their atoms, one result after the other, is each atom of the whole.
-
-    Examples
-    --------
-    >>> found = [marginals(network(1, [(0, [sign])]), [np.log(3)]) for sign in (1, -1)]
-    >>> joined(found, np.array([1, 0])).probability.round(6).tolist()
-    [0.25, 0.75]
     """
     names = ("probability", "error", "rhat", "ess", "code")
     arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in results])[order] for name in names}

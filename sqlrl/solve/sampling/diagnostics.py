@@ -41,11 +41,6 @@ def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> Moments:
 
     There are about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough of them
     (Flegal & Jones 2010).
-
-    Examples
-    --------
-    >>> start_moments(2, chains=4, draws=100).bounds.tolist()
-    [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     """
     batches = max(1, min(MOST_BATCHES, int(np.sqrt(draws))) // 2 * 2)
     bounds = np.arange(batches + 1, dtype=np.int64) * draws // batches
@@ -84,16 +79,6 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     evidence, and the error is at least that of the means of half chains. Added in quadrature is 1 / (the smallest
     effective sample size of the component): what so many independent worlds have never met, a rare mode, may still have
     that probability, and atoms that only change with it look perfectly mixed until then.
-
-    Examples
-    --------
-    >>> moments = start_moments(1, chains=2, draws=400)
-    >>> draws = np.random.default_rng(1).random((2, 400))
-    >>> moments.total[...] = np.add.reduceat(draws, moments.bounds[:-1], axis=1)[..., None]
-    >>> moments.square[...] = (draws**2).reshape(2, 2, 200).sum(axis=2)[..., None]
-    >>> found = estimate(moments)
-    >>> bool(abs(found.mean[0] - 0.5) < 3 * found.error[0]), bool(found.rhat[0] < 1.01)
-    (True, True)
     """
     chains, batches, n = moments.total.shape
     mean = moments.total.sum(axis=(0, 1)) / (chains * moments.draws)

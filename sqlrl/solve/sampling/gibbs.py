@@ -196,12 +196,6 @@ def sample_gibbs(
     Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages of conditional probabilities.
     Chains come in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`), unless
     that side has hardly any probability (`much_worse`). Both sweep 20 times to settle, before burn-in.
-
-    Examples
-    --------
-    >>> found = sample_gibbs(weigh(network(2, [(0, [1, 2])], negated=[0]), [-2.0]), Effort(samples=2000))
-    >>> bool(abs(found.mean[0] - 2 * np.e**2 / (1 + 3 * np.e**2)) < 4 * found.error[0])
-    True
     """
     if not is_gibbs(weighted):
         raise ValueError(

@@ -158,14 +158,7 @@ def _walked(
 
 
 def draw_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random: Stream) -> BoolArray:
-    """Samples of one chain that starts in a world in which hard rows and blocks hold, shape (samples, n).
-
-    Examples
-    --------
-    >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
-    >>> draw_mcsat(either, np.array([False, True]), 3, streams(0, 1)[0]).tolist()
-    [[False, True], [False, True], [False, True]]
-    """
+    """Samples of one chain that starts in a world in which hard rows and blocks hold, shape (samples, n)."""
     unused, worlds = np.zeros((2, len(world))), np.empty((samples, len(world)), dtype=np.bool_)
     chain = _MCSatChain(weighted, occurrences(weighted), world, random)
     for i in range(samples):  # Ctrl-C is heeded between them
@@ -174,14 +167,7 @@ def draw_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
 
 
 def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random: Stream) -> BoolArray:
-    """The last of some samples, 1 or more, of one chain that starts in a world in which hard rows and blocks hold, shape (n,).
-
-    Examples
-    --------
-    >>> either = weigh(network(2, [(0, [1, 2]), (1, [-1])], hard=[0]), [0.0, 40.0])
-    >>> walk_mcsat(either, np.array([True, False]), 3, streams(0, 1)[0]).tolist()
-    [False, True]
-    """
+    """The last of some samples, 1 or more, of one chain that starts in a world in which hard rows and blocks hold, shape (n,)."""
     last: BoolArray = draw_mcsat(weighted, world, samples, random)[-1]
     return last
 
@@ -210,13 +196,6 @@ def sample_mcsat(
     else may pass between the worlds of. Chains start in random worlds; where there are hard rows, in worlds of these, each
     improved by a short local search of its own. Every second chain starts opposite to the world in which the one
     before it has started (among hard rows, mended and improved in turn) or settled, unless that side has hardly any probability.
-
-    Examples
-    --------
-    >>> implies = weigh(network(2, [(0, [-1, 2])], hard=[0]), [0.0])
-    >>> found = sample_mcsat(implies, Effort(samples=2000))
-    >>> bool(np.all(np.abs(found.mean - [1 / 3, 2 / 3]) < 4 * found.error))
-    True
     """
     plan, found = effort or Effort(), occurrences(weighted)
     hard, label = bool(weighted.hard.any()), component_labels(weighted)[1]

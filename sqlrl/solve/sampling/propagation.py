@@ -115,12 +115,6 @@ def propagate(weighted: WeightedNetwork) -> Values:
     """The atoms that have one value in every world in which hard rows and blocks hold, as far as units show it.
 
     0, 1 or -1 (free), of shape (n,), for `restrict`. Units that contradict each other are an UnsatisfiableError.
-
-    Examples
-    --------
-    >>> known = weigh(network(4, [(0, [-1, 2]), (1, [1])], hard=[0, 1], blocks=[([1, 2], False)]), [0.0, 0.0])
-    >>> propagate(known).tolist()
-    [1, 1, 0, -1]
     """
     rows = occurrences(keep_rows(weighted, weighted.hard))
     n = len(weighted.atoms)

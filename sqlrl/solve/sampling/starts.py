@@ -28,12 +28,6 @@ def much_worse(weighted: WeightedNetwork, label: IntArray, world: BoolArray, tha
     """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
 
     `label`, of shape (n,), is from `component_labels`; hard rows hold in both worlds.
-
-    Examples
-    --------
-    >>> weighted = weigh(network(2, [(0, [1]), (1, [2])]), [30.0, 1.0])
-    >>> much_worse(weighted, np.array([0, 1]), np.array([False, False]), np.array([True, True])).tolist()
-    [True, False]
     """
     size = np.bincount(label)
     gap = np.bincount(label, weights=weighted.linear * (than.astype(np.float64) - world))
@@ -63,15 +57,6 @@ def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     -----
     Source: Gelman & Rubin, "Inference from iterative simulation using multiple sequences" (1992), who ask for starting points that
     are more spread out than the distribution, without saying how to find them. Antithetic worlds are ours.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.occurrences import occurrences
-    >>> found = occurrences(weigh(network(6, [], blocks=[([1, 2, 3], True), ([4, 5], False)]), []))
-    >>> world = np.array([True, False, False, True, False, True])
-    >>> first = opposite(found, world)
-    >>> first.astype(int).tolist(), opposite(found, first).astype(int).tolist()
-    ([0, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0])
     """
     other: BoolArray = ~world & (found.block < 0)
     start, size = found.member_start[:-1], np.diff(found.member_start)

@@ -105,14 +105,6 @@ def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Bucke
 
     All components of the order are within the bounds. `linear`, of shape (n,), is what each atom adds when it is true; `cost`,
     of shape (r,), what violating each row costs, infinite for hard rows.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.treewidth.order import elimination_order
-    >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
-    >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
-    >>> buckets.parent.tolist(), buckets.cells.tolist(), buckets.row.tolist()
-    ([1, 2, -1], [4, 4, 2], [1, 0])
     """
     variables, sides, b = order.variables, order.sides, len(order.sequence)
     place = np.empty(len(variables.exact), dtype=np.int64)

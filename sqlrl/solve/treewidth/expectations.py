@@ -36,18 +36,7 @@ class RowCells(NamedTuple):
 
 
 def list_row_cells(buckets: Buckets, scratch: Scratch) -> RowCells:
-    """Find the cells of all rows in narrow tables.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.treewidth.buckets import compile_buckets, scratch_for
-    >>> from sqlrl.solve.treewidth.order import elimination_order
-    >>> chain = network(3, [(0, [-1, 2]), (0, [-2, 3])])
-    >>> buckets = compile_buckets(elimination_order(chain), np.zeros(3), np.ones(2))
-    >>> found = list_row_cells(buckets, scratch_for(buckets))
-    >>> found.start.tolist(), found.cell.tolist()
-    ([0, 1, 2], [2, 6])
-    """
+    """Find the cells of all rows in narrow tables."""
     start = np.zeros(len(buckets.row) + 1, dtype=np.int64)
     cell = np.empty(0, dtype=np.int32)
     _list(buckets, scratch, start, cell, fill=False)

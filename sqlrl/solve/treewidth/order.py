@@ -91,15 +91,6 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
     the smaller table, then to the higher variable. Leaves come first, the highest one first, so that the root of a tree
     is its lowest variable. Whether a component is within the bounds depends on the greedy order: one that is not may
     have a better order.
-
-    Examples
-    --------
-    >>> square = network(5, [(0, [1, 2]), (0, [2, 3]), (0, [3, 4]), (0, [1, 4]), (0, [4, 5])])
-    >>> order = elimination_order(square)
-    >>> order.sequence.tolist(), order.scope_start.tolist(), order.within.tolist()
-    ([4, 3, 2, 1, 0], [0, 1, 3, 5, 6, 6], [True])
-    >>> elimination_order(square, bucket_cells=4).within.tolist()
-    [False]
     """
     if not 1 <= bucket_cells <= 2**40:
         raise ValueError(f"bucket_cells is {bucket_cells}: give 1 to 2**40")
@@ -137,14 +128,6 @@ def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
 
     The part is whole components, all within the bounds; `atoms`, true for its own, has shape (n,) of the whole network. The
     result is what `elimination_order` finds for the part under the same bounds.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.restriction import select
-    >>> weighted = weigh(network(5, [(0, [1, 2, 3]), (0, [4, 5])]), [1.0])
-    >>> pair = np.array([False, False, False, True, True])
-    >>> part_of_order(elimination_order(weighted), select(weighted, pair), pair).sequence.tolist()
-    [1, 0]
     """
     variables = variables_of(rows)
     chosen = np.zeros(len(order.variables.exact), dtype=np.bool_)

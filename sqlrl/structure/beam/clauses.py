@@ -69,15 +69,7 @@ class SearchClause:
 
     @property
     def distance(self) -> int:
-        """In how many literals it differs from its origin; without one, how many it has.
-
-        Examples
-        --------
-        >>> x = Variable("x")
-        >>> smokes, cancer = Literal("Smokes", (x,), False), Literal("Cancer", (x,))
-        >>> SearchClause((("x", "person"),), (smokes, cancer), (0, NEW), origin=3, size=2).distance
-        2
-        """
+        """In how many literals it differs from its origin; without one, how many it has."""
         kept = sum(mark != NEW for mark in self.marks)
         changed = sum(mark < NEW for mark in self.marks)
         return self.size - kept + changed + (len(self.marks) - kept) + self.merged
@@ -128,15 +120,7 @@ class Language:
         return SearchClause(tuple(names), (Literal(predicate, tuple(terms)),), (NEW,), operations=operations)
 
     def is_unit(self, clause: SearchClause) -> bool:
-        """Whether a clause is that of one atom of a predicate, or its negation.
-
-        Examples
-        --------
-        >>> language = Language({"Friends": ("person", "person")}, 3, 3)
-        >>> x = Variable("x")
-        >>> language.is_unit(SearchClause((("x", "person"),), (Literal("Friends", (x, x)),), (0,)))
-        False
-        """
+        """Whether a clause is that of one atom of a predicate, or its negation."""
         first = clause.literals[0]
         if len(clause.literals) > 1 or not isinstance(first, Literal):
             return False
@@ -144,16 +128,7 @@ class Language:
         return len(clause.variables) == len(unit.variables) and all(isinstance(term, Variable) for term in first.terms)
 
     def shaper(self) -> Shaper:
-        """Return what names its clauses: two have the same instance exactly if they are the same up to names of variables and the order of literals.
-
-        Examples
-        --------
-        >>> language = Language({"Friends": ("person", "person")}, 3, 3)
-        >>> shaper = language.shaper()
-        >>> found = [shaper(each.clause) for each in language.neighbours(language.unit("Friends"))]
-        >>> len(found), len(set(found))
-        (17, 16)
-        """
+        """Return what names its clauses: two have the same instance exactly if they are the same up to names of variables and the order of literals."""
         return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)
 
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
@@ -282,13 +257,7 @@ _SIGN, _TERM = 1, 2
 
 
 def _change(marks: Sequence[int], i: int, what: int) -> tuple[int, ...]:
-    """Return marks after a change of literal i: that of literal k of the origin is `-2 - 4 k` less what was changed; a sign that is changed back is as it was.
-
-    Examples
-    --------
-    >>> _change((0, 1), 1, _SIGN), _change((0, -7), 1, _TERM), _change((0, -7), 1, _SIGN), _change((NEW,), 0, _SIGN)
-    ((0, -7), (0, -9), (0, 1), (-1,))
-    """
+    """Return marks after a change of literal i: that of literal k of the origin is `-2 - 4 k` less what was changed; a sign that is changed back is as it was."""
     mark = marks[i]
     if mark == NEW:
         return tuple(marks)
@@ -298,13 +267,7 @@ def _change(marks: Sequence[int], i: int, what: int) -> tuple[int, ...]:
 
 
 def place_of(mark: int) -> int | None:
-    """Return which literal of the origin a mark is of; None for a literal that was added.
-
-    Examples
-    --------
-    >>> [place_of(mark) for mark in (0, 1, NEW, *_change((0, 1), 1, _SIGN))]
-    [0, 1, None, 0, 1]
-    """
+    """Return which literal of the origin a mark is of; None for a literal that was added."""
     return None if mark == NEW else _decoded(mark)[0]
 
 

@@ -24,14 +24,7 @@ NAMES = ("applies_good", "applies_bad", "idle_good", "idle_bad")
 
 
 def check_threshold(threshold: object) -> None:
-    """Refuse what is no share that a bin can exceed.
-
-    Examples
-    --------
-    >>> check_threshold(10)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: threshold=10 must be above 0 and below 1: it is a share of the groundings of a clause
-    """
+    """Refuse what is no share that a bin can exceed."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < 1:
         raise InputError(
             f"threshold={threshold!r} must be above 0 and below 1: it is a share of the groundings of a clause"
@@ -71,23 +64,11 @@ class ClauseBins:
         return self.applies_good + self.applies_bad + self.idle_good + self.idle_bad
 
     def share(self, name: str) -> float:
-        """Return the share of a bin, 0 where there are no groundings.
-
-        Examples
-        --------
-        >>> ClauseBins(0, "Student", 6, 2, 1, 1).share("applies_bad")
-        0.2
-        """
+        """Return the share of a bin, 0 where there are no groundings."""
         return float(getattr(self, name)) / self.total if self.total else 0.0
 
     def opposite(self) -> ClauseBins:
-        """Return the bins of the negation of the rule: where the rule is good it is bad.
-
-        Examples
-        --------
-        >>> ClauseBins(0, "Student", 6, 2, 1, 3).opposite()
-        ClauseBins(rule=0, target='Student', applies_good=2, applies_bad=6, idle_good=3, idle_bad=1, error=0.0)
-        """
+        """Return the bins of the negation of the rule: where the rule is good it is bad."""
         return replace(
             self,
             applies_good=self.applies_bad,

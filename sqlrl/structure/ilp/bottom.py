@@ -62,16 +62,7 @@ class BottomClause:
 
 
 class BottomClauses:
-    """Makes bottom clauses of at most `limit` literals; `predicates` are those of bodies, ascending.
-
-    Examples
-    --------
-    >>> bias = parse_bias(":- modeh(1, p(+a,+a)). :- modeb(*, q(+a,-b)). :- modeb(*, r(+b,#c)).")
-    >>> facts = Saturated(*(np.array(x) for x in ([0, 0], [0, 1], [1, 2], [[5, 3], [3, 8]])))
-    >>> bottom = BottomClauses(bias, ("q", "r"), 10).of(facts, 0, np.array([4, 5]))
-    >>> bottom.head, [(x.predicate, x.terms) for x in bottom.literals]
-    ((0, 1), [(0, (1, 2)), (1, (2, -9))])
-    """
+    """Makes bottom clauses of at most `limit` literals; `predicates` are those of bodies, ascending."""
 
     def __init__(self, bias: Bias, predicates: Sequence[str], limit: int) -> None:
         self._bias, self._limit = bias, limit
@@ -166,11 +157,6 @@ class Unreached:
     """A body predicate of which no literal can stand in a clause.
 
     `reason` says why, and how to mend it; `depth` is the least variable depth that would reach it, None if none does.
-
-    Examples
-    --------
-    >>> str(Unreached("q", "no mode of it ...", None))
-    'q: no mode of it ...'
     """
 
     predicate: str
@@ -185,12 +171,6 @@ def mode_depths(bias: Bias) -> tuple[int | None, ...]:
     """Return the least depth of the new variables of each body mode's literals, from 1; None where it is never reached.
 
     With Aleph's setting `i` the bottom clause has the literals of the modes whose depth is at most `i`.
-
-    Examples
-    --------
-    >>> modes = "modeh(1, p(+a)). modeb(*, gt(+b,-b)). modeb(*, size(+a,-b)). modeb(*, flex(+c,-e))."
-    >>> mode_depths(parse_bias(modes))
-    (2, 1, None)
     """
     return _depths(bias.body, _type_depths(bias))
 
@@ -199,14 +179,6 @@ def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
     """Return the body predicates that no clause can have at a variable depth, in the order of the bias, with the reasons.
 
     `depth` is the greatest depth of a variable, from 1 (Aleph's `i`).
-
-    Examples
-    --------
-    >>> modes = "modeh(1, p(+a)). modeb(*, gt(+b,-b)). modeb(*, size(+a,-b)). modeb(*, flex(+c,-e))."
-    >>> for found in unreached(parse_bias(modes), 1):
-    ...     print(found)
-    gt: its input of the type 'b' is first there at depth 1, so its literals come at depth 2: raise the depth to 2
-    flex: its input has the type 'c', which neither the head nor an output has: correct the type or add a mode with an output of it
     """
     if depth < 1:
         raise InputError(f"the depth of variables is {depth}: expected 1 or more")
@@ -234,15 +206,6 @@ def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
 
     `depth` is the greatest depth of a variable, from 1 (Aleph's `i`). Nothing reached is a ModelError; the warning is a
     BiasWarning.
-
-    Examples
-    --------
-    >>> check_reach(parse_bias("modeh(1, p(+a)). modeb(*, q(+b,-c))."), 2)
-    Traceback (most recent call last):
-        ...
-    sqlrl.errors.ModelError: <text>: the modes reach nothing from the head p(+a), so no clause could have a body:
-      q: its input has the type 'b', which neither the head nor an output has: correct the type or add a mode with an output of it
-    Bodies begin with constants of the head: give an argument that has them its type (a), in modes and by types= when loading
     """
     found = unreached(bias, depth)
     if not found:

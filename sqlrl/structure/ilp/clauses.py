@@ -13,14 +13,7 @@ from sqlrl.structure.osl.patterns import variable_names
 
 
 def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:
-    """Return the literals of some components, each with existential variables of its own, numbered on from the head's.
-
-    Examples
-    --------
-    >>> touching = (BodyLiteral(0, (0, 2)),)
-    >>> [literal.terms for literal in body_of([touching, touching], 2)]
-    [(0, 2), (0, 3)]
-    """
+    """Return the literals of some components, each with existential variables of its own, numbered on from the head's."""
     body: list[BodyLiteral] = []
     first = heads
     for component in components:
@@ -33,13 +26,7 @@ def body_of(components: Sequence[Component], heads: int) -> list[BodyLiteral]:
 
 
 def as_rules(clauses: Iterable[Formula], predicate: str) -> str:
-    """Return clauses as Horn rules of another predicate, a line for each; all variables of a head must be in its body.
-
-    Examples
-    --------
-    >>> print(as_rules([parse_formula("size(d1, v) ^ size(d2, v) => same(d1, d2)")], "alike"), end="")
-    alike(d1, d2) :- size(d1, v), size(d2, v).
-    """
+    """Return clauses as Horn rules of another predicate, a line for each; all variables of a head must be in its body."""
     rules = []
     for clause in clauses:
         body, head = (clause.left, clause.right) if isinstance(clause, Implies) else (And(()), clause)
@@ -73,17 +60,6 @@ class ClauseWriter:
 
     `predicates` are those of bodies, by index; `types` those of the arguments of each predicate; `names` returns the names of a
     type's constants, by id.
-
-    Examples
-    --------
-    >>> types = {"great": ("drug", "drug"), "size": ("drug", "value")}
-    >>> writer = ClauseWriter("great", ["size"], types, lambda kind: ["small", "large"])
-    >>> print(format_formula(writer.formula((0, 1), [(BodyLiteral(0, (0, 2)), BodyLiteral(0, (1, 2)))])))
-    size(d1, v1) ^ size(d2, v1) => great(d1, d2)
-    >>> print(format_formula(writer.formula((0, 0), [(BodyLiteral(0, (0, constant(1))),)])))
-    size(d, "large") => great(d, d)
-    >>> print(format_formula(writer.formula((0, 1), [(BodyLiteral(0, (0, 2)), BodyLiteral(0, (1, 2)))], once=True)))
-    (EXIST v1 size(d1, v1) ^ size(d2, v1)) => great(d1, d2)
     """
 
     def __init__(

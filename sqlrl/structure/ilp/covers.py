@@ -42,14 +42,6 @@ class Rows:
 
     There are more columns than `width` as soon as rows with more are added; `fill` is what rows have in columns that they were
     not given.
-
-    Examples
-    --------
-    >>> rows = Rows(1, np.int64, -1)
-    >>> rows.add(np.array([[5]]))
-    >>> rows.add(np.array([[6, 7]]))
-    >>> rows.values.tolist(), len(rows)
-    ([[5, -1], [6, 7]], 2)
     """
 
     def __init__(self, width: int, dtype: npt.DTypeLike, fill: int = 0) -> None:
@@ -79,13 +71,7 @@ class Rows:
 
 
 def row_keys(rows: npt.NDArray[Any], bound: int) -> Keys:
-    """Return keys of rows of integers from 0 to `bound` - 1 as an array: equal for equal rows only.
-
-    Examples
-    --------
-    >>> row_keys(np.array([[0, 3], [2, 1]]), 4).tolist()
-    [3, 9]
-    """
+    """Return keys of rows of integers from 0 to `bound` - 1 as an array: equal for equal rows only."""
     bits = max(int(bound - 1).bit_length(), 1)
     if bits * rows.shape[1] <= 63:
         keys = np.zeros(len(rows), dtype=np.int64)
@@ -96,30 +82,13 @@ def row_keys(rows: npt.NDArray[Any], bound: int) -> Keys:
 
 
 def row_bytes(rows: npt.NDArray[Any]) -> list[bytes]:
-    """Return a key for each row of integers from 0 on: equal for rows only that are equal but for zeros at their ends.
-
-    Examples
-    --------
-    >>> first, second, third = row_bytes(np.array([[1, 2, 0], [1, 2, 3], [0, 1, 2]]))
-    >>> first == row_bytes(np.array([[1, 2]]))[0], second == first, third == first
-    (True, False, False)
-    """
+    """Return a key for each row of integers from 0 on: equal for rows only that are equal but for zeros at their ends."""
     found: list[bytes] = _bytes(rows).tolist()
     return found
 
 
 class Numbers:
-    """Numbers keys in the order in which they are added.
-
-    Examples
-    --------
-    >>> numbers = Numbers()
-    >>> numbers.unknown([b"a", b"b", b"a"])
-    {b'a': 0, b'b': 1}
-    >>> numbers.add([b"a", b"b"])
-    >>> numbers.unknown([b"c", b"a"]), numbers.of([b"b", b"a"]).tolist()
-    ({b'c': 0}, [1, 0])
-    """
+    """Numbers keys in the order in which they are added."""
 
     def __init__(self) -> None:
         self._of: dict[bytes, int] = {}
@@ -191,28 +160,7 @@ class Ways(NamedTuple):
 
 
 class Forms:
-    """Finds forms, and remembers the ways to them; `arity` is the most arguments of a literal.
-
-    Examples
-    --------
-    A literal by itself, and then joined to it one more:
-
-    >>> forms, edge, leaf = Forms(Components(1), 2), BodyLiteral(0, (0, 5)), BodyLiteral(1, (5,))
-    >>> literals, met = forms.literals([edge, leaf]), []
-    >>> def grown(parents, literal, members):
-    ...     ways = forms.ways(parents, literal, lambda i: members)
-    ...     met.extend(form for form, _ in ways.new.values())
-    ...     return forms.grown(ways, parents, literal, lambda new: np.array([met.index(form) for form in new]))
-    >>> alone = Parents(np.zeros((1, 0), np.int64), np.zeros((1, 0, 1), np.int64))
-    >>> found, variables = grown(alone, literals.take(np.array([0])), [edge])
-    >>> found.tolist(), variables.tolist()
-    ([0], [[5]])
-    >>> joined = Parents(found[:, None], variables[:, None])
-    >>> grown(joined, literals.take(np.array([1])), [edge, leaf])[0].tolist()
-    [1]
-    >>> met[1]
-    (BodyLiteral(predicate=0, terms=(0, 1)), BodyLiteral(predicate=1, terms=(1,)))
-    """
+    """Finds forms, and remembers the ways to them; `arity` is the most arguments of a literal."""
 
     def __init__(self, names: Components, arity: int) -> None:
         self._names, self._arity = names, arity
@@ -318,13 +266,7 @@ def _places(parents: Parents, literal: Literals) -> IntArray:
 
 
 def packed(rows: BoolArray) -> Bits:
-    """Return rows of Booleans, shape (r, n), as rows of bits: uint64, shape (r, ceil(n / 64)).
-
-    Examples
-    --------
-    >>> [int(word) for word in packed(np.array([[True, False, True], [False, False, True]]))[:, 0]]
-    [5, 4]
-    """
+    """Return rows of Booleans, shape (r, n), as rows of bits: uint64, shape (r, ceil(n / 64))."""
     count, size = rows.shape
     wide = np.zeros((count, -(-size // 64) * 64), dtype=np.bool_)
     wide[:, :size] = rows
@@ -333,26 +275,14 @@ def packed(rows: BoolArray) -> Bits:
 
 
 def unpacked(bits: Bits, size: int) -> BoolArray:
-    """Return rows of bits as rows of Booleans, of which there are `size` in each.
-
-    Examples
-    --------
-    >>> unpacked(packed(np.array([[True, False, True]])), 3).tolist()
-    [[True, False, True]]
-    """
+    """Return rows of bits as rows of Booleans, of which there are `size` in each."""
     little = np.ascontiguousarray(bits.astype("<u8", copy=False))
     rows: BoolArray = np.unpackbits(little.view(np.uint8), axis=1, count=size, bitorder="little").astype(np.bool_)
     return rows
 
 
 def counted_bits(bits: Bits) -> IntArray:
-    """Return the number of bits in each row.
-
-    Examples
-    --------
-    >>> counted_bits(packed(np.array([[True, False, True]]))).tolist()
-    [2]
-    """
+    """Return the number of bits in each row."""
     counts: IntArray = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
     return counts
 

@@ -45,11 +45,6 @@ def gains(positives: npt.ArrayLike, negatives: npt.ArrayLike, all_positives: flo
     """Return by how much clauses make labels likelier than their share of positive atoms alone does, in nats.
 
     `positives` and `negatives`, of shape (c,), are what each clause covers of all. That is half of the G statistic of a clause and the labels.
-
-    Examples
-    --------
-    >>> gains([2, 1], [0, 1], 2, 2).round(4).tolist()  # 4 ln 2: a clause that says all; one that says nothing
-    [2.7726, 0.0]
     """
     p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
     apart = _likelihood(p, n) + _likelihood(all_positives - p, all_negatives - n)
@@ -62,13 +57,6 @@ def costs(bodies: Sequence[Sequence[Component]]) -> FloatArray:
     """Return what it costs to describe the bodies of clauses, in nats, shape (c,).
 
     The choice between constants is that between those that any of the bodies has at the same argument of the same predicate.
-
-    Examples
-    --------
-    >>> from sqlrl.logic.components import BodyLiteral, constant
-    >>> ranks = [[(BodyLiteral(0, (0, constant(k))),)] for k in range(4)]
-    >>> costs([*ranks, [(BodyLiteral(1, (0,)),)]]).round(3).tolist()  # 0.25 + ln 4 / 2 for each of four constants
-    [0.943, 0.943, 0.943, 0.943, 0.25]
     """
     met: dict[tuple[int, int], set[int]] = {}
     places: list[list[tuple[int, int]]] = []
@@ -108,15 +96,6 @@ def rank(
         What each clause costs, in nats.
     least : float
         The least gain beyond that.
-
-    Examples
-    --------
-    Of two clauses that say the same the first one is taken; the last one is right about half of the atoms, as any would be:
-
-    >>> cover = sparse.csr_matrix(np.array([[1.0] * 9 + [0] * 11, [1.0] * 9 + [0] * 11, [1.0, 0] * 10]))
-    >>> found = rank(cover, np.arange(20) < 8, np.array([2.0, 2.0, 2.0]))
-    >>> found.places, [round(score, 1) for score in found.scores]
-    ([0], [6.6])
     """
     found = Chosen([], [])
     label = truth.astype(np.float64)

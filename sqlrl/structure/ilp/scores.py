@@ -48,12 +48,6 @@ class Scorer:
         The share of positive atoms among all.
     m : float, optional
         That of mestimate; None is sqrt(n), as in Aleph.
-
-    Examples
-    --------
-    >>> auto = Scorer("auto_m", 0.5)
-    >>> auto(np.array([7, 2, 0]), np.array([2, 0, 0]), 3).round(4).tolist()  # (7 + 3 / 2) / (9 + 3), ...
-    [0.7083, 0.7929, -inf]
     """
 
     evaluation: Evaluation
@@ -109,12 +103,6 @@ def likelihood_m(positives: IntArray, negatives: IntArray, prior: float) -> floa
     `positives` and `negatives`, of shape (c,), are P and N of clauses (those that cover nothing say nothing); `prior` is above
     0 and below 1. The result is from exp(-12) to exp(16): 0 and infinity are the limits for clauses that are all pure, and for
     clauses that differ no more than by chance.
-
-    Examples
-    --------
-    >>> sure, mixed = np.array([9, 1, 8, 0]), np.array([1, 9, 0, 8])
-    >>> round(likelihood_m(sure, mixed, 0.5), 3)
-    0.509
     """
     p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
 

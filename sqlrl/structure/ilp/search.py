@@ -243,21 +243,7 @@ Waiting = Generator[Wanted, None, Result]
 
 
 def run_together(covers: Covers, searches: Sequence[Waiting[Result]]) -> list[Result]:
-    """Run searches, each until it waits, then evaluate what all of them wait for, and so on; return what each one returns.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> def search(name, components):
-    ...     for component in components:
-    ...         yield Wanted([component], keep=True)
-    ...     return f"{name} is done"
-    >>> known = SimpleNamespace(evaluate=lambda components, keep: print(sorted(components)))
-    >>> run_together(known, [search("one", "ac"), search("two", "b")])
-    ['a', 'b']
-    ['c']
-    ['one is done', 'two is done']
-    """
+    """Run searches, each until it waits, then evaluate what all of them wait for, and so on; return what each one returns."""
     found: dict[int, Result] = {}
     left = dict(enumerate(searches))
     while left:

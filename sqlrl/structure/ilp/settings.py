@@ -85,12 +85,6 @@ class ILPParameters:
     ------
     InputError
         A value is out of range; the message says which.
-
-    Examples
-    --------
-    >>> ILPParameters(noise=-1)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: noise=-1: give an integer of at least 0
     """
 
     command: ByCommand = "induce_cover"
@@ -146,15 +140,6 @@ def resolved(
         Aleph's settings of a bias.
     positives, negatives : int
         Labels of each kind; 0 where they are not known yet.
-
-    Examples
-    --------
-    >>> found = resolved({"noise": 5, "nodes": None}, {"noise": 0, "nodes": 100, "verbosity": 0})
-    >>> found.noise, found.nodes, found.depth
-    (5, 100, 2)
-    >>> found = resolved({}, {}, 100, 9900)  # one atom in a hundred
-    >>> found.command, found.min_accuracy, found.noise
-    ('rank', 0.015, 6566)
     """
     values = {name: settings[aleph] for name, aleph in OF_ALEPH.items() if aleph in settings}
     # A bias says m for mestimate only.

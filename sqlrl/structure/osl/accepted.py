@@ -66,23 +66,7 @@ class _Clauses:
 
 
 class AcceptedClauses:
-    r"""Accepted clauses, pattern by pattern; asked for their ground clauses in one example after the other.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.bindings import WindowBindings
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> names = (("Smokes", (x,)), ("Friends", (y, x)), ("Smokes", (y,)))
-    >>> pattern = Shape(("person", "person"), (), tuple(ShapeLiteral(name, False, terms) for name, terms in names))
-    >>> accepted = AcceptedClauses()
-    >>> accepted.add(pattern, np.zeros((1, 0)), [[NONE, 5]])
-    >>> with program.only(np.array([0])) as examples:
-    ...     window = WindowBindings(program, examples, np.array([0]), np.array([1, 2, 3]))
-    ...     rows = accepted.rows(window, 0)
-    >>> rows.clause.tolist(), rows.literals.tolist(), rows.length.tolist()
-    ([5, 5], [-1, 2, -2, 3], [2, 2])
-    """
+    r"""Accepted clauses, pattern by pattern; asked for their ground clauses in one example after the other."""
 
     def __init__(self) -> None:
         self._patterns: dict[Shape, _Clauses] = {}

@@ -58,15 +58,7 @@ class Addition(NamedTuple):
 
 
 class KnownClauses:
-    """Recognises clauses by the hash of their canonical form.
-
-    Examples
-    --------
-    >>> known = KnownClauses()
-    >>> smokes = Shape((), ("person",), (ShapeLiteral("Smokes", True, (Slot(True, 0),)),))
-    >>> known.add(smokes, np.array([[3], [3]], dtype=np.int32)), known.add(smokes, np.array([[3], [4]], dtype=np.int32))
-    ([True, False], [False, True])
-    """
+    """Recognises clauses by the hash of their canonical form."""
 
     def __init__(self) -> None:
         self._shapes: dict[Shape, int] = {}
@@ -110,13 +102,7 @@ def accepted_of(book: PatternBook, additions: Sequence[Addition]) -> AcceptedCla
 
 
 def to_arrays(additions: Sequence[Addition]) -> dict[str, npt.NDArray[Any]]:
-    """Return added clauses as arrays: the columns of `Addition`, and `constants` end to end with their `length`.
-
-    Examples
-    --------
-    >>> from_arrays(to_arrays([Addition(0, True, (4, 2), 7, 1, 9, 2)]))
-    [Addition(pattern=0, horn=True, constants=(4, 2), step=7, example=1, atom=9, delta_n=2)]
-    """
+    """Return added clauses as arrays: the columns of `Addition`, and `constants` end to end with their `length`."""
     columns = {name: np.array([getattr(x, name) for x in additions], dtype=np.int64) for name in _NUMBERS}
     constants = np.array([c for x in additions for c in x.constants], dtype=np.int64)
     return columns | {"constants": constants, "length": np.array([len(x.constants) for x in additions], dtype=np.int64)}
@@ -136,14 +122,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Addition]:
 
 
 def patterns_to_text(shapes: Iterable[Shape]) -> str:
-    """Return patterns as JSON text.
-
-    Examples
-    --------
-    >>> smokes = Shape(("person",), (), (ShapeLiteral("Smokes", False, (Slot(False, 0),)),))
-    >>> patterns_from_text(patterns_to_text([smokes])) == [smokes]
-    True
-    """
+    """Return patterns as JSON text."""
     return json.dumps(
         [
             {
@@ -190,12 +169,6 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
 
     With `horn` it is the clause in which the first literal of the pattern's shape, the start, is positive: an implication of
     the start.
-
-    Examples
-    --------
-    >>> formula, plus = template_of(field_pattern(), horn=True)
-    >>> print(format_formula(formula), *plus)
-    InField(b, +f2, p2) ^ Next(p1, p2) => InField(b, +f1, p1) f1 f2
     """
     names = variable_names((*shape.variables, *shape.parameters))
     variables, plus = names[: len(shape.variables)], names[len(shape.variables) :]

@@ -32,21 +32,6 @@ def delta_counts(
     `bindings` are of the pattern, in a window, and `table` is that window's; `place` is which of the chosen examples.
     `constants`, int32 of shape (c, k), are those of each candidate, in the order of the pattern's parameters. The two worlds
     are bool of shape (n,) over the window's network; only atoms of the example are read.
-
-    Examples
-    --------
-    Whoever is befriended by someone smokes, if one asks the labels:
-
-    >>> from sqlrl.ground.bindings import WindowBindings
-    >>> program = sample_program(PEOPLE, ["Smokes"], FRIENDS)
-    >>> x, y = Slot(False, 0), Slot(False, 1)
-    >>> literals = (ShapeLiteral("Smokes", False, (x,)), ShapeLiteral("Friends", False, (y, x)))
-    >>> with program.only(np.array([0])) as examples:
-    ...     window = WindowBindings(program, examples, np.array([0]), np.array([1, 2, 3]))
-    ...     found = window.of(Shape(("person", "person"), (), literals))
-    >>> observed, predicted = np.array([True, True, False]), np.zeros(3, bool)
-    >>> delta_counts(found, 0, np.zeros((1, 0)), window.table, observed, predicted).tolist()
-    [[-1, 1]]
     """
     return _counted(bindings, place, constants, table, (observed, predicted), compared=True)
 

@@ -10,26 +10,13 @@ from sqlrl.kernels import kernel
 
 
 def heads_for(rows: int) -> IntArray:
-    """Return empty chains for so many rows: a power of two.
-
-    Examples
-    --------
-    >>> heads_for(3).tolist()
-    [-1, -1, -1, -1]
-    """
+    """Return empty chains for so many rows: a power of two."""
     return np.full(1 << max(rows - 1, 1).bit_length(), -1, np.int64)
 
 
 @kernel
 def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
-    """Return the chain of a row by its values in some columns.
-
-    Examples
-    --------
-    >>> one, other = np.array([[3, 9, 4]], np.int32), np.array([[4, 3]], np.int32)
-    >>> chain_of(one, 0, np.array([0, 2]), 64) == chain_of(other, 0, np.array([1, 0]), 64)
-    True
-    """
+    """Return the chain of a row by its values in some columns."""
     code = np.uint64(0)
     for column in columns:
         code = mixed(code, values[row, column])
@@ -42,13 +29,6 @@ def link(constants: Int32Array, place: IntArray, heads: IntArray, following: Int
 
     `constants` is int32 of shape (n, k); `place` are the columns that say to which chain a row belongs. `heads` has the first
     row of each chain and `following`, of shape (n,), the row after each in its chain, -1 for none; both are int64 and changed.
-
-    Examples
-    --------
-    >>> heads, following = heads_for(2), np.zeros(2, np.int64)
-    >>> link(np.array([[5], [5]], np.int32), np.array([0]), heads, following, 0)
-    >>> int(heads.max()), following.tolist()
-    (1, [-1, 0])
     """
     for row in range(start, len(constants)):
         chain = chain_of(constants, row, place, len(heads))
@@ -58,13 +38,7 @@ def link(constants: Int32Array, place: IntArray, heads: IntArray, following: Int
 
 @kernel
 def agree(values: Int32Array, row: int, columns: IntArray, constants: Int32Array, other: int, place: IntArray) -> bool:
-    """Return whether a binding has the constants of a clause.
-
-    Examples
-    --------
-    >>> agree(np.array([[3, 9]], np.int32), 0, np.array([1]), np.array([[9]], np.int32), 0, np.array([0]))
-    True
-    """
+    """Return whether a binding has the constants of a clause."""
     same = True
     for i in range(len(columns)):
         same = same and values[row, columns[i]] == constants[other, place[i]]
@@ -134,12 +108,6 @@ def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
 
     `rows` is int64 of shape (n, w). Returns int64 arrays: `first`, of shape (g,), ascending, and `group`, of shape (n,), so
     that `rows[first[group]]` equals `rows`.
-
-    Examples
-    --------
-    >>> first, group = distinct_rows(np.array([[3, 1], [2, 2], [3, 1]]))
-    >>> first.tolist(), group.tolist()
-    ([0, 1], [0, 1, 0])
     """
     first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
     count = _distinct(np.ascontiguousarray(rows, dtype=np.int64), first, group)

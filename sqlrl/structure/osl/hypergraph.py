@@ -104,14 +104,6 @@ def build_hypergraph(facts: WindowFacts, modes: Modes) -> Hypergraph:
     """Build the hypergraph of a window: `CreateHG` of Algorithm 2 for all its examples.
 
     Predicates with recall 0 have no hyperedges.
-
-    Examples
-    --------
-    >>> graph = build_hypergraph(facts(), modes())
-    >>> [(graph.predicates[p], a.tolist()) for p, a in zip(graph.predicate, graph.arguments)][1:]
-    [('InField', [4, 0, 2]), ('Next', [1, 2, -1]), ('Token', [7, 1, 4]), ('Token', [8, 2, 4])]
-    >>> graph.nodes.tolist()
-    [[-1, -1, 0], [-1, -1, 1], [0, 1, -1], [-1, 0, -1], [-1, 1, -1]]
     """
     examples = np.unique(facts.examples)
     names = modes.in_paths()

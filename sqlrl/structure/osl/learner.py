@@ -76,25 +76,13 @@ class Changes(NamedTuple):
 
 
 def _step_table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    """Return rows of `WindowReport.steps` as a table.
-
-    Examples
-    --------
-    >>> _step_table([(0, 4, 1.0, 3, 2, 0.5, 0.75)]).column("correct").to_pylist()
-    [2]
-    """
+    """Return rows of `WindowReport.steps` as a table."""
     columns = [pa.array([row[i] for row in rows], type=kind.type) for i, kind in enumerate(STEP_SCHEMA)]
     return pa.Table.from_arrays(columns, schema=STEP_SCHEMA)
 
 
 def _change_table(changes: Sequence[Changes]) -> pa.Table:
-    """Return changes as rows of `WindowReport.changes`: ascending by step, then clause.
-
-    Examples
-    --------
-    >>> _change_table([Changes(3, np.array([7]), np.array([-1]), np.array([0.5]))]).to_pylist()
-    [{'step': 2, 'clause': 7, 'delta_n': -1, 'weight': 0.5}]
-    """
+    """Return changes as rows of `WindowReport.changes`: ascending by step, then clause."""
     none = np.zeros(0, dtype=np.int64)
     steps = [none, *(np.full(len(x.clause), x.step - 1, dtype=np.int64) for x in changes)]
     return pa.table(
@@ -122,13 +110,7 @@ class Growing(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """Return no clauses.
-
-        Examples
-        --------
-        >>> Growing.empty().size
-        0
-        """
+        """Return no clauses."""
         return cls(new_state(), new_tally(0), 0)
 
     def copy(self, size: int) -> Growing:
@@ -193,16 +175,6 @@ def _step_worlds(
     The network is that of one example, with n atoms and m clauses; `weights` are log-odds of shape (m,). `loss`, of shape (n,),
     is added for each true atom; without one both worlds are the same. `parameters` say how worlds are found, `describe` has
     words for ground clauses. Hard clauses that cannot all hold raise InfeasibleError.
-
-    Examples
-    --------
-    >>> from sqlrl.structure.osl.estimator import OSL
-    >>> loss = np.array([1.0, 1.0])
-    >>> worlds = _step_worlds(
-    ...     network(2, [(0, [1])]), np.array([-0.5]), loss, OSL("modes.txt").parameters(), lambda *_: ""
-    ... )
-    >>> [world.tolist() for world in worlds]
-    [[False, False], [True, True]]
     """
     structure = compile_network(network)
     if parameters.inference == "exact" and structure.forest.all():
@@ -232,15 +204,6 @@ def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
 
     The new clauses have the places m to m + k - 1 and count satisfied groundings. As in `example_network`, counts are those of
     the whole up to a constant: use differences.
-
-    Examples
-    --------
-    >>> from sqlrl.solve.counts import delta_counts
-    >>> small = network(2, [(0, [1])])
-    >>> rows = Rows(*(np.array(x) for x in ([0, 0, 1], [-1, 2, -2, -1], [2, 1, 1], [1, 1, 1])))
-    >>> longer = appended(small, np.array([7, 9]), rows)
-    >>> delta_counts(longer, np.array([True, False]), np.array([False, False])).tolist()
-    [1, -1, -1]
     """
     m, k = len(network.clauses), len(clauses)
     _, unit, long = rows.split()
@@ -293,13 +256,7 @@ class Kept(NamedTuple):
 
 
 def nothing_kept() -> Kept:
-    """Return what a learner remembers before the first window.
-
-    Examples
-    --------
-    >>> nothing_kept().steps
-    0
-    """
+    """Return what a learner remembers before the first window."""
     return Kept(0, Growing.empty(), Growing.empty(), (), no_infeasible_truth(), Searched())
 
 
@@ -321,14 +278,7 @@ def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any
 
 
 def from_state(state: Mapping[str, npt.NDArray[Any]]) -> tuple[Kept, list[Shape]]:
-    """Return what `to_state` was given; arrays that are not those of an OSL learner raise InputError.
-
-    Examples
-    --------
-    >>> kept, patterns = from_state(to_state(nothing_kept(), []))
-    >>> kept.steps, kept.additions, patterns
-    (0, (), [])
-    """
+    """Return what `to_state` was given; arrays that are not those of an OSL learner raise InputError."""
     empty = to_state(nothing_kept(), [])
     if set(empty) - set(state):
         raise InputError(f"a state of this learner has the arrays {', '.join(empty)}")

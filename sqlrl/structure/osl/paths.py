@@ -79,15 +79,6 @@ def find_paths(
     `keep` is called with the paths of each length, shortest first; those that it masks are neither returned nor made longer.
     With an upper bound on the delta n of all clauses that a path and its extensions give, this is look-ahead pruning (not in
     the paper).
-
-    Examples
-    --------
-    >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
-    >>> graph = build_hypergraph(facts(), modes())
-    >>> start = graph.find(4, "InField", np.array([[4, 0, 1]]))
-    >>> paths = find_paths(graph, start, modes(), 3)
-    >>> [paths.atom[a:b].tolist() for a, b in zip(paths.indptr[:-1], paths.indptr[1:])]
-    [[0, 2], [0, 3], [0, 2, 3], [0, 1, 2], [0, 2, 4]]
     """
     if max_length < 1:
         raise InputError(f"the longest path has {counted(max_length, 'atom')}: give a max_length of 1 or more")

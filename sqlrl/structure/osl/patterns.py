@@ -49,11 +49,6 @@ def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clau
     `shape` is that of the pattern, or any other of plain literals; `names` has the constant of each parameter. With `horn` it
     is the clause in which the first literal, the start, is positive. Its variables are named by the initials of their types,
     numbered where several share one.
-
-    Examples
-    --------
-    >>> print(clause_of(field_pattern(), ["ftitle", "ftitle"]))
-    !InField(b, "ftitle", p1) v !InField(b, "ftitle", p2) v !Next(p1, p2)
     """
     variables = variable_names(shape.variables)
 
@@ -69,13 +64,7 @@ def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clau
 
 
 def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
-    """Return the clause of a path's atoms, the start first: an implication of the start if it is positive, else a disjunction.
-
-    Examples
-    --------
-    >>> format_formula(formula_of([Atom("Smokes", (Variable("x"),))], horn=False))
-    '!Smokes(x)'
-    """
+    """Return the clause of a path's atoms, the start first: an implication of the start if it is positive, else a disjunction."""
     start, *rest = atoms
     if not horn:
         return Or(tuple(map(Not, atoms))) if rest else Not(start)
@@ -85,13 +74,7 @@ def formula_of(atoms: Sequence[Atom], *, horn: bool) -> Formula:
 
 
 def variable_names(types: Sequence[str]) -> tuple[str, ...]:
-    """Return names for variables of some types: their initials, numbered where several share one.
-
-    Examples
-    --------
-    >>> variable_names(["bib", "position", "position", "venue"])
-    ('b', 'p1', 'p2', 'v1')
-    """
+    """Return names for variables of some types: their initials, numbered where several share one."""
     initials = [kind[0].lower() for kind in types]
     count: dict[str, int] = {}
     names = []
@@ -164,24 +147,6 @@ class PatternBook:
 
     `types` are those of the arguments of each predicate that paths may have; `patterns` are in the order in which they were
     met.
-
-    Examples
-    --------
-    >>> from sqlrl.structure.osl.hypergraph import build_hypergraph
-    >>> from sqlrl.structure.osl.paths import find_paths
-    >>> from sqlrl.structure.osl.sample_window import TYPES
-    >>> graph = build_hypergraph(facts(), modes())
-    >>> paths = find_paths(graph, graph.find(4, "InField", np.array([[4, 0, 1]])), modes(), 3)
-    >>> book = PatternBook(modes(), TYPES)
-    >>> for pattern, constants, _ in book.grouped(graph, paths)[0]:
-    ...     print(book.patterns[pattern].shape, constants.tolist())
-    !InField(v0, k0, v1) v !Next(v1, v2) [[0]]
-    !InField(v0, k0, v1) v !Token(k1, v1, v0) [[0, 7]]
-    !InField(v0, k0, v1) v !Next(v1, v2) v !Token(k1, v1, v0) [[0, 7]]
-    !InField(v0, k0, v1) v !InField(v0, k1, v2) v !Next(v1, v2) [[0, 0]]
-    !InField(v0, k0, v1) v !Next(v1, v2) v !Token(k1, v2, v0) [[0, 8]]
-    >>> print(book.patterns[1].horn.shape)
-    InField(v0, k0, v1) v !Token(k1, v1, v0)
     """
 
     def __init__(self, modes: Modes, types: Mapping[str, tuple[str, ...]]) -> None:
@@ -309,11 +274,6 @@ def least_rows(rows: npt.NDArray[Integer], symmetries: Sequence[tuple[int, ...]]
 
     `rows` and the result have shape (n, k); `symmetries` are permutations of the columns, as
     `sqlrl.logic.shapes.parameter_symmetries` returns them.
-
-    Examples
-    --------
-    >>> least_rows(np.array([[7, 5, 1], [2, 3, 4]]), [(0, 1, 2), (1, 0, 2)]).tolist()
-    [[5, 7, 1], [2, 3, 4]]
     """
     least = rows
     for symmetry in symmetries[1:]:
@@ -399,12 +359,6 @@ def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
 
     `paths` are all paths of the c candidates; `row`, int64 of shape (p,), is the candidate of each path, as
     `PatternBook.grouped` returns it. `kept` (which candidates are kept) and the result are bool of shape (c,).
-
-    Examples
-    --------
-    >>> paths = Paths(np.array([0, 2, 4, 7]), np.array([0, 2, 0, 3, 0, 1, 2]))
-    >>> sub_clauses(paths, np.array([0, 1, 2]), np.array([True, True, True])).tolist()
-    [True, False, False]
     """
     longest = int(np.diff(paths.indptr).max(initial=0))
     atoms = np.full((len(paths), longest), -1, dtype=np.int64)

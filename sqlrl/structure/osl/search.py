@@ -39,27 +39,12 @@ class Searched:
     enough: int = 0
 
     def joined(self, other: Searched) -> Searched:
-        """Return the sums of both.
-
-        Examples
-        --------
-        >>> Searched(missed=2, starts=1).joined(Searched(missed=3))
-        Searched(missed=5, starts=1, paths=0, enough=0)
-        """
+        """Return the sums of both."""
         return Searched(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
-    """Return what stopped a run that added no clause, and what to change.
-
-    Examples
-    --------
-    >>> from sqlrl.structure.osl.estimator import OSL
-    >>> print(
-    ...     nothing_added(Searched(missed=3, starts=3, paths=2), OSL("modes.txt", min_count_difference=5).parameters())
-    ... )
-    no clause was added: of the clauses of 2 paths none has a delta n of min_count_difference=5; lower it, or raise pool, now 1
-    """
+    """Return what stopped a run that added no clause, and what to change."""
     atoms, least = f"{counted(searched.missed, 'true atom')} predicted false", parameters.min_count_difference
     if not searched.missed:
         why = (

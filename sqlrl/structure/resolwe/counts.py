@@ -26,14 +26,6 @@ class StreamCounts:
         `total.n` with a half-life: what a subgraph counts halves whenever so many subgraphs have come after it. A window counts as a whole.
     windows, subgraphs : int
         How many were counted.
-
-    Examples
-    --------
-    >>> none, four, one = (JointCounts(np.array([[n]]), np.array([[n]])) for n in (0, 4, 1))
-    >>> before = StreamCounts(none, np.zeros((1, 1)))
-    >>> after = before.after(four, 10, half_life=10).after(one, 10, half_life=10)
-    >>> after.n.tolist(), after.total.n.tolist(), after.subgraphs
-    ([[3.0]], [[5]], 20)
     """
 
     total: JointCounts

@@ -140,14 +140,6 @@ def formulations(
     Returns
     -------
     Formulations
-
-    Examples
-    --------
-    >>> found = formulations(np.array([[2, 18], [30, 10]]), [[True], [True]], Criteria())
-    >>> found.probability.tolist(), found.bound.round(3).tolist(), found.kept.tolist()
-    ([0.9, 0.25], [0.738, 0.156], [True, False])
-    >>> found.reason
-    ['', 'bound of the probability 0.156 < 0.5']
     """
     candidate, literal, support, matched = tallies(n, positive)
     size, literals = len(candidate), np.array(list(map(len, positive)), dtype=np.int64)
@@ -261,12 +253,6 @@ def wilson(
     """Return the one-sided lower and upper bound of shares at a confidence; at one half both are the shares. NaN of nothing.
 
     Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
-
-    Examples
-    --------
-    >>> low, high = wilson(np.array([9]), np.array([10]), 0.95)
-    >>> round(float(low[0]), 4), round(float(high[0]), 4)
-    (0.6523, 0.9774)
     """
     share = _shares(matched, support)
     z = float(stats.norm.ppf(confidence))
@@ -285,12 +271,6 @@ def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatA
     Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993): twice the log of the likelihood ratio, which is
     distributed as chi-squared with one degree of freedom less than there are patterns that occur at all: of counts that decay, those of which half
     a grounding is left.
-
-    Examples
-    --------
-    >>> g2, p = likelihood_ratio(np.array([5, 15]), np.array([50, 50]))
-    >>> round(g2, 4), round(p, 5)
-    (5.2325, 0.02217)
     """
     possible = default >= _GONE
     counts = observed[possible].astype(np.float64)

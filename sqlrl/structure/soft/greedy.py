@@ -33,12 +33,6 @@ class GreedySearch:
         The most rules (l in the source).
     least : float
         The least by which a rule must raise the score, as a share of its absolute value (epsilon).
-
-    Examples
-    --------
-    >>> GreedySearch(most=0)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: most=0: give an integer of at least 1
     """
 
     most: Most = 20
@@ -103,15 +97,6 @@ def greedy_rules(
     loop would go on while one of two criteria holds and takes the score of the round before for that of the last one: here it ends with the first
     of both, the best score so far is kept, and a rule that does not raise it is not added. A candidate begins with the weight that it had when it
     was tried last, the others with theirs.
-
-    Examples
-    --------
-    >>> from sqlrl.learn.soft.atom_hinges import atom_hinges
-    >>> from sqlrl.learn.soft.sample_hinges import hinge_network
-    >>> rules = [(0, {i: -1.0}, 1.0, 1) for i in range(3)] + [(1, {i: 1.0}, 0.0, 1) for i in range(3)]
-    >>> found = greedy_rules(atom_hinges(hinge_network(rules), np.array([1.0, 1.0, 0.0])), SoftPseudoLikelihood())
-    >>> found.rules.tolist(), found.weights.round(4).tolist(), found.evaluated
-    ([0], [0.4002], 3)
     """
     limits = search or GreedySearch()
     # Rules without a hinge raise nothing.

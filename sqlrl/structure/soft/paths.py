@@ -79,12 +79,6 @@ class PathParameters:
     ------
     InputError
         A value is out of range; the message says which.
-
-    Examples
-    --------
-    >>> PathParameters(length=0)
-    Traceback (most recent call last):
-    sqlrl.errors.InputError: length=0: give an integer of at least 1 and at most 249
     """
 
     length: Length = 3
@@ -257,19 +251,6 @@ def path_clauses(source: PathSource, parameters: PathParameters | None = None) -
         No labelled atoms, or fewer than a path must connect.
     GroundingLimitError
         More walks than the source's limit, counted beforehand.
-
-    Examples
-    --------
-    >>> from sqlrl.ground.paths import RelationalPaths
-    >>> from sqlrl.ground.sample_programs import sample_program
-    >>> text = "Cites(paper, paper)\nAbout(paper, gene)\nMentions(paper, gene)\n1 About(p, g) ^ Cites(p, q) => Mentions(q, g)"
-    >>> facts = {"Cites": [("P1", "P2")], "About": [("P2", "G")], "Mentions": [("P1", "G")]}
-    >>> program = sample_program(text, ["Mentions"], facts)
-    >>> with RelationalPaths(program.engine, program.layout, "Mentions") as source:
-    ...     print(path_clauses(source, PathParameters(length=2, min_targets=1, negations=False)))
-    2 clauses about Mentions, from 1 positive and 1 negative atoms:
-    About(E1, E2) -> Mentions(E1, E2)  (0 positive, 1 negative)
-    Cites(E1, E2) & About(E2, E3) -> Mentions(E1, E3)  (1 positive, 0 negative)
     """
     chosen = parameters or PathParameters()
     notes = _checked(source, chosen)
@@ -317,13 +298,6 @@ def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: 
     """Return the likelihood ratio G² of the label of an atom and of whether a path connects it, for each of m paths, shape (m,).
 
     `positive` and `negative`, shape (m,), are the atoms of either label that it connects, of all that there are.
-
-    Examples
-    --------
-    A path that connects all atoms says nothing of their labels, one that connects the positive ones alone all that can be said, 2 * 4 * log(2):
-
-    >>> contrast(np.array([2, 2]), np.array([2, 0]), 2, 2).round(3).tolist()
-    [0.0, 5.545]
     """
     cells = np.array([positive, negative, positives - positive, negatives - negative], dtype=np.float64)
     total, connected = float(positives + negatives), cells[0] + cells[1]

@@ -17,12 +17,13 @@ from sqlrl.database.blanket_training import BlanketTraining
 from sqlrl.errors import InputError, ModelError, UnsupportedError
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
+from tests.effort import draws
 from tests.ground.brute import atoms_of
 from tests.ground.cases import Case, fill, programs
 from tests.learn.pseudo.enumerated import Floats, Listed, is_clause, listed
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=12 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(12))
 NO_LIMIT = None
 
 

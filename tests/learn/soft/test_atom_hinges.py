@@ -13,6 +13,7 @@ from sqlrl.errors import InputError
 from sqlrl.learn.labels import Names
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from tests.effort import draws
 from tests.learn.soft.oracles import random_network, random_truth
 
 seeds = st.integers(0, 10**6)
@@ -27,7 +28,7 @@ def values(hinges: AtomHinges, row: int, y: float) -> np.ndarray:
     return total
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(seeds, st.booleans())
 def test_rows_differ_as_states_do(seed: int, piecewise: bool) -> None:
     """Summed over rows, what hinges add when atoms move one by one is what distances of the network add."""
@@ -120,7 +121,7 @@ def test_a_hard_equality_leaves_no_choice() -> None:
     assert (hinges.narrow, hinges.outside, hinges.atoms) == (0, 2, 1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(seeds, st.lists(st.integers(0, 3), unique=True, min_size=1))
 def test_a_part_of_the_rules_is_as_a_network_of_them(seed: int, rules: list[int]) -> None:
     network, truth = random_network(seed), random_truth(seed)

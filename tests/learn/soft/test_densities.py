@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, VARIANCES, densities
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from tests.effort import draws
 from tests.learn.soft.oracles import CONSTANTS, SLOPES, WEIGHTS, Floats, integrals
 
 HINGES = st.lists(st.tuples(st.integers(0, 2), SLOPES, CONSTANTS, st.integers(1, 3)), min_size=1, max_size=7)
@@ -25,7 +26,7 @@ def hinge(kind: tuple[bool, bool], a: float, b: float, y: Floats) -> Floats:
     return found * found if squared else found
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(HINGES, KINDS, KINDS, st.lists(WEIGHTS, min_size=3, max_size=3), BOUNDS)
 @example([(0, 1.0, 0.0, 1), (1, -1.0, 1.0, 1), (2, 1.0, -0.5, 3)], [True] * 3, [False] * 3, [1e6] * 3, (0.0, 1.0))
 @example(
@@ -83,7 +84,7 @@ def test_log_z_and_expectations_are_those_of_numerical_integration(
     assert not some[~among].any()
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.tuples(SLOPES, CONSTANTS, st.integers(1, 3)), st.booleans(), WEIGHTS, BOUNDS)
 def test_a_row_of_one_hinge_is_as_one_of_that_hinge_in_halves(
     one: tuple[float, float, int], square: bool, weight: float, bounds: tuple[float, float]

@@ -18,12 +18,13 @@ from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.projected_newton import maximise
 from sqlrl.learn.soft.pseudo_likelihood import PenalisedPseudoLikelihood, SoftPseudoLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from tests.effort import draws
 from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, random_network, random_truth
 
 seeds = st.integers(0, 10**6)
 
 
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(seeds, st.floats(-3, 5))
 def test_value_and_derivatives(seed: int, power: float) -> None:
     network, truth = random_network(seed), random_truth(seed)

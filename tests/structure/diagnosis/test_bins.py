@@ -20,12 +20,13 @@ from sqlrl.structure.beam.clauses import Language as Searched
 from sqlrl.structure.beam.estimator import member_of
 from sqlrl.structure.beam.protocols import ClauseSearch
 from sqlrl.structure.diagnosis.bins import NAMES, diagnose
+from tests.effort import draws
 from tests.ground.brute import Data, Formulas
 from tests.ground.cases import Case, Language, databases, fill, well_typed
 from tests.ground.cases import atoms_of as mentioned
 from tests.ground.test_blankets import atoms_of
 
-FEW = settings(max_examples=12 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(12))
 
 Bins = tuple[float, float, float, float]
 Shown = dict[str, set[tuple[tuple[str, str], ...]]]

@@ -11,6 +11,7 @@ from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.sample_networks import network
 from sqlrl.structure.osl.learner import appended
+from tests.effort import draws
 
 ATOMS = 5
 GROUND = st.tuples(
@@ -29,7 +30,7 @@ def rows_of(ground: list[tuple[int, list[int]]]) -> Rows:
     return Rows(clause, literals, length, np.ones(len(ordered), dtype=np.int64))
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(st.lists(GROUND, max_size=6), st.lists(GROUND, max_size=6), st.integers(0, 2**32))
 def test_counts_and_worlds_are_those_of_the_whole(
     own: list[tuple[int, list[int]]], new: list[tuple[int, list[int]]], seed: int

@@ -21,11 +21,12 @@ from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.plan.sources import World
 from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
 from sqlrl.structure.osl.count_differences import delta_counts
+from tests.effort import draws
 from tests.ground.cases import CLOSED, Case, Names, load, world_table
 from tests.structure.osl.candidates import Candidate, cases
 
 # Loading a case takes a second, a candidate a few milliseconds.
-FEW = settings(max_examples=5 if settings().max_examples <= 60 else settings().max_examples)
+FEW = settings(max_examples=draws(5))
 
 
 @FEW

@@ -18,6 +18,7 @@ from sqlrl.structure.osl import paths as finding
 from sqlrl.structure.osl.hypergraph import Hypergraph, build_hypergraph
 from sqlrl.structure.osl.paths import find_paths
 from sqlrl.structure.osl.patterns import sub_clauses
+from tests.effort import draws
 from tests.structure.osl.pathcases import Atom, Case, Path, create_hypergraph, paths_from, random_case
 
 
@@ -64,7 +65,7 @@ def same_as_printed(case: Case, keep: finding.Keep | None = None, without: froze
     return len(paths)
 
 
-@settings(max_examples=800)
+@settings(max_examples=draws(800))
 @given(st.integers(0, 2**32))
 def test_paths_are_those_of_the_printed_algorithms(seed: int) -> None:
     same_as_printed(random_case(Random(seed)))
@@ -75,7 +76,7 @@ def test_the_random_cases_have_paths() -> None:
     assert sum(size > 10 for size in sizes) > 50
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 @given(st.integers(0, 2**32))
 def test_the_hypergraph_holds_the_atoms_of_each_example(seed: int) -> None:
     case = random_case(Random(seed))
@@ -108,7 +109,7 @@ def used(case: Case, atoms: list[Atom]) -> set[tuple[str, int]]:
     return set().union(*(case.nodes(x) for x in atoms)) if atoms else set()
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(st.integers(0, 2**32))
 def test_masked_paths_are_neither_returned_nor_extended(seed: int) -> None:
     """Masking all paths with an atom is the same as an example without it."""
@@ -124,7 +125,7 @@ def test_masked_paths_are_neither_returned_nor_extended(seed: int) -> None:
     same_as_printed(case, keep, banned)
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(st.integers(0, 2**32))
 def test_sub_clauses_are_parts_of_longer_kept_paths(seed: int) -> None:
     random = Random(seed)

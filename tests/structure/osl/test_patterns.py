@@ -25,6 +25,7 @@ from sqlrl.structure.osl.additions import Addition, rules_of
 from sqlrl.structure.osl.hypergraph import Hypergraph, build_hypergraph
 from sqlrl.structure.osl.paths import Paths, find_paths
 from sqlrl.structure.osl.patterns import Candidates, PatternBook, clause_of
+from tests.effort import draws
 from tests.structure.osl.pathcases import Case, Path, direct_clause, random_case, same_clause
 from tests.structure.osl.test_paths import AD, AND, P29, SIZE, advertisement, as_sets, atom_of, starts_of
 
@@ -56,7 +57,7 @@ def added_rule(book: PatternBook, pattern: int, constants: np.ndarray, *, horn: 
     return rule
 
 
-@settings(max_examples=250)
+@settings(max_examples=draws(250))
 @given(st.integers(0, 2**32))
 def test_patterns_and_constants_are_equal_exactly_if_the_clauses_are(seed: int) -> None:
     random = Random(seed)
@@ -85,7 +86,7 @@ def test_patterns_and_constants_are_equal_exactly_if_the_clauses_are(seed: int) 
         assert (keys[a][0] == keys[b][0]) == same_clause(direct[a][0], direct[b][0])
 
 
-@settings(max_examples=250)
+@settings(max_examples=draws(250))
 @given(st.integers(0, 2**32))
 def test_other_names_of_constants_give_the_same_patterns(seed: int) -> None:
     """They change the order in which the atoms of paths are listed, and nothing else."""
@@ -124,7 +125,7 @@ def each_path(candidates: list[Candidates], row: IntArray) -> list[tuple[int, li
     return [rows[i] for i in row]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(st.integers(0, 2**32))
 def test_variants_are_what_the_shaper_makes_of_each_clause(seed: int) -> None:
     random = Random(seed)
@@ -142,7 +143,7 @@ def test_variants_are_what_the_shaper_makes_of_each_clause(seed: int) -> None:
         assert literals[flat[i].horn.start or 0].predicate == path[0][0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.integers(0, 2**32))
 def test_rules_compile_to_their_clauses_and_parse_again(seed: int) -> None:
     random = Random(seed)

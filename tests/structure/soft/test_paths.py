@@ -18,6 +18,7 @@ from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.psl import LogicalRule
 from sqlrl.logic.terms import Constant, Literal, Variable
 from sqlrl.structure.soft.paths import PathClauses, PathParameters, contrast, path_clauses
+from tests.effort import draws
 from tests.ground.walks import Fact, World
 
 KINDS = {
@@ -82,7 +83,7 @@ def support(world: World, rule: LogicalRule) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=draws(20), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(worlds(), st.integers(1, 3), st.integers(1, 2))
 def test_a_clause_holds_for_the_targets_that_its_path_connects(world: World, length: int, constant_length: int) -> None:
     clauses = found(
@@ -124,7 +125,7 @@ def variables(world: World, rule: LogicalRule) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=draws(15), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(worlds(("person", "person")), st.integers(1, 3))
 def test_clauses_of_a_symmetric_target_are_the_same_read_either_way(world: World, length: int) -> None:
     one_way = {x: y for x, y in world.labels.items() if x[1] <= x[2]} or {(0, 0, 1): True}
