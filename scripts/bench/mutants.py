@@ -138,7 +138,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, _Change]]:
         yield node, _Change(node.col_offset, "(", node.operand.col_offset, None, ")")
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield node, _Change.to(str(not node.value))
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         yield node, _Change.to(repr(node.value + 1))
     elif isinstance(node, ast.If | ast.While | ast.IfExp):
         yield node.test, _Change(node.test.col_offset, "(not (", node.test.col_offset, None, "))")
@@ -269,7 +269,7 @@ def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]
     return found
 
 
-def tests_of(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recorded]:
+def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recorded]:
     """Return the tests that run the line of a mutant, those first that run the least."""
     if mutant.kernel:
         module = ast.parse((tree / mutant.file).read_text(encoding="utf-8"))
@@ -349,7 +349,7 @@ def outcome_of(mutant: Mutant, suites: Sequence[Suite]) -> Outcome:
     count = 0
     for suite in suites:
         there = mutant if suite.name != "before" else _place_of(suite.tree, mutant)
-        tests = tests_of(there, suite.tree, suite.tests) if there else []
+        tests = runners(there, suite.tree, suite.tests) if there else []
         count += len(tests)
         if tests and there and (test := _fails(suite, there, tests)):
             return Outcome(mutant, suite.name, test, count)

@@ -10,9 +10,9 @@ import gzip
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import coverage
 import pytest
@@ -57,8 +57,9 @@ class _Recorder:
         found = {}
         collector = self.tracer._collector  # noqa: SLF001 - see the class
         assert collector is not None
+        live: Any
         for name, live in list(collector.data.items()):
-            packed = set(live)
+            packed: set[int] = set(live)
             live.difference_update(packed)
             arcs = {_unpacked(pair) for pair in packed}
             if arcs:
@@ -149,7 +150,7 @@ def read(folder: Path, root: Path) -> tuple[list[Recorded], dict[str, set[tuple[
     return found, arcs
 
 
-def _rows(path: Path) -> Iterable[dict[str, dict[str, str]]]:
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
