@@ -288,7 +288,8 @@ class Store:
     Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
     (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
-    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it. `plans` runs
+    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it, unless nobody can see
+    them yet (`engine.unseen`). `plans` runs
     the plans of models: `engine`, or a server that mirrors its tables, and encodes the files that it alone reads (`server_files`).
     """
 
@@ -336,7 +337,9 @@ class Store:
                     self._inside, self._checked = True, False
                     yield
                     self._write()
-                    if self._on_created is not None and self._created:
+                    if self.engine.unseen is not None:
+                        self.engine.unseen |= self._created
+                    elif self._on_created is not None and self._created:
                         self._on_created(self, frozenset(self._created))
             except BaseException:
                 self._undo()
