@@ -16,7 +16,6 @@ from sqlglot import exp
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import comment_tables
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
 from sqlrl.errors import MigrationError
 from sqlrl.resources import resource, resource_names
 
@@ -179,6 +178,7 @@ def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
     return tuple(steps)
 
 
+@cache
 def shipped_migrations() -> tuple[Migration, ...]:
     """Return the steps that come with this version of sqlrl.
 
@@ -191,6 +191,7 @@ def shipped_migrations() -> tuple[Migration, ...]:
     return read_migrations({n: resource("migrations", n) for n in names})
 
 
+@cache
 def layout_script() -> str:
     """Return the SQL that creates the current layout, with a comment on every table and column."""
     return resource("schemas", "layout.sql")
@@ -298,13 +299,7 @@ def _stamp(layout: int) -> str:
 
 def _found(store: Store) -> tuple[int, str] | None:
     """Return the layout of the database and the version that wrote it, None if it is not one of ours."""
-    tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
-    home = exp.and_(
-        column("table_catalog").eq(store.catalog),
-        column("table_schema").eq(store.schema),
-        column("table_name").eq("layout"),
-    )
-    if not store.rows(tables.where(home), "look for the layout"):
+    if "layout" not in store.table_names():
         return None
     row = store.rows(exp.select("version", "sqlrl").from_(store.table("layout")), "read the layout")
     if len(row) != 1:

@@ -15,7 +15,6 @@ from uuid import UUID
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sqlrl.arguments import INSTEAD, described, given, refuse
 from sqlrl.catalog.values import duration_text, kind_of, text_of
@@ -274,6 +273,8 @@ def _texts(data: pa.ChunkedArray, where: str, label: str) -> _Column:
     """Return a column of an odd type (`_is_odd`) as texts, or of another type that it only encodes as it is."""
     kind = data.type
     if pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
+        import pyarrow.compute as pc
+
         # Arrow cannot cast these between all types, and decodes one chunk after the other.
         decode = pc.run_end_decode if pa.types.is_run_end_encoded(kind) else pc.dictionary_decode
         decoded = pa.chunked_array([decode(chunk) for chunk in data.chunks], kind.value_type)

@@ -178,6 +178,8 @@ class LiveRuns:
 
 def _path(store: Store) -> str | None:
     """Return the path of the file that holds sqlrl's tables, None if they are in memory."""
+    if store.engine.path == ":memory:" and store.engine.owned:
+        return None
     listed = exp.select(column("path")).from_(exp.Anonymous(this="duckdb_databases"))
     query = listed.where(column("database_name").eq(exp.convert(store.catalog)))
     rows = store.rows(query, "look for the file of the database")
