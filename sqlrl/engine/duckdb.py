@@ -136,31 +136,29 @@ class DuckDBEngine:
 
         It runs in the open transaction of sqlrl's, if there is one, which sees what others commit no more. If that is rolled back, so is this.
         """
-        if self.unseen is None:
-            return
-        with self.turn, self._showing:
-            self._show(self)
+        # Another thread may just be making them, for a cursor.
+        if self.unseen is not None or self._showing.locked():
+            with self.turn, self._showing:
+                self._show(self)
 
     def _show_beside(self, made: DuckDBEngine) -> None:
-        """Show the tables to a cursor, on its connection if another thread is at work with this one."""
-        with self._showing:
-            try:
-                with self.turn:
-                    self._show(self)
-            except BusyError:
-                # A comment on a table that an open transaction writes would make that one fail.
-                end = time.monotonic() + _PATIENCE
-                while self._depth and time.monotonic() < end:
-                    time.sleep(0.01)
+        """Do as `show` for a cursor, on its connection if another thread is at work with this one."""
+        try:
+            self.show()
+        except BusyError:
+            # A comment on a table that an open transaction writes would make that one fail.
+            end = time.monotonic() + _PATIENCE
+            while self._depth and self.unseen is not None and time.monotonic() < end:
+                time.sleep(0.01)
+            with self._showing:
                 self._show(made)
 
     def _show(self, by: DuckDBEngine) -> None:
         """Show the tables by an engine on them, this one or its cursor, unless that is done."""
-        if self.unseen is None or self.on_seen is None:
-            self.unseen = None
+        # What is made from now on is shown by who makes it.
+        unseen, self.unseen = self.unseen, None
+        if unseen is None or self.on_seen is None:
             return
-        unseen = self.unseen
-        self.unseen = None
         try:
             with by.transaction():
                 self.on_seen(by)
@@ -581,8 +579,7 @@ class DuckDBEngine:
         )
         made._is_cursor = True
         made.unseen = None
-        if self.unseen is not None:
-            self._show_beside(made)
+        self._show_beside(made)
         made.memory = self.memory
         made.family = self.family
         self.family.add(made)
