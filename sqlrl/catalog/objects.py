@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.arguments import INSTEAD, described, given, refuse
+from sqlrl.arrow import array
 from sqlrl.catalog.values import duration_text, kind_of, text_of
 from sqlrl.errors import InputError, LoadError, brief
 from sqlrl.wording import check_characters, counted
@@ -205,14 +206,14 @@ def _array(values: list[Any], where: str, label: str) -> _Column:
     if not all(issubclass(kind, str | int) for kind in kinds):
         values = [None if _missing(value) else value for value in values]
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return _Column(pa.array([None if v is None else bool(v) for v in values], pa.bool_()))
+        return _Column(array([None if v is None else bool(v) for v in values], pa.bool_()))
     if kinds and all(issubclass(kind, float) for kind in kinds):
-        return _Column(pa.array(values, pa.float64()))
+        return _Column(array(values, pa.float64()))
     examples = {type(value): value for value in values if value is not None}
     found = " ".join(sorted(set(map(kind_of, examples.values()))))
     texts = [None if v is None else text_of(v) for v in values]
     try:
-        return _Column(pa.array(texts, pa.string()), found)
+        return _Column(array(texts, pa.string()), found)
     except UnicodeEncodeError as error:
         number = next(i for i, text in enumerate(texts, start=1) if text is not None and not _unicode(text))
         raise LoadError(

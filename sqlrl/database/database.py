@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
+from sqlrl.arrow import array
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS
@@ -2812,4 +2813,5 @@ def _predicate_table(records: Mapping[str, PredicateRecord], values: Mapping[str
             *([("value", pa.string())] if values else []),
         ]
     )
-    return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
+    columns = [array([row[field.name] for row in rows], field.type) for field in schema]
+    return Table(pa.table(columns, schema=schema), title="predicates")
