@@ -35,7 +35,11 @@ def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
             buffers = [valid, pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(b"".join(texts))]
             return pa.Array.from_buffers(kind, size, buffers)
     elif (kind == pa.bool_() or kind in _FIXED) and size <= _FEW:
-        known = np.array([0 if value is None else value for value in values], dtype=_FIXED.get(kind, np.bool_))
-        data = known if kind in _FIXED else np.packbits(known, bitorder="little")
+        known = [0 if value is None else value for value in values]
+        data = (
+            np.array(known, dtype=_FIXED[kind])
+            if kind in _FIXED
+            else np.packbits(np.array(known, dtype=np.bool_), bitorder="little")
+        )
         return pa.Array.from_buffers(kind, size, [valid, pa.py_buffer(data.tobytes())])
     return pa.array(values, kind)

@@ -15,7 +15,7 @@ from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.paths import exists
 
 if TYPE_CHECKING:
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
 
 _HELP = (
     "observed (the labels), or a table, file or query with the true atoms; of several predicates "
@@ -148,7 +148,7 @@ def named_world(values: Sequence[str] | None, model: Model, option: str) -> str 
 
     Examples
     --------
-    >>> from sqlrl.logic import parse_mln
+    >>> from sqlrl.logic.mln import parse_mln
     >>> model = parse_mln("Smokes(p)\nCancer(p)")
     >>> named_world(["predictions"], model, "--world")
     'predictions'

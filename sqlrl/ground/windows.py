@@ -291,7 +291,7 @@ def divided_hinges(
     >>> import numpy as np
     >>> from sqlrl.catalog.catalog import Catalog
     >>> from sqlrl.engine.connection import connect
-    >>> from sqlrl.logic import parse_psl
+    >>> from sqlrl.logic.psl_files import parse_psl
     >>> catalog = Catalog(connect(":memory:"))
     >>> catalog.load("Word", [("D1", "W"), ("D2", "V"), ("D3", "W")], types=["doc", "word"], example="doc")
     >>> catalog.scope("Good", [("D1",), ("D2",), ("D3",)])
