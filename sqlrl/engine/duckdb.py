@@ -32,7 +32,6 @@ from sqlrl.engine.nodes import table
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
 from sqlrl.errors import (
-    BusyError,
     ConflictError,
     EngineError,
     InputError,
@@ -118,7 +117,7 @@ class DuckDBEngine:
         # Tables that were made while nobody could see them, and what shows them; None where somebody can see them.
         self.unseen: set[str] | None = set() if self._alone else None
         self.on_seen: Callable[[DuckDBEngine], None] | None = None
-        self._showing = threading.Lock()
+        self._showing = threading.RLock()
         self._moved = False
 
     @property
@@ -137,21 +136,24 @@ class DuckDBEngine:
         It runs in the open transaction of sqlrl's, if there is one, which sees what others commit no more. If that is rolled back, so is this.
         """
         # Another thread may just be making them, for a cursor.
-        if self.unseen is not None or self._showing.locked():
-            with self.turn, self._showing:
-                self._show(self)
+        with self._showing:
+            if self.unseen is None:
+                return
+        with self.turn, self._showing:
+            self._show(self)
 
     def _show_beside(self, made: DuckDBEngine) -> None:
-        """Do as `show` for a cursor, on its connection if another thread is at work with this one."""
-        try:
-            self.show()
-        except BusyError:
-            # A comment on a table that an open transaction writes would make that one fail.
-            end = time.monotonic() + _PATIENCE
-            while self._depth and self.unseen is not None and time.monotonic() < end:
-                time.sleep(0.01)
+        """Do as `show` for a cursor, on its connection, whatever another thread does with this one.
+
+        A comment on a table that an open transaction writes would make that one fail: it is waited for, and none begins meanwhile.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
             with self._showing:
-                self._show(made)
+                if self.unseen is None or not self._depth or time.monotonic() > end:
+                    self._show(made)
+                    return
+            time.sleep(0.01)
 
     def _show(self, by: DuckDBEngine) -> None:
         """Show the tables by an engine on them, this one or its cursor, unless that is done."""
@@ -498,7 +500,8 @@ class DuckDBEngine:
             unseen = self.unseen
             try:
                 # Ctrl-C may come while it begins, or right after that.
-                self._depth = 1
+                with self._showing:
+                    self._depth, unseen = 1, self.unseen
                 self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
                 yield
                 self.execute_sql("COMMIT", step="commit")
