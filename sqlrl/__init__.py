@@ -49,30 +49,19 @@ if TYPE_CHECKING:
     from sqlrl.learn.soft.map_likelihood import SoftMapLikelihood
     from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
     from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
-    from sqlrl.logic import (
-        ArithmeticRule,
-        Bias,
-        Grammar,
-        LogicalRule,
-        Model,
-        Modes,
-        PredicateMapping,
-        SoftModel,
-        Symbol,
-        parse_bias,
-        parse_grammar,
-        parse_mapping,
-        parse_mln,
-        parse_modes,
-        parse_psl,
-        read_bias,
-        read_grammar,
-        read_mapping,
-        read_mln,
-        read_modes,
-        read_psl,
-    )
+    from sqlrl.logic.bias import Bias
+    from sqlrl.logic.bias_parser import parse_bias, read_bias
     from sqlrl.logic.files import models_equal, read_model
+    from sqlrl.logic.grammar import Grammar, Symbol
+    from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
+    from sqlrl.logic.mapping import PredicateMapping
+    from sqlrl.logic.mapping_parser import parse_mapping, read_mapping
+    from sqlrl.logic.mln import parse_mln, read_mln
+    from sqlrl.logic.model import Model
+    from sqlrl.logic.modes import Modes, parse_modes, read_modes
+    from sqlrl.logic.psl import LogicalRule, SoftModel
+    from sqlrl.logic.psl_arithmetic import ArithmeticRule
+    from sqlrl.logic.psl_files import parse_psl, read_psl
     from sqlrl.logic.saving import save_model
     from sqlrl.report import Table
     from sqlrl.solve.hinge.result import HingeOptions
@@ -86,29 +75,29 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
-    "ArithmeticRule": "sqlrl.logic",
+    "ArithmeticRule": "sqlrl.logic.psl_arithmetic",
     "Audit": "sqlrl.database.audit",
-    "Bias": "sqlrl.logic",
+    "Bias": "sqlrl.logic.bias",
     "CDA": "sqlrl.learn",
     "ConstrainedTraining": "sqlrl.database.constrained_training",
     "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
     "Diagnosis": "sqlrl.structure.diagnosis.diagnosis",
     "EgoNetworks": "sqlrl.database.ego_networks",
-    "Grammar": "sqlrl.logic",
+    "Grammar": "sqlrl.logic.grammar",
     "ILP": "sqlrl.structure.ilp.estimator",
     "Likelihood": "sqlrl.learn.batch.likelihood",
-    "LogicalRule": "sqlrl.logic",
+    "LogicalRule": "sqlrl.logic.psl",
     "MIRA": "sqlrl.learn",
     "MSL": "sqlrl.structure.beam.estimator",
     "Marginals": "sqlrl.database.marginals",
     "MaxMargin": "sqlrl.learn.margin.estimator",
-    "Model": "sqlrl.logic",
-    "Modes": "sqlrl.logic",
+    "Model": "sqlrl.logic.model",
+    "Modes": "sqlrl.logic.modes",
     "OSL": "sqlrl.structure.osl.estimator",
     "PSCG": "sqlrl.learn.batch.pscg",
     "Perceptron": "sqlrl.learn",
-    "PredicateMapping": "sqlrl.logic",
+    "PredicateMapping": "sqlrl.logic.mapping",
     "Prediction": "sqlrl.database.predictions",
     "ProbabilityScores": "sqlrl.evaluate",
     "PseudoLikelihood": "sqlrl.learn.pseudo.estimator",
@@ -116,7 +105,7 @@ _HOMES = {
     "Resolwe": "sqlrl.structure.resolwe.estimator",
     "Scores": "sqlrl.evaluate",
     "ServerFiles": "sqlrl.catalog.server_files",
-    "SoftModel": "sqlrl.logic",
+    "SoftModel": "sqlrl.logic.psl",
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
@@ -129,7 +118,7 @@ _HOMES = {
     "SoftPseudoLikelihood": "sqlrl.learn.soft.pseudo_likelihood",
     "HingeOptions": "sqlrl.solve.hinge.result",
     "SubgraphTables": "sqlrl.database.subgraphs",
-    "Symbol": "sqlrl.logic",
+    "Symbol": "sqlrl.logic.grammar",
     "Table": "sqlrl.report",
     "Transfer": "sqlrl.structure.diagnosis.estimator",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",
@@ -140,20 +129,20 @@ _HOMES = {
     "k_fold": "sqlrl.evaluate",
     "leave_one_group_out": "sqlrl.evaluate",
     "models_equal": "sqlrl.logic.files",
-    "parse_bias": "sqlrl.logic",
-    "parse_grammar": "sqlrl.logic",
-    "parse_mapping": "sqlrl.logic",
-    "parse_mln": "sqlrl.logic",
-    "parse_modes": "sqlrl.logic",
-    "parse_psl": "sqlrl.logic",
+    "parse_bias": "sqlrl.logic.bias_parser",
+    "parse_grammar": "sqlrl.logic.grammar_parser",
+    "parse_mapping": "sqlrl.logic.mapping_parser",
+    "parse_mln": "sqlrl.logic.mln",
+    "parse_modes": "sqlrl.logic.modes",
+    "parse_psl": "sqlrl.logic.psl_files",
     "parse_subgraphs": "sqlrl.database.subgraph_views",
-    "read_bias": "sqlrl.logic",
-    "read_grammar": "sqlrl.logic",
-    "read_mapping": "sqlrl.logic",
-    "read_mln": "sqlrl.logic",
+    "read_bias": "sqlrl.logic.bias_parser",
+    "read_grammar": "sqlrl.logic.grammar_parser",
+    "read_mapping": "sqlrl.logic.mapping_parser",
+    "read_mln": "sqlrl.logic.mln",
     "read_model": "sqlrl.logic.files",
-    "read_modes": "sqlrl.logic",
-    "read_psl": "sqlrl.logic",
+    "read_modes": "sqlrl.logic.modes",
+    "read_psl": "sqlrl.logic.psl_files",
     "read_subgraphs": "sqlrl.database.subgraph_views",
     "save_model": "sqlrl.logic.saving",
     "score_probabilities": "sqlrl.evaluate",

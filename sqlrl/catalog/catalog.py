@@ -43,7 +43,7 @@ class Catalog:
     `atom_limit` is the most query atoms, over all open predicates; helper atoms and clauses of templates count, too.
 
     `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
-    and returns its predicates (`sqlrl.database.definitions`). A catalog that no user reads needs no comments on its tables (`commented`).
+    and returns its predicates (`sqlrl.database.definitions`).
     """
 
     def __init__(
@@ -52,11 +52,10 @@ class Catalog:
         follow: Callable[[Store, Collection[str]], list[str]] | None = None,
         *,
         atom_limit: int = ATOM_LIMIT,
-        commented: bool = True,
     ) -> None:
         self.engine, self._follows, self.atom_limit = engine, follow, atom_limit
         self.store = open_store(engine)
-        open_layout(self.store, commented=commented)
+        open_layout(self.store)
 
     def load(self, predicate: str, source: Any, *, append: bool = False, **given: Any) -> None:
         """Load the facts of a predicate, or append some; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.

@@ -8,7 +8,7 @@ from functools import cache
 from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 
-from sqlrl.catalog.migrations import Migration, layout_script, shipped_migrations
+from sqlrl.catalog.migrations import COMMENT, Migration, layout_script, shipped_migrations
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
@@ -95,7 +95,7 @@ def _layout(script: str, steps: tuple[str, ...] = ()) -> tuple[Item, ...]:
     """Return the tables and views that a script creates, as DuckDB defines them, before some of the last steps to it."""
     engine = connect(":memory:")
     try:
-        engine.run_script(script, step="create the layout")
+        engine.run_script(COMMENT.sub("", script), step="create the layout")
         for step in reversed(steps):
             for statement in reversed(parse(step, dialect=engine.dialect)):
                 _undo(engine, statement)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
 from sqlglot import exp
@@ -16,7 +16,6 @@ from sqlglot import exp
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import comment_tables
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column
 from sqlrl.errors import MigrationError
 from sqlrl.resources import resource, resource_names
 
@@ -173,12 +172,14 @@ def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
     return tuple(steps)
 
 
+@cache
 def shipped_migrations() -> tuple[Migration, ...]:
     """Return the steps that come with this version of sqlrl."""
     names = [n for n in resource_names("migrations") if n.endswith(".sql")]
     return read_migrations({n: resource("migrations", n) for n in names})
 
 
+@cache
 def layout_script() -> str:
     """Return the SQL that creates the current layout, with a comment on every table and column."""
     return resource("schemas", "layout.sql")
@@ -186,6 +187,25 @@ def layout_script() -> str:
 
 COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 """A comment in the script of the layout."""
+
+_SEEN = re.compile(r"^(?:COMMENT ON .*?;\n|CREATE VIEW .*?;\n)", re.MULTILINE | re.DOTALL)
+"""What in the script of the layout only somebody needs who looks at it, which is most of what it takes: comments and views."""
+
+
+@cache
+def _parted(script: str) -> tuple[str, str]:
+    """Return the tables that a layout consists of, and what it shows of them."""
+    return _SEEN.sub("", script), "".join(_SEEN.findall(script))
+
+
+def _show(engine: DuckDBEngine, script: str, tables: Collection[str]) -> None:
+    """Make what a layout shows, unless it is there, and the comments on tables that were made before."""
+    store = Store(engine)
+    # A call that Ctrl-C ended may have done so already.
+    first = re.search(r'^CREATE VIEW "(\w+)"', script, re.MULTILINE)
+    if first is None or first[1] not in store.table_names():
+        engine.run_script(script, step="show the layout")
+    comment_tables(store, tables)
 
 
 @cache
@@ -201,13 +221,11 @@ def open_layout(
     store: Store,
     migrations: tuple[Migration, ...] | None = None,
     progress: Callable[[str], None] | None = None,
-    *,
-    commented: bool = True,
 ) -> tuple[int, int]:
     """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
 
     Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
-    reason of each. What nobody reads goes without the comments of a new layout, which are two thirds of what it takes. It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
+    reason of each. Views and comments of a new layout, most of what it takes, are made once somebody can see them (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
     step fails (nothing has changed then).
     """
     steps = shipped_migrations() if migrations is None else migrations
@@ -216,8 +234,13 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        script = layout_script() if commented else COMMENT.sub("", layout_script())
-        store.engine.run_script(script + _stamp(current), step="create the layout")
+        tables, shown = _parted(layout_script())
+        unseen = store.engine.unseen
+        if unseen is None:
+            tables += shown
+        else:
+            store.engine.on_seen = partial(_show, script=shown, tables=unseen)
+        store.engine.run_script(tables + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found
     if layout > current:
@@ -252,13 +275,7 @@ def _stamp(layout: int) -> str:
 
 def _found(store: Store) -> tuple[int, str] | None:
     """Return the layout of the database and the version that wrote it, None if it is not one of ours."""
-    tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
-    home = exp.and_(
-        column("table_catalog").eq(store.catalog),
-        column("table_schema").eq(store.schema),
-        column("table_name").eq("layout"),
-    )
-    if not store.rows(tables.where(home), "look for the layout"):
+    if "layout" not in store.table_names():
         return None
     row = store.rows(exp.select("version", "sqlrl").from_(store.table("layout")), "read the layout")
     if len(row) != 1:

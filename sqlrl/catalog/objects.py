@@ -15,9 +15,9 @@ from uuid import UUID
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sqlrl.arguments import INSTEAD, described, given, refuse
+from sqlrl.arrow import array
 from sqlrl.catalog.values import duration_text, kind_of, text_of
 from sqlrl.errors import InputError, LoadError, brief
 from sqlrl.wording import check_characters, counted
@@ -185,14 +185,14 @@ def _array(values: list[Any], where: str, label: str) -> _Column:
     if not all(issubclass(kind, str | int) for kind in kinds):
         values = [None if _missing(value) else value for value in values]
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return _Column(pa.array([None if v is None else bool(v) for v in values], pa.bool_()))
+        return _Column(array([None if v is None else bool(v) for v in values], pa.bool_()))
     if kinds and all(issubclass(kind, float) for kind in kinds):
-        return _Column(pa.array(values, pa.float64()))
+        return _Column(array(values, pa.float64()))
     examples = {type(value): value for value in values if value is not None}
     found = " ".join(sorted(set(map(kind_of, examples.values()))))
     texts = [None if v is None else text_of(v) for v in values]
     try:
-        return _Column(pa.array(texts, pa.string()), found)
+        return _Column(array(texts, pa.string()), found)
     except UnicodeEncodeError as error:
         number = next(i for i, text in enumerate(texts, start=1) if text is not None and not _unicode(text))
         raise LoadError(
@@ -253,6 +253,8 @@ def _texts(data: pa.ChunkedArray, where: str, label: str) -> _Column:
     """Return a column of an odd type (`_is_odd`) as texts, or of another type that it only encodes as it is."""
     kind = data.type
     if pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
+        import pyarrow.compute as pc
+
         # Arrow cannot cast these between all types, and decodes one chunk after the other.
         decode = pc.run_end_decode if pa.types.is_run_end_encoded(kind) else pc.dictionary_decode
         decoded = pa.chunked_array([decode(chunk) for chunk in data.chunks], kind.value_type)

@@ -28,11 +28,8 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, ModelError
-from sqlrl.logic.files import model_from_json
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel, soft_model_to_json
-from sqlrl.logic.psl_files import soft_model_from_json
-from sqlrl.logic.saving import SOFT, model_to_json
 
 Kept: TypeAlias = "npt.NDArray[Any] | str | int | float | bool | list[Any] | dict[str, Any] | None"
 """An array of float64, int64, uint64 or bool, or a JSON value."""
@@ -166,6 +163,8 @@ class LiveRuns:
 
 def _path(store: Store) -> str | None:
     """Return the path of the file that holds sqlrl's tables, None if they are in memory."""
+    if store.engine.path == ":memory:" and store.engine.owned:
+        return None
     listed = exp.select(column("path")).from_(exp.Anonymous(this="duckdb_databases"))
     query = listed.where(column("database_name").eq(exp.convert(store.catalog)))
     rows = store.rows(query, "look for the file of the database")
@@ -254,6 +253,8 @@ def versions() -> dict[str, str]:
 
 def model_json(model: Model | SoftModel) -> dict[str, Any]:
     """Return a model of either kind as JSON values."""
+    from sqlrl.logic.saving import model_to_json
+
     return soft_model_to_json(model) if isinstance(model, SoftModel) else model_to_json(model)
 
 
@@ -310,6 +311,10 @@ class Records:
 
     def model(self, number: int | None = None) -> Model | SoftModel:
         """Return a model that was kept; the newest one if no number is given."""
+        from sqlrl.logic.files import model_from_json
+        from sqlrl.logic.psl_files import soft_model_from_json
+        from sqlrl.logic.saving import SOFT
+
         query = exp.select(column("json")).from_(self._store.table("model"))
         if number is not None:
             query = query.where(column("model").eq(exp.convert(number)))

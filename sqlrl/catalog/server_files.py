@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -21,13 +22,13 @@ from sqlrl.catalog.sources import Source
 from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord
 from sqlrl.engine.nodes import column, integer, named, star_count
-from sqlrl.engine.spark.encoding import Encoded, Encoding, Key, Known, Names, Tally, Wanted, source_columns
-from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.parts import still_there
-from sqlrl.engine.spark.server import Server
 from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
 from sqlrl.errors import EngineError, InputError, LoadError, brief
 from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.engine.spark.encoding import Encoded, Known, Names, Tally, Wanted
+    from sqlrl.engine.spark.server import Server
 
 SERVER = "server"
 """The kind of a source that a server reads."""
@@ -90,6 +91,8 @@ class ServerFiles:
 
 def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadOptions) -> None:
     """Load the facts of a predicate by the server, in place of those of the same role; `sqlrl.Database.load` explains the options."""
+    from sqlrl.engine.spark.encoding import Encoding
+
     where = f"{predicate} from {source.path}"
     server, storage = _server(store, where)
     _refuse(where, options)
@@ -146,6 +149,9 @@ def files_changed(store: Store, record: SourceRecord) -> bool:
 
     Rows are told apart by their number and a hash that the server computes of the columns that were read.
     """
+    from sqlrl.engine.spark.encoding import Encoding
+    from sqlrl.engine.spark.parts import still_there
+
     where = f"{record.predicate} from {record.source}"
     server, _ = _server(store, where)
     source, options = ServerFiles(record.source), LoadOptions.from_json(record.options)
@@ -159,6 +165,8 @@ def files_changed(store: Store, record: SourceRecord) -> bool:
 
 def has_server(store: Store) -> bool:
     """Return True if plans run on a server that can read files."""
+    from sqlrl.engine.spark.engine import SparkEngine
+
     return isinstance(store.plans, SparkEngine)
 
 
@@ -167,6 +175,8 @@ def has_server(store: Store) -> bool:
 
 def _server(store: Store, where: str) -> tuple[Server, str]:
     """Return the server and its storage as DuckDB calls it."""
+    from sqlrl.engine.spark.engine import SparkEngine
+
     plans = store.plans
     if not isinstance(plans, SparkEngine):
         raise InputError(
@@ -210,6 +220,8 @@ def _wanted(
     server: Server, source: ServerFiles, where: str, predicate: str, options: LoadOptions, types: Sequence[str | None]
 ) -> tuple[Source, Mapped, Wanted]:
     """Look at the columns of a source and return which are to be encoded; those whose text differs between engines are an error, all together."""
+    from sqlrl.engine.spark.encoding import Key, Wanted, source_columns
+
     with _read(where):
         columns = source_columns(server, source.path)
     if not columns:
@@ -297,6 +309,8 @@ def _forget(store: Store, record: PredicateRecord, old: SourceRecord) -> Predica
 
 def _known(store: Store, wanted: Wanted) -> dict[str | None, Known]:
     """Return the constants and examples that have ids, by the types of what is wanted."""
+    from sqlrl.engine.spark.encoding import Known
+
     types, found = store.types(), dict[str | None, Known]()
     for kind in dict.fromkeys(key.type for key in wanted.keys):
         if kind is None:

@@ -160,6 +160,7 @@ def _opened(engine: DuckDBEngine, source: Any, dialect: Dialect) -> Iterator[Sou
         return
     _no_dialect(dialect, _short(source) if isinstance(source, str) else f"a {type(source).__name__}")
     if isinstance(source, str):
+        engine.show()
         found = find_table(engine, source)
         if found is not None:
             yield _described(engine, Source(found[0], {}, source, found[1], ""))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from sqlrl.catalog.damage import table_fault
 from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.engine.duckdb import DuckDBEngine
+from sqlrl.engine.duckdb import DuckDBEngine, rendered
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError
@@ -272,6 +273,30 @@ def _table_rows(image: Image) -> dict[str, dict[tuple[str | int, ...], list[dict
     }
 
 
+@cache
+def _image_query(catalog: str, schema: str) -> str:
+    """Return the query of all records, a row with the name of its table and itself as JSON for each."""
+    # A table is read as it is, and one that a user has widened as far as it is ours.
+    parts = []
+    for name, columns in _COLUMNS.items():
+        source = exp.table_(name, db=schema, catalog=catalog, quoted=True)
+        row = exp.select(*map(column, columns)).from_(source).subquery("r")
+        record = exp.cast(exp.Anonymous(this="to_json", expressions=[exp.column("r")]), "varchar")
+        parts.append(exp.select(named(exp.convert(name), "table"), named(record, "record")).from_(row))
+    return rendered(union_all(parts))
+
+
+@cache
+def _names_query(catalog: str, schema: str) -> str:
+    """Return the query of the names of all tables and views of a schema; `information_schema` has them, too, and takes twice as long."""
+    home = exp.and_(column("database_name").eq(catalog), column("schema_name").eq(schema))
+    parts = [
+        exp.select(column(f"{kind}_name")).from_(exp.Anonymous(this=f"duckdb_{kind}s")).where(home.copy())
+        for kind in ("table", "view")
+    ]
+    return rendered(union_all(parts))
+
+
 DICTIONARY = {"id": "INTEGER", "name": "VARCHAR"}
 """The columns of a dictionary."""
 
@@ -282,7 +307,8 @@ class Store:
     Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
     (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
 
-    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it. `plans` runs
+    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it, unless nobody can see
+    them yet (`engine.unseen`). `plans` runs
     the plans of models: `engine`, or a server that mirrors its tables, and encodes the files that it alone reads (`server_files`).
     """
 
@@ -303,7 +329,6 @@ class Store:
         self._whole = False
         # The names of tables, as far as they are known in the open transaction.
         self._names: set[str] | None = None
-        self._image_query: str | None = None
 
     @contextmanager
     def verb(self) -> Iterator[None]:
@@ -330,7 +355,9 @@ class Store:
                     self._inside, self._checked = True, False
                     yield
                     self._write()
-                    if self._on_created is not None and self._created:
+                    if self.engine.unseen is not None:
+                        self.engine.unseen |= self._created
+                    elif self._on_created is not None and self._created:
                         self._on_created(self, frozenset(self._created))
             except BaseException:
                 self._undo()
@@ -478,20 +505,13 @@ class Store:
 
     def _check(self) -> None:
         """Hold the image against the tables of records, all of which one statement reads."""
-        if self._image_query is None:
-            # A table is read as it is, and one that a user has widened as far as it is ours.
-            parts = []
-            for name, columns in _COLUMNS.items():
-                row = exp.select(*map(column, columns)).from_(self.table(name)).subquery("r")
-                record = exp.cast(exp.Anonymous(this="to_json", expressions=[exp.column("r")]), "varchar")
-                parts.append(exp.select(named(exp.convert(name), "table"), named(record, "record")).from_(row))
-            self._image_query = self.engine.render(union_all(parts))
-        text = self._read(self._image_query)
+        query = _image_query(self.catalog, self.schema)
+        text = self._read(query)
         if text != self._text:
             self._held = read_image(text)
             while not self._whole and (problem := table_fault(self, self._held)):
                 # Another cursor may have written between the two statements.
-                if (again := self._read(self._image_query)) == text:
+                if (again := self._read(query)) == text:
                     raise damaged(problem)
                 text, self._held = again, read_image(again)
             self._whole = True
@@ -636,9 +656,8 @@ class Store:
         """Return the names of our tables and views."""
         if self._names is not None:
             return set(self._names)
-        tables = exp.select(column("table_name")).from_(exp.table_("tables", db="information_schema"))
-        home = exp.and_(column("table_catalog").eq(self.catalog), column("table_schema").eq(self.schema))
-        found = {str(row["table_name"]) for row in self.rows(tables.where(home), "list the tables")}
+        _, rows = self.engine.fetch_rows(_names_query(self.catalog, self.schema), step="list the tables")
+        found = {str(name) for (name,) in rows}
         if self._inside:
             self._names = set(found)
         return found

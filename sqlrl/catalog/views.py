@@ -172,8 +172,11 @@ def comment_tables(store: Store, tables: Collection[str]) -> None:
     home = exp.and_(column("database_name").eq(store.catalog), column("schema_name").eq(store.schema))
     names = exp.In(this=column("table_name"), expressions=[exp.convert(name) for name in sorted(described)])
     rows = store.rows(listed.where(exp.and_(home, names)), "list the columns of new tables")
+    there = {str(row["table_name"]) for row in rows}
     statements = [
-        _comment(store.table(name), "VIEW" if found.view else "TABLE", found.text) for name, found in described.items()
+        _comment(store.table(name), "VIEW" if found.view else "TABLE", found.text)
+        for name, found in described.items()
+        if name in there
     ]
     for row in rows:
         table, name = str(row["table_name"]), str(row["column_name"])

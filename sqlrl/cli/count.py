@@ -10,11 +10,12 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+from sqlrl.cli.options import FLAG, Examples, Limit, Output, ReadOnly
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.paths import exists
 
 if TYPE_CHECKING:
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
 
 _HELP = (
     "observed (the labels), or a table, file or query with the true atoms; of several predicates "

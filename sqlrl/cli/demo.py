@@ -77,7 +77,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
     """Generate, load, learn, predict, ask; print each step."""
     from sqlrl.demo import MODEL, generate
     from sqlrl.learn import AdaGrad
-    from sqlrl.logic import parse_mln
+    from sqlrl.logic.mln import parse_mln
     from sqlrl.logic.saving import save_model
 
     start = time.perf_counter()

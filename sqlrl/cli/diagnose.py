@@ -8,7 +8,8 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output
+from sqlrl.cli.options import Examples, Limit, Output
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 SAMPLING = "Sampling"
 

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata, requires
 from importlib.metadata import version as installed
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +41,9 @@ _MODULES = {
     "vl-convert-python": "vl_convert",
 }
 """What is imported to see whether a package works, where it is not called like the package."""
+
+_COMPILED = ("sqlrl", "duckdb", "numpy", "pyarrow", "sqlglot")
+"""What every process imports that opens a database."""
 
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)[^;]*?(?:>=\s*(?P<floor>[\d.]+))?[^;]*(?:;.*extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"])?"
@@ -98,6 +103,7 @@ def examine(directory: Path) -> Iterator[Check]:
     yield _memory()
     yield from (_disk("working folder", directory), _disk("temporary folder", _temporary()))
     yield _machine_code()
+    yield _bytecode()
     yield from _extras()
 
 
@@ -260,3 +266,18 @@ def _machine_code() -> Check:
         remedy = "set NUMBA_CACHE_DIR to a folder that can be written: else every process takes seconds to compile"
         return Check("machine code", f"not kept: {hindrance}", WARNING, remedy)
     return Check("machine code", f"kept in {folder}")
+
+
+def _bytecode() -> Check:
+    """Look whether Python finds its modules compiled, or may keep what it compiles."""
+    specs = [found for name in _COMPILED if (found := find_spec(name)) is not None]
+    missing = [each.name for each in specs if each.cached is not None and not Path(each.cached).exists()]
+    if not sys.dont_write_bytecode or not missing:
+        return Check("bytecode", "kept")
+    return Check(
+        "bytecode",
+        f"not kept, and {', '.join(missing)} compiled again by every process, which takes about a second",
+        WARNING,
+        f"unset PYTHONDONTWRITEBYTECODE, or compile once, such as when an image is built: {sys.executable} -m compileall -q "
+        + " ".join(str(Path(each.origin).parent) for each in specs if each.name in missing and each.origin),
+    )

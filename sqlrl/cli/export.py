@@ -10,9 +10,10 @@ import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs, Job
-from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Messages, ReadOnly
+from sqlrl.cli.options import Examples, Limit, Messages, ReadOnly
 from sqlrl.cli.session import print_json
 from sqlrl.cli.views import ViewOptions, pairs
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 
 class Format(StrEnum):

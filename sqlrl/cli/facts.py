@@ -195,7 +195,7 @@ class Facts:
 
     def load_all(self, db: Database, folder: Path, bias: Path | None, *, duplicates: Duplicates, empty: Empty) -> None:
         """Load the files of a folder."""
-        from sqlrl.logic import read_bias
+        from sqlrl.logic.bias_parser import read_bias
 
         self._declare(db)
         db.load_all(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+from sqlrl.cli.options import Examples, Limit, Output, ReadOnly
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
     from sqlrl.ground.network import Network

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlrl import Database
     from sqlrl.cli.session import Session
     from sqlrl.database.holdout import Split
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
     from sqlrl.report import Table
 
 

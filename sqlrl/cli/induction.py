@@ -15,7 +15,7 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     import sqlrl
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
 
 
 def induce(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.database.database import Database
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
 
 
 @dataclass(frozen=True)

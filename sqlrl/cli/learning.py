@@ -16,7 +16,8 @@ import typer
 from sqlrl.cli.completion import unfinished_runs
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import FLAG, GROUNDING_LIMIT, Examples, Summary
+from sqlrl.cli.options import FLAG, Examples, Summary
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Option
 from sqlrl.learn.settings import RUN, Passes, Seed
 

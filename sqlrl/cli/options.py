@@ -117,7 +117,6 @@ DataFile = Annotated[
         show_default=False,
     ),
 ]
-GROUNDING_LIMIT = 200_000_000
 Limit = Annotated[
     int,
     typer.Option("--limit", metavar="N", min=1, help="The most ground clauses of one shape.", rich_help_panel=DATA),

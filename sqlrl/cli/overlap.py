@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
-from sqlrl.cli.options import GROUNDING_LIMIT, Examples, Limit, Output, ReadOnly
+from sqlrl.cli.options import Examples, Limit, Output, ReadOnly
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 
 @grouped

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sqlrl.cli.inputs import Job
-from sqlrl.cli.options import GROUNDING_LIMIT, Limit
+from sqlrl.cli.options import Limit
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction

@@ -13,7 +13,6 @@ from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import (
     FLAG,
-    GROUNDING_LIMIT,
     DataFile,
     Db,
     Limit,
@@ -22,6 +21,7 @@ from sqlrl.cli.options import (
     split_names,
 )
 from sqlrl.cli.session import print_json, session
+from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
     from sqlrl.cli.session import Session

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sqlrl.catalog.layout import PredicateInfo
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
     from sqlrl.logic.terms import Atom
 
 

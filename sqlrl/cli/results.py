@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlrl.database.constrained_training import ConstrainedTraining
     from sqlrl.learn import BatchEstimator, OnlineEstimator
     from sqlrl.learn.soft.estimator import SoftEstimator
-    from sqlrl.logic import Model
+    from sqlrl.logic.model import Model
     from sqlrl.logic.psl import SoftModel
     from sqlrl.structure.resolwe.estimator import Resolwe
     from sqlrl.structure.soft.estimator import SoftStructure

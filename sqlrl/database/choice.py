@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlrl import markup
 from sqlrl.database.session import Query
 from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError
-from sqlrl.ground.network import GROUNDING_LIMIT, IntArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Windows, grounded
 from sqlrl.learn.adagrad import AdaGrad

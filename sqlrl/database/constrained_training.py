@@ -11,8 +11,8 @@ from sqlrl import markup
 from sqlrl.database.constraints import ClauseCost, clause_costs, cost_table
 from sqlrl.database.session import Query, check_model
 from sqlrl.errors import InputError, NotFittedError
-from sqlrl.ground.factors import DENSITY, GROWTH, check_thresholds
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.factors import check_thresholds
+from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH
 from sqlrl.learn.fitted import NESTED, Configured, Fitted, parameters_html
 from sqlrl.learn.parameters import Option, check_database
 from sqlrl.learn.settings import RUN

@@ -15,50 +15,22 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
+from sqlrl.arrow import array
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import Choices
-from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
-from sqlrl.catalog.inspection import inspect
+from sqlrl.catalog.derived_bias import CONSTANTS
 from sqlrl.catalog.layout import Layout
-from sqlrl.catalog.loading import Sources, Types, chosen_sources, shared_bins
-from sqlrl.catalog.objects import registrable
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.catalog.store import PredicateRecord
-from sqlrl.database import counting, exports, holdout, marginals, model_sql, named_models, predictions
-from sqlrl.database.constraints import clause_costs, cost_table
-from sqlrl.database.definitions import define, follow, read_definitions
-from sqlrl.database.explanations import Explanations, explain
-from sqlrl.database.exports import Exported
-from sqlrl.database.formulas import formula_model, is_formula
-from sqlrl.database.groups import count_groups
-from sqlrl.database.holdout import Split
-from sqlrl.database.inference import Destination
-from sqlrl.database.learning import Learning
-from sqlrl.database.marginals import Marginals
-from sqlrl.database.model_sql import ExportedSQL
-from sqlrl.database.named_atoms import check_atoms
-from sqlrl.database.predictions import Prediction
-from sqlrl.database.selection import list_candidates
+from sqlrl.database.definitions import follow
 from sqlrl.database.session import Query, Session
-from sqlrl.database.soft_predictions import SoftPrediction, predict_soft, refuse_options
-from sqlrl.database.view_tables import Naming
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.spark.engine import SparkEngine
-from sqlrl.engine.spark.server import Server, Spark, without_secret
 from sqlrl.errors import InputError
-from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
 from sqlrl.evaluate.probabilities import BINS
-from sqlrl.ground.factors import DENSITY, GROWTH
-from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.groups import MOST_GROUPS
-from sqlrl.ground.network import GROUNDING_LIMIT, Network
-from sqlrl.ground.program import Extent, Program
-from sqlrl.logic.bias import Bias
-from sqlrl.logic.grammar import Grammar
+from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS
 from sqlrl.logic.horn_parser import LOWER
-from sqlrl.logic.lexer import read_text
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -68,8 +40,23 @@ from sqlrl.slips import Helpful
 if TYPE_CHECKING:
     import duckdb
 
+    from sqlrl.catalog.loading import Sources, Types
     from sqlrl.database.audit import Audit
+    from sqlrl.database.explanations import Explanations
+    from sqlrl.database.exports import Exported
+    from sqlrl.database.holdout import Split
+    from sqlrl.database.learning import Learning
+    from sqlrl.database.marginals import Marginals
+    from sqlrl.database.model_sql import ExportedSQL
+    from sqlrl.database.predictions import Prediction
     from sqlrl.database.run_records import RunRecord
+    from sqlrl.database.soft_predictions import SoftPrediction
+    from sqlrl.engine.spark.server import Spark
+    from sqlrl.evaluate import ProbabilityScores, Scores, SoftScores
+    from sqlrl.ground.network import Network
+    from sqlrl.ground.program import Program
+    from sqlrl.logic.bias import Bias
+    from sqlrl.logic.grammar import Grammar
     from sqlrl.script.runner import ScriptResult
     from sqlrl.solve.exchange.solutions import Format, NetworkFormat
     from sqlrl.solve.exchange.wcnf import Dialect
@@ -145,8 +132,11 @@ def connect(
     """
     check_atom_limit(atom_limit)
     given: object = engine
-    if given is not None and not isinstance(given, Spark):
-        raise refuse("a server of Spark", without_secret(given) if isinstance(given, str) else given)
+    if given is not None:
+        from sqlrl.engine.spark.server import Spark, without_secret
+
+        if not isinstance(given, Spark):
+            raise refuse("a server of Spark", without_secret(given) if isinstance(given, str) else given)
     duck = connect_engine(
         target,
         threads=threads,
@@ -157,6 +147,8 @@ def connect(
     )
     try:
         if not trusted:
+            from sqlrl.catalog.inspection import inspect
+
             inspect(duck)
         catalog = Catalog(duck, follow, atom_limit=atom_limit)
         return Database(catalog, console_for(quiet=not progress), engine)
@@ -201,6 +193,9 @@ class Database(Helpful):
     def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
         self._spark = spark
         if spark is not None:
+            from sqlrl.engine.spark.engine import SparkEngine
+            from sqlrl.engine.spark.server import Server
+
             catalog.store.plans = SparkEngine(Server(spark), catalog.engine)
         self.session = Session.open(catalog, console)
 
@@ -231,6 +226,8 @@ class Database(Helpful):
     @property
     def learning(self) -> Learning:
         """What learners ask for."""
+        from sqlrl.database.learning import Learning
+
         return Learning(self.session)
 
     # ---- loading -------------------------------------------------------------------------------------------
@@ -448,6 +445,8 @@ class Database(Helpful):
         [('Anna',), ('Bob',)]
         >>> db.load("Popular", "select x from counts where n > 0", types=["person"])
         """
+        from sqlrl.catalog.objects import registrable
+
         shown = registrable(name, data)
         self.engine.register(name, shown)
 
@@ -632,6 +631,8 @@ class Database(Helpful):
         >>> db.load_all({"parent": [("Ann", "Bob")], "job": [("Ann", "smith")], "other": [("x",)]}, bias)
         ['parent', 'job']
         """
+        from sqlrl.catalog.loading import chosen_sources, shared_bins
+
         with self.session.verb(), self.console.progress("loading") as task, self.catalog.store.writing():
             chosen = chosen_sources(sources, types)
             cuts = shared_bins(chosen, bins)
@@ -850,6 +851,8 @@ class Database(Helpful):
         >>> db.sql("from sqlrl.named_founder").fetchall()
         [('Ann',)]
         """
+        from sqlrl.database.definitions import define, read_definitions
+
         rules = read_definitions(definitions, variables)
         with self.console.progress("defining"):
             define(self.catalog.store, rules)
@@ -892,6 +895,8 @@ class Database(Helpful):
         :- modeb(10, Friends(-person,+person)).
         :- modeb(1, Friends(+person,+person)).
         """
+        from sqlrl.catalog.derived_bias import derive_bias
+
         with self.session.verb(), self.console.progress("deriving a bias"):
             return derive_bias(self.catalog.store, target, body=body, constants=constants)
 
@@ -931,6 +936,9 @@ class Database(Helpful):
         >>> [(row["formula"], row["groundings"]) for row in found.to_arrow().to_pylist()]
         [('Friends(x, y) ^ Smokes(x) ^ Smokes(y)', 2), ('Friends(x, z) ^ Friends(z, y) ^ Smokes(x) ^ Smokes(y)', 1)]
         """
+        from sqlrl.database.selection import list_candidates
+        from sqlrl.logic.grammar import Grammar
+
         if not isinstance(templates, Grammar):
             raise InputError(f"templates={templates!r}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns")
         return Table(list_candidates(self.session, templates, model, limit))
@@ -1019,6 +1027,7 @@ class Database(Helpful):
         Bob     0.6
         Chris   0.6
         """
+        from sqlrl.logic.lexer import read_text
         from sqlrl.script.runner import run_script
 
         given: object = script
@@ -1107,6 +1116,8 @@ class Database(Helpful):
         >>> sqlrl.models_equal(db.model(), model)
         True
         """
+        from sqlrl.database import named_models
+
         wanted: object = model
         if isinstance(wanted, str):
             return self.records.model(named_models.number_of(self.session, wanted))
@@ -1150,6 +1161,8 @@ class Database(Helpful):
         >>> db.models()["name"], db.models()["rules"]
         (['smoking'], [1])
         """
+        from sqlrl.database import named_models
+
         return named_models.keep_model(self.session, name, model, replace=replace)
 
     def models(self) -> Table:
@@ -1167,6 +1180,8 @@ class Database(Helpful):
         >>> len(sqlrl.connect().models())
         0
         """
+        from sqlrl.database import named_models
+
         return Table(named_models.list_models(self.session))
 
     def drop_model(self, name: str) -> None:
@@ -1188,6 +1203,8 @@ class Database(Helpful):
         Traceback (most recent call last):
         sqlrl.errors.CatalogError: there is no model cite; there is none yet
         """
+        from sqlrl.database import named_models
+
         named_models.drop_model(self.session, name)
 
     # ---- holding a model against the data ------------------------------------------------------------------
@@ -1345,6 +1362,9 @@ class Database(Helpful):
         >>> network.atoms.tolist(), network.literals.tolist()
         ([1, 2, 3], [-1, 2, -2, 3])
         """
+        from sqlrl.ground.grounding import ground_network
+        from sqlrl.ground.program import Extent
+
         asked = Query(model, examples, Choices(drop, query, hidden, empty), limit)
         asked.check()
         working = self.console.progress("grounding")
@@ -1383,6 +1403,8 @@ class Database(Helpful):
         >>> found[0].clauses, "JOIN" in found[0].sql
         (1, True)
         """
+        from sqlrl.database.explanations import Explanations, explain
+
         working = self.console.progress("planning")
         held = self.session.program(model, choices=Choices(drop, query, hidden, empty), planned=True)
         with self.session.verb(), working, held as program:
@@ -1450,6 +1472,8 @@ class Database(Helpful):
         a2  2       Smokes  Bob
         a3  3       Smokes  Chris
         """
+        from sqlrl.database import exports
+
         return exports.export(
             self.session,
             Query(model, examples, Choices(drop, query, hidden, empty), limit),
@@ -1534,6 +1558,9 @@ class Database(Helpful):
         >>> db.sql("select round(probability, 4) from smokes_scores where person = 'Dan'").fetchall()
         [(0.69,)]
         """
+        from sqlrl.database import model_sql
+        from sqlrl.database.view_tables import Naming
+
         return model_sql.export_sql(
             self.session,
             Query(model, None, Choices(drop, query, hidden, empty), limit),
@@ -1605,6 +1632,8 @@ class Database(Helpful):
         >>> costs["nodes"], costs["factors"], costs["inexpensive"]
         ([46, 50], [23, 400], [True, False])
         """
+        from sqlrl.database.constraints import clause_costs, cost_table
+
         return cost_table(
             clause_costs(
                 self.session,
@@ -1842,6 +1871,10 @@ class Database(Helpful):
         ----  -----  ------  ----------  -  --------
         Anna  Chris       0           3  1         2
         """
+        from sqlrl.database import counting
+        from sqlrl.database.formulas import formula_model, is_formula
+        from sqlrl.database.groups import count_groups
+
         if formula is None and is_formula(model):
             model, formula = None, model
         whole: Any = model if formula is None else formula_model(self.session, formula, model, world)
@@ -1903,6 +1936,8 @@ class Database(Helpful):
         >>> db.count_difference(model, anna, nobody)["delta_n"]
         [-1]
         """
+        from sqlrl.database import counting
+
         return counting.count_difference(
             self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world, other
         )
@@ -2138,6 +2173,10 @@ class Database(Helpful):
         >>> prediction.table()["person"]
         ['Bob', 'Chris']
         """
+        from sqlrl.database import predictions
+        from sqlrl.database.inference import Destination
+        from sqlrl.database.soft_predictions import predict_soft, refuse_options
+
         destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
         model = self._read_as(model, semantics)
         if isinstance(model, SoftModel):
@@ -2224,6 +2263,9 @@ class Database(Helpful):
         >>> prediction.table()["person"], prediction.objective
         (['Anna', 'Bob', 'Chris'], 10.5)
         """
+        from sqlrl.database import predictions
+        from sqlrl.database.inference import Destination
+
         return predictions.read_solution(
             self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             path, format=format, exported=exported, bound=bound,
@@ -2288,6 +2330,10 @@ class Database(Helpful):
         >>> [db.evaluate(prediction, outside=each).total.false_negatives for each in ("missed", "ignore")]
         [1, 0]
         """
+        from sqlrl.database.marginals import Marginals
+        from sqlrl.database.predictions import Prediction
+        from sqlrl.database.soft_predictions import SoftPrediction
+
         given: object = prediction
         if not isinstance(given, Prediction | Marginals | SoftPrediction):
             raise refuse("a prediction or probabilities", given)
@@ -2313,6 +2359,8 @@ class Database(Helpful):
         Table
             Columns `example`, the record (named by its type) and `cluster`.
         """
+        from sqlrl.database.predictions import Prediction
+
         given: object = prediction
         if not isinstance(given, Prediction):
             raise refuse("a prediction", given)
@@ -2401,6 +2449,9 @@ class Database(Helpful):
         >>> found.table()["probability"]
         [0.650245, 0.650245]
         """
+        from sqlrl.database import marginals
+        from sqlrl.database.inference import Destination
+
         read = self._read_as(model, semantics)
         if isinstance(read, SoftModel):
             raise InputError(
@@ -2456,6 +2507,8 @@ class Database(Helpful):
         Traceback (most recent call last):
         sqlrl.errors.InputError: Smokes(Bo): there is no person 'Bo'; did you mean 'Bob' or 'Anna' or 'Chris'?
         """
+        from sqlrl.database.named_atoms import check_atoms
+
         check_atoms(self.session, Query(model, examples, Choices(drop, query, hidden, empty)), atoms, example)
 
     def split(
@@ -2512,6 +2565,8 @@ class Database(Helpful):
         >>> db.scope("Same", split.train)  # and then learn
         >>> db.scope("Same", split.test)  # and then predict, and evaluate(prediction, outside="ignore")
         """
+        from sqlrl.database import holdout
+
         return holdout.split(
             self.session,
             fraction,
@@ -2758,4 +2813,5 @@ def _predicate_table(records: Mapping[str, PredicateRecord], values: Mapping[str
             *([("value", pa.string())] if values else []),
         ]
     )
-    return Table(pa.Table.from_pylist(rows, schema=schema), title="predicates")
+    columns = [array([row[field.name] for row in rows], field.type) for field in schema]
+    return Table(pa.table(columns, schema=schema), title="predicates")

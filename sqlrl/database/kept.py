@@ -1,4 +1,4 @@
-"""The program that was bound last, kept for the next call with the same model: data that only grew leave it as it is."""
+"""What is kept for the next call: the program that was bound last, which data that only grew leave as it is, and rules that were compiled."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
-from sqlrl.ground.program import Program
 from sqlrl.logic.model import Model
+
+if TYPE_CHECKING:
+    from sqlrl.ground.binding import CompiledRules
+    from sqlrl.ground.program import Program
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +37,13 @@ class KeptProgram:
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
+
+    @cached_property
+    def compiled(self) -> CompiledRules:
+        """Rules that were compiled, for the next model that has them."""
+        from sqlrl.ground.binding import CompiledRules
+
+        return CompiledRules()
 
     def take(self, model: Model, choices: Choices, layout: Layout) -> Program | None:
         """Return the program if it was bound for this model and its clauses are those of the layout, too."""

@@ -37,7 +37,7 @@ from sqlrl.database.subgraph_learning import (
 from sqlrl.database.subgraphs import Subgraphs
 from sqlrl.database.training import TrainingStream, check_training
 from sqlrl.errors import UnsupportedError
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.protocols import Ordering
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.model import Model

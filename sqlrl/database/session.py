@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +24,17 @@ from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
-from sqlrl.ground.binding import CompiledRules, bind_program
-from sqlrl.ground.joins import joined_arguments, unmet, unshared
-from sqlrl.ground.network import GROUNDING_LIMIT
-from sqlrl.ground.program import BoundFeature, Program, shown_rows
-from sqlrl.ground.soft_program import SoftProgram
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
 from sqlrl.wording import counted
+
+if TYPE_CHECKING:
+    from sqlrl.ground.binding import CompiledRules
+    from sqlrl.ground.program import BoundFeature, Program
+    from sqlrl.ground.soft_program import SoftProgram
 
 _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
@@ -47,7 +48,7 @@ FROM_DATA = ("rules from data",)
 class Session:
     """What the verbs of a database share; one for each cursor.
 
-    `console` draws progress on anything longer than two seconds; `compiled` are rules that were compiled, for the next model that has them. `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
+    `console` draws progress on anything longer than two seconds; `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
     prediction.
     """
 
@@ -55,7 +56,6 @@ class Session:
     catalog: Catalog
     records: Records
     console: Console
-    compiled: CompiledRules = field(default_factory=CompiledRules, repr=False)
     said: set[tuple[object, ...]] = field(default_factory=set, repr=False)
     kept: KeptProgram = field(default_factory=KeptProgram, repr=False)
 
@@ -65,6 +65,11 @@ class Session:
         records = Records(catalog.store)
         records.end_killed()
         return cls(catalog.engine, catalog, records, console or QuietConsole())
+
+    @property
+    def compiled(self) -> CompiledRules:
+        """Rules that were compiled, for the next model that has them."""
+        return self.kept.compiled
 
     @property
     def plans(self) -> QueryEngine:
@@ -126,6 +131,8 @@ class Session:
 
         With `keep`, for which no rules may be added, the program is kept for the next call if it comes to its end.
         """
+        from sqlrl.ground.binding import bind_program
+
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
@@ -159,6 +166,8 @@ class Session:
         self, model: SoftModel, choices: Choices = NONE, *, training: bool = False, observed_bodies: bool = False
     ) -> Iterator[SoftProgram]:
         """Hold a soft model against the data while the context is open."""
+        from sqlrl.ground.soft_program import SoftProgram
+
         with self.engine.turn:
             with Stage("holding the model against the data"):
                 layout = self.catalog.bind(model, training=training, choices=choices)
@@ -201,6 +210,8 @@ class Session:
 
     def _warn_of_joins(self, program: Program, *, training: bool, closed: bool) -> None:
         """Warn of predicates that rules join and that share no constant; a pair is looked at once."""
+        from sqlrl.ground.joins import joined_arguments, unmet, unshared
+
         if FROM_DATA in self.said:
             return
         features = program.features
@@ -265,6 +276,8 @@ class Session:
     @contextmanager
     def shown(self, layout: Layout, rows: pa.Table | exp.Expr) -> Iterator[TableName]:
         """Show rows as a table of the database while the context is open, which plans read, too."""
+        from sqlrl.ground.program import shown_rows
+
         with shown_rows(self.engine, layout, rows) as name:
             try:
                 yield name

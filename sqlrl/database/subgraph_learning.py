@@ -328,7 +328,7 @@ def opened(
     """Show a window as a database of its own while the context is open."""
     engine: DuckDBEngine = connect_engine(":memory:", threads=threads)
     try:
-        session = Session.open(Catalog(engine, commented=False))
+        session = Session.open(Catalog(engine))
         # In one transaction the records of the catalog are read and written once, not with each relation.
         with session.verb(), session.catalog.store.writing():
             _name_constants(session, window, schemas, model)

@@ -93,7 +93,8 @@ def connect(
         if not trusted:
             check_macros(connection, path)
         # Connections of one process to one file share their settings.
-        check_ready(connection)
+        if file is not None:
+            check_ready(connection)
         if _draws_bars(connection):
             settings["enable_progress_bar"] = False
         _set(connection, settings)

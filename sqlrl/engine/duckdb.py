@@ -6,6 +6,8 @@ import itertools
 import json
 import logging
 import re
+import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -29,7 +31,14 @@ from sqlrl.engine.memory import Memory
 from sqlrl.engine.nodes import table
 from sqlrl.engine.trust import Item, contents
 from sqlrl.engine.turns import busy, is_busy, turn_of
-from sqlrl.errors import ConflictError, EngineError, InputError, MemoryUsedUpError, OverflowEngineError, brief
+from sqlrl.errors import (
+    ConflictError,
+    EngineError,
+    InputError,
+    MemoryUsedUpError,
+    OverflowEngineError,
+    brief,
+)
 from sqlrl.progress import Stage
 from sqlrl.wording import in_bytes
 
@@ -38,7 +47,9 @@ _PROBE = "SELECT txid_current(), current_setting('default_collation')"
 _EXACT = {"", "binary", "c", "posix"}
 # Rows that leave DuckDB are allocated outside of its own memory, by whoever converts them.
 _FAILURES = (duckdb.Error, RuntimeError, MemoryError)
-_CONFLICT = re.compile(r"[Cc]onflict|has been altered")
+_CONFLICT = re.compile(r"[Cc]onflict|has been altered|another transaction has")
+_PATIENCE = 5.0
+"""Seconds for which a cursor waits for an open transaction of the thread that is at work, if it has something to show."""
 _names = itertools.count(1)
 _NOTES = (["Count"], ["Success"])
 """Columns of what DuckDB returns of statements that ask nothing."""
@@ -49,7 +60,7 @@ _ASKING = {"SELECT", "MULTI", "EXPLAIN", "PRAGMA", "EXECUTE"}
 class DuckDBEngine:
     """Runs sqlglot expressions on a DuckDB connection.
 
-    Use `connect` to make one. Every statement runs on `connection`; every stream runs on a cursor of its own. `home` is catalog
+    Use `connect` to make one. Every statement runs on one connection; every stream runs on a cursor of its own. `home` is catalog
     and schema of sqlrl's own tables, `scratch` of scratch tables (`home` by default). `owned` is True if `close` may close the
     connection, `writable` False if the tables in `home` can only be read, `trusted` False if a stranger may have made the file;
     `path` is what messages call the database, and `directory` is removed when the engine is closed. `place` is the catalog and schema
@@ -71,7 +82,7 @@ class DuckDBEngine:
         directory: TemporaryDirectory[str] | None = None,
         place: tuple[str, str] | None = None,
     ) -> None:
-        self.connection = connection
+        self._connection = connection
         self.home = home
         self.owned = owned
         self.writable = writable
@@ -96,6 +107,59 @@ class DuckDBEngine:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
         self._beside = 0
+        # Tables that were made while nobody could see them, and what shows them; None where somebody can see them.
+        self.unseen: set[str] | None = set() if self._alone else None
+        self.on_seen: Callable[[DuckDBEngine], None] | None = None
+        self._showing = threading.RLock()
+        self._moved = False
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection, on which its holder sees everything."""
+        self.show()
+        return self._connection
+
+    def show(self) -> None:
+        """Make what only somebody who looks at sqlrl's tables needs, before SQL of the user's runs; at most once.
+
+        Memory of our own is seen by nobody until then: no other connection leads there. What a user may hold after that, such as a relation,
+        may look whenever it likes, so nothing waits any more. A file may be opened by another connection of the process at any
+        moment, and by another process after this one was killed; there nothing ever waits, and on the user's connection neither.
+
+        It runs in the open transaction of sqlrl's, if there is one, which sees what others commit no more. If that is rolled back, so is this.
+        """
+        # Another thread may just be making them, for a cursor.
+        with self._showing:
+            if self.unseen is None:
+                return
+        with self.turn, self._showing:
+            self._show(self)
+
+    def _show_beside(self, made: DuckDBEngine) -> None:
+        """Do as `show` for a cursor, on its connection, whatever another thread does with this one.
+
+        A comment on a table that an open transaction writes would make that one fail: it is waited for, and none begins meanwhile.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
+            with self._showing:
+                if self.unseen is None or not self._depth or time.monotonic() > end:
+                    self._show(made)
+                    return
+            time.sleep(0.01)
+
+    def _show(self, by: DuckDBEngine) -> None:
+        """Show the tables by an engine on them, this one or its cursor, unless that is done."""
+        # What is made from now on is shown by who makes it.
+        unseen, self.unseen = self.unseen, None
+        if unseen is None or self.on_seen is None:
+            return
+        try:
+            with by.transaction():
+                self.on_seen(by)
+        except BaseException:
+            self.unseen = unseen
+            raise
 
     @property
     def schema(self) -> str:
@@ -120,7 +184,7 @@ class DuckDBEngine:
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
-                rows = self.connection.execute(sql).fetchall()
+                rows = self._connection.execute(sql).fetchall()
                 return rows[0][0] if rows and isinstance(rows[0][0], int) else 0
         except _FAILURES as error:
             self._fail(error, step, sql)
@@ -131,7 +195,7 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
-                return self.connection.sql(sql).to_arrow_table()
+                return self._connection.sql(sql).to_arrow_table()
         except _FAILURES as error:
             self._fail(error, step, sql)
 
@@ -144,7 +208,7 @@ class DuckDBEngine:
         logger.debug("%s: %s", step, sql)
         try:
             with self.turn, on_interrupt(self.interrupt), Stage(step, brief=True):
-                result = self.connection.execute(sql)
+                result = self._connection.execute(sql)
                 names = [str(column[0]) for column in result.description]
                 return names, result.fetchall()
         except _FAILURES as error:
@@ -158,7 +222,7 @@ class DuckDBEngine:
         """
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
-        cursor = self.connection.cursor()
+        cursor = self._connection.cursor()
         self._cursors.add(cursor)
         try:
             with on_interrupt(self.interrupt), Stage(step, brief=True):
@@ -191,15 +255,16 @@ class DuckDBEngine:
 
     def interrupt(self) -> None:
         """Stop what runs now, streams included; may be called from another thread."""
-        for connection in (self.connection, *tuple(self._cursors)):
+        for connection in (self._connection, *tuple(self._cursors)):
             connection.interrupt()
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Run SQL that the user wrote and return DuckDB's relation."""
+        self.show()
         self._unready = True
         try:
             with self.turn, on_interrupt(self.interrupt):
-                return self.connection.sql(sql)
+                return self._connection.sql(sql)
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             if self.schema == "sqlrl" or not re.search(r'\bsqlrl"?\s*\.', sql, re.IGNORECASE):
                 self._fail(error, "run your SQL", sql)
@@ -224,11 +289,12 @@ class DuckDBEngine:
         self, sql: str, parameters: Mapping[str, Any] | None = None, *, most: int | None = None
     ) -> tuple[pa.Table | int | None, bool]:
         """Run a statement that the user wrote; return its rows, how many it wrote, or None, and whether there are more rows than `most`."""
+        self.show()
         self._unready = True
         try:
             with self.turn, on_interrupt(self.interrupt), Stage("run your SQL", brief=True):
-                kinds = {each.type.name for each in self.connection.extract_statements(sql)}
-                relation = self.connection.sql(sql, params=dict(parameters) if parameters else None)
+                kinds = {each.type.name for each in self._connection.extract_statements(sql)}
+                relation = self._connection.sql(sql, params=dict(parameters) if parameters else None)
                 if relation.columns in _NOTES and not kinds & _ASKING:
                     rows = relation.fetchall()
                     count = rows[0][0] if rows else None
@@ -243,7 +309,7 @@ class DuckDBEngine:
         """Whether a statement of the user's only asks; so is one that cannot be read, whose error comes when it runs."""
         try:
             with self.turn:
-                kinds = {each.type.name for each in self.connection.extract_statements(sql)}
+                kinds = {each.type.name for each in self._connection.extract_statements(sql)}
         except _FAILURES:
             return True
         return kinds <= {"SELECT", "MULTI"}
@@ -253,20 +319,21 @@ class DuckDBEngine:
         if "\nLINE " in str(error):
             return error
         try:
-            self.connection.execute(sql, dict(parameters) if parameters else None)
+            self._connection.execute(sql, dict(parameters) if parameters else None)
         except duckdb.Error as placed:
             return placed
         return error
 
     def inputs(self, sql: str) -> Inputs:
         """Return what a query of the user's reads."""
+        self.show()
         try:
             with self.turn:
-                text = self.connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchall()[0][0]
-                there = self.connection.execute(
+                text = self._connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchall()[0][0]
+                there = self._connection.execute(
                     "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
                 ).fetchall()
-                macros = self.connection.execute(
+                macros = self._connection.execute(
                     "SELECT lower(function_name) FROM duckdb_functions() WHERE NOT internal"
                 ).fetchall()
         except _FAILURES as error:
@@ -279,7 +346,7 @@ class DuckDBEngine:
     def in_transaction(self) -> bool:
         """Whether a transaction of the user's is open."""
         with self.turn:
-            return len({self.connection.execute("SELECT txid_current()").fetchall()[0] for _ in range(2)}) == 1
+            return len({self._connection.execute("SELECT txid_current()").fetchall()[0] for _ in range(2)}) == 1
 
     @contextmanager
     def no_transaction(self) -> Iterator[None]:
@@ -299,8 +366,8 @@ class DuckDBEngine:
         sql = self.render(query)
         try:
             with self.turn:
-                tree = self.connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
-                plan = self.connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
+                tree = self._connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()[0][1]
+                plan = self._connection.execute(f"EXPLAIN {sql}").fetchall()[0][1]
         except _FAILURES as error:
             self._fail(error, step, sql)
         return _estimated_rows(json.loads(tree)), str(plan)
@@ -314,7 +381,7 @@ class DuckDBEngine:
         name = f"sqlrl attached {next(_names)}"
         with self.turn:
             try:
-                self.connection.register(name, data)
+                self._connection.register(name, data)
             except _FAILURES as error:
                 self._fail(error, "read a Python object", type(data).__name__)
             try:
@@ -337,12 +404,13 @@ class DuckDBEngine:
         Statements of this engine see it, cursors and streams do not. InputError if something of the user's or of sqlrl's has the name,
         which would be hidden, or a transaction of the user's is open, with which it would go.
         """
+        self.show()
         self.check_ready()
         if name.lower() not in self.registered:
             self._check_unhidden(name)
         with self.turn:
             try:
-                self.connection.register(name, data)
+                self._connection.register(name, data)
             except _FAILURES as error:
                 self._fail(error, f"register {name}", type(data).__name__)
         self._registered.add(name.lower())
@@ -383,14 +451,17 @@ class DuckDBEngine:
                 yield
                 return
             self.check_ready()
+            unseen = self.unseen
             try:
                 # Ctrl-C may come while it begins, or right after that.
-                self._depth = 1
+                with self._showing:
+                    self._depth, unseen = 1, self.unseen
                 self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
                 yield
                 self.execute_sql("COMMIT", step="commit")
             except BaseException:
                 self._roll_back()
+                self.unseen = unseen
                 raise
             finally:
                 self._depth = 0
@@ -400,18 +471,22 @@ class DuckDBEngine:
         if self._unfinished:
             self._roll_back()
         if self._unready or not self._alone:
-            check_ready(self.connection, self.path if self.owned else None)
+            check_ready(self._connection, self.path if self.owned else None)
             self._unready = False
 
     def run_script(self, script: str, *, step: str) -> None:
-        """Run SQL statements with unqualified names in `home`, in one transaction of their own.
+        """Run SQL statements with unqualified names in `home`, in one transaction: that which is open, or one of their own.
 
         If one fails, none has taken effect.
         """
-        cursor = self.connection.cursor()
-        catalog, schema = (exp.to_identifier(part, quoted=True).sql(dialect=self.dialect) for part in self.home)
+        if self._depth:
+            self._moved = True
+            self.execute_sql(f"{_use(self.home)};\n{script}\n{_use(self._place)}", step=step)
+            self._moved = False
+            return
+        cursor = self._connection.cursor()
         try:
-            cursor.execute(f"USE {catalog}.{schema}")
+            cursor.execute(_use(self.home))
             cursor.execute("BEGIN TRANSACTION")
             cursor.execute(script).fetchall()
             cursor.execute("COMMIT")
@@ -424,7 +499,7 @@ class DuckDBEngine:
         """Return True if the tables of another engine are these very tables."""
         if not isinstance(other, DuckDBEngine) or self.home != other.home:
             return False
-        if self.connection is other.connection or (self.family is other.family and self.writable):
+        if self.turn is other.turn or (self.family is other.family and self.writable):
             return True
         # What only can be read has its tables of atoms in the memory of one connection.
         files = [Path(e.path).resolve() for e in (self, other) if e.owned and e.writable and e.path != ":memory:"]
@@ -438,10 +513,8 @@ class DuckDBEngine:
         if self.closed:
             raise InputError(f"{self.path} is closed: open it again with connect().")
         try:
-            connection = self.connection.cursor()
-            connection.execute(
-                "USE " + ".".join(exp.to_identifier(part, quoted=True).sql("duckdb") for part in self._place)
-            )
+            connection = self._connection.cursor()
+            connection.execute(_use(self._place))
         except _FAILURES as error:
             self._fail(error, "open a cursor", "USE")
         made = DuckDBEngine(
@@ -455,6 +528,8 @@ class DuckDBEngine:
             place=self._place,
         )
         made._is_cursor = True
+        made.unseen = None
+        self._show_beside(made)
         made.memory = self.memory
         made.family = self.family
         self.family.add(made)
@@ -479,7 +554,7 @@ class DuckDBEngine:
                 made.close()
             if self.owned or self._is_cursor:
                 try:
-                    self.connection.close()
+                    self._connection.close()
                 except duckdb.Error as error:
                     self._fail(error, "close the database", "")
             elif not self.closed:
@@ -489,7 +564,7 @@ class DuckDBEngine:
             self._directory.cleanup()
 
     def _current_place(self) -> tuple[str, str]:
-        catalog, schema = self.connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
+        catalog, schema = self._connection.execute("SELECT current_database(), current_schema()").fetchall()[0]
         return str(catalog), str(schema)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -501,7 +576,7 @@ class DuckDBEngine:
 
     def contents(self) -> list[Item]:
         """Return what the databases of the connection define, none of which is run."""
-        return contents(self.connection)
+        return contents(self._connection)
 
     # ---- tables --------------------------------------------------------------------------------------
 
@@ -624,7 +699,7 @@ class DuckDBEngine:
     def _forget(self, name: str) -> None:
         """Unregister a Python object; in an aborted transaction that must wait for the rollback."""
         try:
-            self.connection.unregister(name)
+            self._connection.unregister(name)
         except duckdb.TransactionException:
             self._left.append(name)
         except duckdb.Error as error:
@@ -636,7 +711,7 @@ class DuckDBEngine:
     def _roll_back(self) -> None:
         """Roll back; a failed commit has already done so."""
         try:
-            self.connection.execute("ROLLBACK").fetchall()
+            self._connection.execute("ROLLBACK").fetchall()
         except (duckdb.TransactionException, duckdb.ConnectionException):
             logger.debug("no transaction was left to roll back")
         except duckdb.Error as error:
@@ -646,6 +721,9 @@ class DuckDBEngine:
                 return
             raise
         self._unfinished = False
+        if self._moved:
+            self._connection.execute(_use(self._place))
+            self._moved = False
         left, self._left = self._left, []
         for name in left:
             self._forget(name)
@@ -655,7 +733,7 @@ class DuckDBEngine:
         if not is_exhausted(reason):
             return ""
         try:
-            storage = read_storage(self.connection, owned=self.owned)
+            storage = read_storage(self._connection, owned=self.owned)
         except _FAILURES as error:
             logger.debug("the settings of the database cannot be read: %s", error)
             return ""
@@ -693,6 +771,11 @@ class DuckDBEngine:
         if not self.trusted and isinstance(error, duckdb.PermissionException):
             remedy = "it was opened with trusted=False, under which SQL reaches nothing outside of the database"
         raise kind(step, reason, sql, remedy) from error
+
+
+def _use(place: tuple[str, str]) -> str:
+    """Return the statement after which plain names are looked for in a catalog and schema."""
+    return "USE " + ".".join(exp.to_identifier(part, quoted=True).sql(dialect="duckdb") for part in place)
 
 
 def _is_overflow(reason: str) -> bool:

@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from sqlrl.errors import CountOverflowError, InputError
 from sqlrl.ground.counts import check_limit, overflow_named, rule_place
+from sqlrl.ground.limits import DENSITY, GROWTH
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.shapes import Shape
@@ -34,12 +35,6 @@ from sqlrl.progress import staged
 
 MERGED = 100_000
 """As many ground clauses of a shape are compared with each other to count equal ones once; beyond that each grounding counts."""
-
-GROWTH = 1.5
-"""Halfway between a chain and all pairs; chains of three atoms or more stay below it."""
-
-DENSITY = 2.0
-"""Factors for each node: what a grid has."""
 
 SPREAD = 2.0
 """The largest example must have this many times the nodes of the smallest for a slope to mean anything."""

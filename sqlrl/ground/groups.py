@@ -38,9 +38,6 @@ from sqlrl.wording import counted, shortened
 EXAMPLE = "example"
 """What the example is called where no variable stands for it, since a column of the data says it."""
 
-MOST_GROUPS = 10_000_000
-"""The most groups, with names that take much memory, of all clauses."""
-
 Which = Literal["all", "violated", "true"]
 """Which groups have a row: all, those with a violated grounding, those with a true one."""
 

@@ -18,9 +18,6 @@ FloatArray = npt.NDArray[np.float64]
 BLOCK = -2
 """In place of a local clause, where words for a ground clause are asked for: the atoms are those of a block, and are only named."""
 
-GROUNDING_LIMIT = 200_000_000
-"""The most ground clauses of one shape that a network may have, unless the caller says otherwise (about 8 GB)."""
-
 
 @dataclass(frozen=True, eq=False)
 class NetworkAtoms:

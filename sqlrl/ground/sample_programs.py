@@ -10,9 +10,9 @@ from sqlrl.engine.connection import connect
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.program import Program
 from sqlrl.ground.soft_program import SoftProgram
-from sqlrl.logic import parse_psl
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model
+from sqlrl.logic.psl_files import parse_psl
 
 
 def sample_program(text: str, query: Iterable[str], facts: Mapping[str, Sequence[tuple[str, ...]]]) -> Program:

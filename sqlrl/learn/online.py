@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport

@@ -20,7 +20,7 @@ from sqlrl.cli.options import Messages
 from sqlrl.cli.predicting import Solver
 from sqlrl.cli.queries import Asked
 from sqlrl.cli.session import session
-from sqlrl.logic import parse_mln
+from sqlrl.logic.mln import parse_mln
 from sqlrl.solve.result import Status
 from tests.cli.conftest import EVIDENCE, MODEL, SMOKERS, Project, Run
 

@@ -121,3 +121,21 @@ def test_remedies_are_not_cut_in_narrow_terminals(run: Run, monkeypatch: pytest.
     done = run("doctor")
     assert done.code == 1
     assert "set TMPDIR to a folder that can be written" in " ".join(done.out.split())
+
+
+def test_python_that_keeps_no_bytecode_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert doctor._bytecode() == doctor.Check("bytecode", "kept")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(doctor, "_COMPILED", ("small",))
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "__init__.py").write_text("")
+    check = doctor._bytecode()
+    assert check.status == doctor.WARNING
+    assert check.found.startswith("not kept, and small compiled again")
+    assert "unset PYTHONDONTWRITEBYTECODE" in check.remedy
+    # What the remedy says helps.
+    command = check.remedy.split(": ", 1)[1]
+    subprocess.run(command.split(), check=True)
+    assert doctor._bytecode().status == doctor.OK

@@ -18,7 +18,7 @@ from sqlrl.errors import (
     InputError,
     ModelError,
 )
-from sqlrl.logic import parse_psl
+from sqlrl.logic.psl_files import parse_psl
 from tests.ground.soft_worlds import enumerated, penalty, random_world
 
 RULES = """

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 import sqlrl
 from sqlrl.errors import ConvergenceWarning, GroundingWarning, InputError, LabelWarning
-from sqlrl.logic import parse_psl
+from sqlrl.logic.psl_files import parse_psl
 
 TEXT = "1: Friends(A, B) & Smokes(A) -> Smokes(B) ^2\n1: !Smokes(A) ^2"
 LEARNERS = (

@@ -13,7 +13,7 @@ import sqlrl
 from sqlrl.errors import GroundingLimitError, GroundingWarning, InfeasibleError
 from sqlrl.ground.hinges import ground_hinges
 from sqlrl.ground.windows import divided_hinges
-from sqlrl.logic import parse_psl
+from sqlrl.logic.psl_files import parse_psl
 from sqlrl.solve.hinge.result import HingeStatus
 from tests.effort import draws
 

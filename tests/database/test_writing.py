@@ -10,7 +10,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import InputError
-from sqlrl.logic import parse_mln
+from sqlrl.logic.mln import parse_mln
 from sqlrl.solve import mpe
 
 MODEL = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"

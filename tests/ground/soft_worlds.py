@@ -14,9 +14,9 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.connection import connect
 from sqlrl.ground.soft_program import SoftProgram
-from sqlrl.logic import parse_psl
 from sqlrl.logic.psl import LogicalRule, SoftModel
 from sqlrl.logic.psl_arithmetic import ArithmeticRule, coefficient_value
+from sqlrl.logic.psl_files import parse_psl
 from sqlrl.logic.psl_literals import Both, Condition, Either, OrderLiteral
 from sqlrl.logic.terms import Constant, EqualityLiteral, Literal, Term, Variable
 

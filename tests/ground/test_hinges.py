@@ -8,7 +8,7 @@ import pytest
 from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
 from sqlrl.ground.hinges import ground_hinges
 from sqlrl.ground.program import Extent
-from sqlrl.logic import parse_psl
+from sqlrl.logic.psl_files import parse_psl
 from tests.ground.soft_worlds import Data, World, enumerated, hard, penalty, random_world
 
 RULES = """

@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import ModelError, UnsupportedError
-from sqlrl.logic import compile_rule, format_formula, parse_formula, parse_mln
+from sqlrl.logic.compile import compile_rule
+from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.printer import check_names
+from sqlrl.logic.printer import check_names, format_formula
 from sqlrl.logic.signs import split_signs
 from sqlrl.logic.subformulas import subformulas, terms_of
 from sqlrl.logic.terms import Argument, Atom, Equal, Exist, ExistsLiteral, ForAll, Literal, Predicate, Variable

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError, UnsupportedError
-from sqlrl.logic import format_evidence, parse_evidence, parse_mln, read_evidence
-from sqlrl.logic.evidence import EvidenceAtom, iterate_evidence
+from sqlrl.logic.evidence import EvidenceAtom, format_evidence, iterate_evidence, parse_evidence, read_evidence
+from sqlrl.logic.mln import parse_mln
 
 PLAIN = parse_mln("P(t)\nE(t, t)\nRain")
 

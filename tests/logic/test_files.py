@@ -12,20 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError
-from sqlrl.logic import (
-    format_formula,
-    format_model,
-    models_equal,
-    parse_formula,
-    parse_mln,
-    read_mln,
-    read_model,
-    save_model,
-)
 from sqlrl.logic.expansions import expand, fill
-from sqlrl.logic.files import model_from_json, parse_model
+from sqlrl.logic.files import model_from_json, models_equal, parse_model, read_model
+from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Expansions, Model, Rule
-from sqlrl.logic.saving import model_to_json
+from sqlrl.logic.printer import format_formula, format_model
+from sqlrl.logic.saving import model_to_json, save_model
 from sqlrl.logic.terms import And, Argument, Atom, Predicate, Variable
 from sqlrl.resources import resource, resource_names
 from tests.effort import draws

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from sqlrl.errors import ModelError, ParseError, SqlrlError
 from sqlrl.learn.parameters import parse_value
-from sqlrl.logic import compile_rule, format_model, parse_formula, parse_mln, read_mln
 from sqlrl.logic.bias_parser import parse_bias
 from sqlrl.logic.boolean import Signed, _absorb, atoms_of, conjoin, conjuncts, disjoint
+from sqlrl.logic.compile import compile_rule
 from sqlrl.logic.evidence import parse_domains, parse_evidence
 from sqlrl.logic.files import parse_model
+from sqlrl.logic.formulas import parse_formula
 from sqlrl.logic.grammar_parser import parse_grammar
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.json_text import parse_json
@@ -33,9 +34,11 @@ from sqlrl.logic.limits import (
     LONGEST_INTEGER,
     MOST_ATOMS,
 )
+from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Model
 from sqlrl.logic.modes import parse_modes
 from sqlrl.logic.normal import normalise
+from sqlrl.logic.printer import format_model
 from sqlrl.logic.shapes import Shaper
 from sqlrl.logic.terms import Literal
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError, ModelError, ParseError, UnsupportedError
-from sqlrl.logic import format_formula, format_model, parse_formula, parse_mln, read_mln
+from sqlrl.logic.formulas import parse_formula
+from sqlrl.logic.mln import parse_mln, read_mln
 from sqlrl.logic.model import Model, Rule
-from sqlrl.logic.printer import check_names, format_rule
+from sqlrl.logic.printer import check_names, format_formula, format_model, format_rule
 from sqlrl.logic.terms import (
     And,
     Argument,

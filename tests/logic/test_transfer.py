@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import ModelError, UnsupportedError
-from sqlrl.logic import parse_mln
 from sqlrl.logic.expansions import rename_variables
 from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import parse_mapping
+from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.subformulas import subformulas, terms_of, with_parts
 from sqlrl.logic.terms import And, Argument, Atom, Constant, Equal, Formula, Implies, Not, Or, Predicate, Term, Variable

@@ -18,8 +18,8 @@ from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.spark.server import Spark
 from sqlrl.ground.hinges import Parts
 from sqlrl.ground.soft_program import SoftProgram
-from sqlrl.logic import parse_psl
 from sqlrl.logic.psl_arithmetic import ArithmeticRule
+from sqlrl.logic.psl_files import parse_psl
 from sqlrl.plan.hinges import hinges
 from sqlrl.plan.sums import addends, bindings, numbered
 from tests.ground.soft_worlds import random_world

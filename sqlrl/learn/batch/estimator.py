@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart
 from sqlrl.learn.fitted import WeightLearner

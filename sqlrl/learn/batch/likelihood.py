@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, InputError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray, IntArray, Network
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
 from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised, with_loss
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away

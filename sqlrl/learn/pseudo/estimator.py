@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.errors import ConvergenceWarning, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, warn
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Report, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.labels import Names

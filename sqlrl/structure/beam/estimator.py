@@ -12,7 +12,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import NothingFoundWarning, warn
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted

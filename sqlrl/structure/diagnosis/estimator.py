@@ -13,7 +13,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InputError, NothingFoundWarning, warn
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
 from sqlrl.learn.settings import Seed
 from sqlrl.logic.mapping import PredicateMapping

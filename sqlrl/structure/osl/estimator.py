@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 import numpy.typing as npt
 
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
 from sqlrl.learn.labels import Names

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
-from sqlrl.ground.network import GROUNDING_LIMIT
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
 from sqlrl.learn.fitted import THEN, call, parameters_html
 from sqlrl.learn.online import OnlineEstimator

@@ -13,7 +13,8 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import NothingFoundWarning, warn
-from sqlrl.ground.network import GROUNDING_LIMIT, FloatArray
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, check_parameters
