@@ -188,24 +188,25 @@ def layout_script() -> str:
 COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 """A comment in the script of the layout."""
 
-_SEEN = re.compile(r"^(?:COMMENT ON .*?;\n|CREATE VIEW .*?;\n)", re.MULTILINE | re.DOTALL)
-"""What in the script of the layout only somebody needs who looks at it, which is most of what it takes: comments and views."""
+_VIEW = re.compile(r"^CREATE VIEW .*?;\n", re.MULTILINE | re.DOTALL)
+"""A view in the script of the layout."""
 
 
 @cache
-def _parted(script: str) -> tuple[str, str]:
-    """Return the tables that a layout consists of, and what it shows of them."""
-    return _SEEN.sub("", script), "".join(_SEEN.findall(script))
+def _parted(script: str) -> tuple[str, str, str]:
+    """Return the tables of a layout, its views and its comments; only somebody who looks at the tables needs the last two."""
+    return COMMENT.sub("", _VIEW.sub("", script)), "".join(_VIEW.findall(script)), "".join(COMMENT.findall(script))
 
 
-def _show(engine: DuckDBEngine, script: str, tables: Collection[str]) -> None:
-    """Make what a layout shows, unless it is there, and the comments on tables that were made before."""
+def _show(engine: DuckDBEngine, commented: bool, *, views: str, comments: str, tables: Collection[str]) -> None:
+    """Make the views of a layout, unless they are there, and comments on them and on the tables that were made before."""
     store = Store(engine)
-    # A call that Ctrl-C ended may have done so already.
-    first = re.search(r'^CREATE VIEW "(\w+)"', script, re.MULTILINE)
+    first = re.search(r'^CREATE VIEW "(\w+)"', views, re.MULTILINE)
     if first is None or first[1] not in store.table_names():
-        engine.run_script(script, step="show the layout")
-    comment_tables(store, tables)
+        engine.run_script(views, step="show the layout")
+    if commented:
+        engine.run_script(comments, step="comment on the layout")
+        comment_tables(store, tables)
 
 
 @cache
@@ -234,12 +235,12 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        tables, shown = _parted(layout_script())
+        tables, views, comments = _parted(layout_script())
         unseen = store.engine.unseen
         if unseen is None:
-            tables += shown
+            tables += views + comments
         else:
-            store.engine.on_seen = partial(_show, script=shown, tables=unseen)
+            store.engine.on_seen = partial(_show, views=views, comments=comments, tables=unseen)
         store.engine.run_script(tables + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found

@@ -7,7 +7,6 @@ import json
 import logging
 import re
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -48,8 +47,6 @@ _EXACT = {"", "binary", "c", "posix"}
 # Rows that leave DuckDB are allocated outside of its own memory, by whoever converts them.
 _FAILURES = (duckdb.Error, RuntimeError, MemoryError)
 _CONFLICT = re.compile(r"[Cc]onflict|has been altered|another transaction has")
-_PATIENCE = 5.0
-"""Seconds for which a cursor waits for an open transaction of the thread that is at work, if it has something to show."""
 _names = itertools.count(1)
 _NOTES = (["Count"], ["Success"])
 """Columns of what DuckDB returns of statements that ask nothing."""
@@ -107,10 +104,12 @@ class DuckDBEngine:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
         self._beside = 0
-        # Tables that were made while nobody could see them, and what shows them; None where somebody can see them.
+        # Tables that were made while nobody could see them (None where somebody can), what shows them, with or without comments, and
+        # whether a cursor waits for the comments.
         self.unseen: set[str] | None = set() if self._alone else None
-        self.on_seen: Callable[[DuckDBEngine], None] | None = None
+        self.on_seen: Callable[[DuckDBEngine, bool], None] | None = None
         self._showing = threading.RLock()
+        self._awaited = False
         self._moved = False
 
     @property
@@ -136,17 +135,17 @@ class DuckDBEngine:
             self._show(self)
 
     def _show_beside(self, made: DuckDBEngine) -> None:
-        """Do as `show` for a cursor, on its connection, whatever another thread does with this one.
-
-        A comment on a table that an open transaction writes would make that one fail: it is waited for, and none begins meanwhile.
-        """
-        end = time.monotonic() + _PATIENCE
-        while True:
-            with self._showing:
-                if self.unseen is None or not self._depth or time.monotonic() > end:
-                    self._show(made)
-                    return
-            time.sleep(0.01)
+        """Do as `show` for a cursor, on its connection, whatever another thread does with this one."""
+        with self._showing:
+            if self.unseen is None or self.on_seen is None:
+                return
+            if not self._depth:
+                self._show(made)
+                return
+            # A comment on a table that the open transaction writes would make that one fail, so that comments wait for its end.
+            self._awaited = True
+            with made.transaction():
+                self.on_seen(made, False)
 
     def _show(self, by: DuckDBEngine) -> None:
         """Show the tables by an engine on them, this one or its cursor, unless that is done."""
@@ -156,7 +155,7 @@ class DuckDBEngine:
             return
         try:
             with by.transaction():
-                self.on_seen(by)
+                self.on_seen(by, True)
         except BaseException:
             self.unseen = unseen
             raise
@@ -465,6 +464,9 @@ class DuckDBEngine:
                 raise
             finally:
                 self._depth = 0
+            if self._awaited:
+                self._awaited = False
+                self.show()
 
     def check_ready(self) -> None:
         """Refuse to go on while the user's transaction is open or names that differ are equal (`check_ready`)."""
