@@ -12,7 +12,19 @@ import pytest
 import sqlrl
 
 PACKAGE = Path(sqlrl.__file__).parent
-BELOW = ("markup", "errors", "wording", "paths", "resources", "progress", "kernels", "garbage", "slips", "arguments")
+BELOW = (
+    "markup",
+    "errors",
+    "wording",
+    "paths",
+    "resources",
+    "progress",
+    "kernels",
+    "compilation",
+    "garbage",
+    "slips",
+    "arguments",
+)
 ROOMS = (
     "logic",
     "engine",
