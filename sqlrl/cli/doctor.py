@@ -48,7 +48,7 @@ Ahead = Annotated[
     bool,
     typer.Option(
         "--compile",
-        help="First compile all machine code, which is otherwise compiled when it is first used: for an image of a container.",
+        help="First compile all machine code, which is otherwise compiled when it is first used: for container images.",
     ),
 ]
 
