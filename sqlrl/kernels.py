@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -21,10 +21,35 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILING = "compiling for this machine, only the first time"
 
+KERNELS: dict[str, Any] = {}
+"""What Python calls, of the modules that are imported, by its full name."""
+
+STAND_FOR: list[dict[Any, type]] = []
+"""Annotations of kernels that stand for several types, such as that of a protocol: the types that replace them, together; also by the name of
+a parameter."""
+
 
 def kernel(function: Function) -> Function:
-    """Compile a function when it is first called, without Python's lock; what was compiled is kept beside its module."""
-    compiled: Function = _ours(numba.njit(nogil=True)(function))
+    """Compile a function when it is first called, without Python's lock; what was compiled is kept beside its module.
+
+    `sqlrl.compilation` compiles it ahead for the types that its annotations say: see there how they are read.
+    """
+    compiled: Function = _ours(numba.njit(nogil=True, no_cfunc_wrapper=True)(function))
+    KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
+    return compiled
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that only kernels call as `kernel` does, without the code by which Python would call it, a quarter of the work."""
+    dispatcher = _ours(numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+    def refused(*_: object, **__: object) -> None:
+        raise InputError(f"{function.__qualname__} has no code by which Python can call it: make it a `kernel`.")
+
+    # Numba would call machine code that is not there.
+    dispatcher._insert = lambda *_, **__: None  # noqa: SLF001
+    dispatcher._compile_for_args = refused  # noqa: SLF001
+    compiled: Function = dispatcher
     return compiled
 
 
@@ -72,9 +97,10 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
     def save(self, key: Any, data: Any) -> None:
         # Numba writes the index first: where the disk is then full it names code that was made of an older source.
         overloads = self._load_index()
-        taken = set(overloads.values())
-        names = (self._data_name(number) for number in itertools.count(1))
-        overloads.setdefault(key, next(name for name in names if name not in taken))
+        # By number two processes at once would give two signatures one file.
+        overloads[key] = (
+            f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        )
         self._save_data(overloads[key], data)
         self._save_index(overloads)
 
@@ -108,6 +134,19 @@ class _Unkept(NullCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         _unkept.setdefault(self.reason)
+
+
+def is_kept(dispatcher: Any, signature: tuple[Any, ...]) -> bool:
+    """Return whether machine code of a kernel for a signature is kept, without reading it."""
+    kept: Any = dispatcher._cache  # noqa: SLF001
+    if isinstance(kept, _Unkept):
+        return False
+    return kept._index_key(signature, dispatcher.targetctx.codegen()) in kept._cache_file._load_index()  # noqa: SLF001
+
+
+def hindrance() -> str:
+    """Return why machine code of this process was not kept, the first reason; an empty text if all was."""
+    return next(iter(_unkept), "")
 
 
 def _cache(function: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,22 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 load_profile()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels before workers start, each of which would compile the same, and outside the limit of any test."""
+    config = session.config
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if hasattr(config, "workerinput") or not everything or config.getoption("collectonly"):
+        return
+    from sqlrl.compilation import compile_ahead
+
+    begun = time.monotonic()
+    done = compile_ahead()
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"kernels: {done.new} of {done.signatures} compiled in {time.monotonic() - begun:.0f} s")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,7 +23,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import sqlrl.kernels
 from sqlrl.errors import InputError, UnkeptCodeWarning
-from sqlrl.kernels import COMPILING, kernel
+from sqlrl.kernels import COMPILING, inner, kernel
 
 CALL = """
 import sys
@@ -152,6 +152,20 @@ def _scaled(value: int, factor: int, halved: bool) -> int:
 @kernel
 def _both(value: int, few: npt.NDArray[np.int32]) -> int:
     return _scaled(value, 3, True) + _scaled(value, value, False) + _scaled(few[0], factor=-1, halved=value > 0)
+
+
+@inner
+def _halved(value: int) -> int:
+    return value // 2
+
+
+def test_what_only_kernels_call_is_refused_to_python() -> None:
+    def outer(value: int) -> int:
+        return _halved(value) + 1
+
+    assert numba.njit(outer)(6) == 4
+    with pytest.raises(InputError, match=r"_halved has no code by which Python can call it: make it a `kernel`"):
+        _halved(6)
 
 
 SIGNATURES = """

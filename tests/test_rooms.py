@@ -20,6 +20,7 @@ BELOW = (
     "resources",
     "progress",
     "kernels",
+    "compilation",
     "garbage",
     "slips",
     "arguments",

@@ -23,7 +23,7 @@ import typer
 from sqlrl.cli.failures import FAILED, complain
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.options import Messages
-from sqlrl.cli.session import session
+from sqlrl.cli.session import Session, session
 from sqlrl.engine.main_module import named_main
 from sqlrl.errors import SqlrlError, brief
 from sqlrl.paths import expanded
@@ -49,6 +49,14 @@ _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)[^;]*?(?:>=\s*(?P<floor>[\d.]+))?[^;]*(?:;.*extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"])?"
 )
 
+Ahead = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        help="First compile all machine code, which is otherwise compiled when it is first used: for container images.",
+    ),
+]
+
 Folder = Annotated[
     Path | None,
     typer.Option(
@@ -68,7 +76,7 @@ class Check:
 
 
 @grouped
-def doctor(output: Messages, directory: Folder = None) -> None:
+def doctor(output: Messages, directory: Folder = None, ahead: Ahead = False) -> None:
     """Say whether sqlrl can work here: versions, cores, memory, disk, folders that can be written, and which extras are there.
 
     The exit code is 1 if something is broken that sqlrl needs; its row says how to mend it.
@@ -76,8 +84,13 @@ def doctor(output: Messages, directory: Folder = None) -> None:
     sqlrl doctor
 
     sqlrl doctor --json
+
+    sqlrl doctor --compile
     """
     with session(output) as run:
+        if ahead:
+            _compile_ahead(run)
+
         import pyarrow as pa
 
         from sqlrl.report import Table
@@ -89,6 +102,20 @@ def doctor(output: Messages, directory: Folder = None) -> None:
             complain("\n".join(f"{each.check}: {each.found}: {each.remedy}" for each in broken))
             raise typer.Exit(FAILED)
         run.message("sqlrl can work here")
+
+
+def _compile_ahead(run: Session) -> None:
+    from sqlrl.compilation import compile_ahead
+
+    try:
+        with run.working("compiling"):
+            compiled = compile_ahead()
+    except KeyboardInterrupt:
+        run.message("what is compiled so far is kept: the same command compiles the rest")
+        raise
+    run.message(
+        f"{compiled.new} of {compiled.signatures} signatures of kernels compiled; all are kept in {compiled.folder}"
+    )
 
 
 def examine(directory: Path) -> Iterator[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class AtomArrays(NamedTuple):
     its length is a power of two.
     """
 
-    keys: Int32Array
+    keys: Annotated[Int32Array, 2]
     value: IntArray
     places: IntArray
 
@@ -100,7 +100,7 @@ def mixed(code: np.uint64, value: int) -> np.uint64:
 
 
 @kernel
-def _filled(keys: Int32Array, size: int) -> IntArray:
+def _filled(keys: Annotated[Int32Array, 2], size: int) -> IntArray:
     """Put rows into a hash table; the hash leaves the padding of a row out."""
     places = np.full(size, -1, np.int64)
     mask = np.uint64(size - 1)
@@ -117,7 +117,7 @@ def _filled(keys: Int32Array, size: int) -> IntArray:
 
 
 @kernel
-def find_atom(keys: Int32Array, value: IntArray, places: IntArray, key: Int32Array, width: int) -> int:
+def find_atom(keys: Annotated[Int32Array, 2], value: IntArray, places: IntArray, key: Int32Array, width: int) -> int:
     """Return the value of an atom, `FIXED_FALSE` if the table does not have it; its key is the first `width` of `key`."""
     mask = np.uint64(len(places) - 1)
     code = np.uint64(0)
@@ -139,7 +139,9 @@ def find_atom(keys: Int32Array, value: IntArray, places: IntArray, key: Int32Arr
 
 
 @kernel
-def _find_all(keys: Int32Array, value: IntArray, places: IntArray, wanted: Int32Array) -> IntArray:
+def _find_all(
+    keys: Annotated[Int32Array, 2], value: IntArray, places: IntArray, wanted: Annotated[Int32Array, 2]
+) -> IntArray:
     found = np.empty(len(wanted), np.int64)
     for i in range(len(wanted)):
         found[i] = find_atom(keys, value, places, wanted[i], wanted.shape[1])
@@ -161,7 +163,7 @@ class PatternCode(NamedTuple):
     predicate: IntArray
     arity: IntArray
     beside: npt.NDArray[np.bool_]
-    term: IntArray
+    term: Annotated[IntArray, 2]
     column: IntArray
     place: IntArray
 

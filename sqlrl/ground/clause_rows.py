@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from sqlrl.ground.partitions import (
     term_counts,
     too_many_combinations,
 )
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 
 
 class ClauseRows(NamedTuple):
@@ -321,7 +321,7 @@ def _joined(keys: Sequence[IntArray], values: Sequence[IntArray]) -> tuple[IntAr
 # ---- the kernel ------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _hash(a: int, b: int, mask: int) -> np.int64:
     mixed = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(b) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(29)
@@ -329,7 +329,7 @@ def _hash(a: int, b: int, mask: int) -> np.int64:
     return np.int64((mixed >> np.uint64(32)) & np.uint64(mask))
 
 
-@kernel
+@inner
 def _table(size: int) -> IntArray:
     width = 4
     while width < 2 * size:
@@ -337,7 +337,7 @@ def _table(size: int) -> IntArray:
     return np.full(width, -1, dtype=np.int64)
 
 
-@kernel
+@inner
 def _number(table: IntArray, first: IntArray, second: IntArray, known: int, a: int, b: int) -> int:
     """Return the number of a pair among the `known` ones, which is `known` for a new one, kept then."""
     mask = len(table) - 1
@@ -352,7 +352,7 @@ def _number(table: IntArray, first: IntArray, second: IntArray, known: int, a: i
     return known
 
 
-@kernel
+@inner
 def _said(
     signs: IntArray,
     sums: IntArray,
@@ -380,13 +380,26 @@ def _said(
     return total
 
 
+@inner
+def _place(codes: IntArray, code: int) -> int:
+    """Return where a code is among ascending ones, or would be."""
+    low, high = 0, len(codes)
+    while low < high:
+        middle = (low + high) // 2
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def _sorted_atoms(
     start: IntArray,
-    begin: IntArray,
+    begin: Annotated[IntArray, 2],
     base: IntArray,
     base_sizes: IntArray,
-    listed: IntArray,
+    listed: Annotated[IntArray, 2],
     codes: IntArray,
     row: IntArray,
     combinations: IntArray,
@@ -399,11 +412,11 @@ def _sorted_atoms(
     joint_start: IntArray,
     joint_code: IntArray,
     joint_value: IntArray,
-    joint_cells: IntArray,
-    signs: IntArray,
+    joint_cells: Annotated[IntArray, 2],
+    signs: Annotated[IntArray, 2],
     sums: IntArray,
     summands: IntArray,
-    factors: IntArray,
+    factors: Annotated[IntArray, 2],
     uses: IntArray,
 ) -> tuple[float, IntArray, IntArray, IntArray]:
     """Return 0, or how many combinations there are if these are too many, and the rows of a `ClauseRows`."""
@@ -456,13 +469,14 @@ def _sorted_atoms(
     joint_at = np.zeros((joints, total), dtype=np.int64)
     for j in range(joints):
         for i in range(joint_start[j], joint_start[j + 1]):
-            at = np.searchsorted(codes, joint_code[i])
+            at = _place(codes, joint_code[i])
             if at == len(codes) or codes[at] != joint_code[i]:
                 if not combined:
                     continue
                 found = _number(extra_table, extra_code, extra_zero, extras, joint_code[i], 0)
                 if found == extras:
-                    extra_cells[found] = joint_cells[i]
+                    for p in range(width):
+                        extra_cells[found, p] = joint_cells[i, p]
                     extras += 1
                 at = len(codes) + found
             joint_at[j, at] = joint_value[i]
@@ -489,7 +503,8 @@ def _sorted_atoms(
         own = row[i] if i < len(codes) else combinations[flat_base]
         said = _said(signs, sums, summands, factors, uses, value, 1 if truth[own] else 0)
         table, rows = _tallied(table, parent, says, count, rows, own, said, 1)
-    value[singles:] = 0
+    for j in range(joints):
+        value[singles + j] = 0
     cell = np.empty(width, dtype=np.int64)
     for flat in range(len(atoms)):
         if atoms[flat] == 0:
@@ -509,7 +524,7 @@ def _sorted_atoms(
     return 0.0, parent[:rows].copy(), says[:rows].copy(), count[:rows].copy()
 
 
-@kernel
+@inner
 def _tallied(
     table: IntArray, parent: IntArray, says: IntArray, count: IntArray, rows: int, own: int, said: int, atoms: int
 ) -> tuple[IntArray, int]:
@@ -523,7 +538,7 @@ def _tallied(
     return table, rows
 
 
-@kernel
+@inner
 def _grown(table: IntArray, first: IntArray, second: IntArray, known: int) -> IntArray:
     """Return a larger table of the same pairs."""
     larger = np.full(4 * len(table), -1, dtype=np.int64)
@@ -536,7 +551,7 @@ def _grown(table: IntArray, first: IntArray, second: IntArray, known: int) -> In
     return larger
 
 
-@kernel
+@inner
 def _add_products(atoms: IntArray, start: IntArray, begin: IntArray, profile: IntArray, sizes: IntArray) -> None:
     """Count the atoms of each combination of profiles: for each example the product of how often each profile occurs."""
     width, examples = len(start) - 1, begin.shape[1] - 1
@@ -546,7 +561,10 @@ def _add_products(atoms: IntArray, start: IntArray, begin: IntArray, profile: In
     for p in range(width - 1, -1, -1):
         stride[p] = 1 if p == width - 1 else stride[p + 1] * sizes[p + 1]
         alone[p] = p > 0 and (begin[p, examples] == 0 or begin[p, 0] > 0)
-    number = np.zeros(sizes.max(), dtype=np.int64)
+    most = 0
+    for p in range(width):
+        most = max(most, sizes[p])
+    number = np.zeros(most, dtype=np.int64)
     for e in range(examples):
         flat, count = np.empty(1, dtype=np.int64), np.ones(1, dtype=np.int64)
         flat[0] = profile[start[0] + e] * stride[0]
@@ -558,15 +576,21 @@ def _add_products(atoms: IntArray, start: IntArray, begin: IntArray, profile: In
             atoms[flat[i]] += count[i]
     for p in range(1, width):
         if alone[p]:
-            flat = np.flatnonzero(atoms)
-            count = atoms[flat]
-            atoms[flat] = 0
+            found = 0
+            for i in range(len(atoms)):
+                found += atoms[i] != 0
+            flat, count, found = np.empty(found, dtype=np.int64), np.empty(found, dtype=np.int64), 0
+            for i in range(len(atoms)):
+                if atoms[i] != 0:
+                    flat[found], count[found] = i, atoms[i]
+                    found += 1
+                    atoms[i] = 0
             flat, count = _times_profiles(flat, count, profile[start[p] : start[p + 1]], stride[p], number)
             for i in range(len(flat)):
                 atoms[flat[i]] += count[i]
 
 
-@kernel
+@inner
 def _times_profiles(
     flat: IntArray, count: IntArray, cells: IntArray, stride: int, number: IntArray
 ) -> tuple[IntArray, IntArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from sqlrl import markup
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+Indices = TypeVar("Indices", npt.NDArray[np.int32], npt.NDArray[np.int64])
+"""Both arrays of indices of a sparse matrix, which SciPy makes as short as they can be."""
 
 BLOCK = -2
 """In place of a local clause, where words for a ground clause are asked for: the atoms are those of a block, and are only named."""

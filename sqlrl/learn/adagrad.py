@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple, Unpack
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option
 from sqlrl.learn.rules import Rule, register
@@ -59,7 +59,7 @@ def new_state(clauses: int = 0) -> AdaGradState:
     return AdaGradState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
-@kernel
+@inner
 def _discount(state: AdaGradState, i: int, rates: AdaGradRates) -> float:
     # lambda * eta / H of clause i. Called only for weights other than 0; of one that is as it was before the first step H may be 0.
     scale: float = rates.delta + math.sqrt(state.squares[i])
@@ -81,7 +81,7 @@ def weight_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) ->
     return left if weight > 0.0 else -left
 
 
-@kernel
+@inner
 def total_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     # The arithmetic series of a weight that shrinks until it is 0.

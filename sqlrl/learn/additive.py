@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
 from sqlrl.learn.rules import Rates, Rule, margin_terms, register
@@ -52,7 +52,7 @@ def new_state(clauses: int = 0) -> AdditiveState:
     return AdditiveState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64))
 
 
-@kernel
+@inner
 def total_after(state: AdditiveState, i: int, step: int) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.total[i] + (step - state.last[i]) * state.weight[i]
@@ -100,6 +100,7 @@ register(
         update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
         step_size=_step_size,
         start="weight",
+        sampled=True,
     )
 )
 
@@ -139,7 +140,7 @@ def new_penalised_state(clauses: int = 0) -> PenalisedState:
     return PenalisedState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64), np.zeros(clauses))
 
 
-@kernel
+@inner
 def _moved_after(state: PenalisedState, i: int, step: int, rates: PenalisedRates) -> tuple[float, float]:
     # How far clause i is from its start after `step` steps, and the sum of that over the steps 1 to `step`.
     moved: float = state.moved[i]
@@ -158,7 +159,7 @@ def penalised_weight_after(state: PenalisedState, i: int, step: int, rates: Pena
     return weight
 
 
-@kernel
+@inner
 def penalised_total_after(state: PenalisedState, i: int, step: int, rates: PenalisedRates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.start[i] * step + _moved_after(state, i, step, rates)[1]
@@ -192,6 +193,7 @@ register(
         ),
         step_size=lambda state, rates, window, k, work, count, step: 1.0,
         start="start",
+        sampled=True,
     )
 )
 

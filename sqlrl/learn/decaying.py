@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.arrays import Scratch
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, Option
@@ -59,7 +59,7 @@ def new_state(clauses: int = 0) -> DecayingState:
     return DecayingState(0, np.zeros(clauses), np.zeros(clauses), np.zeros(clauses, dtype=np.int64), np.zeros(clauses))
 
 
-@kernel
+@inner
 def _tail(n: int) -> float:
     # The harmonic number of n, without log(n) and Euler's constant: their asymptotic series.
     square = 1.0 / (float(n) * float(n))
@@ -86,7 +86,7 @@ def harmonic_between(first: int, last: int) -> float:
     return total
 
 
-@kernel
+@inner
 def weight_after(state: DecayingState, i: int, step: int) -> float:
     """Return the weight of clause i after `step` steps, if its delta n was 0 since step `last[i]`."""
     moved: float = state.theta[i] / step if step > 0 else 0.0
@@ -94,14 +94,14 @@ def weight_after(state: DecayingState, i: int, step: int) -> float:
     return weight
 
 
-@kernel
+@inner
 def total_after(state: DecayingState, i: int, step: int) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.start[i] * step + _moved_after(state, i, step)
     return total
 
 
-@kernel
+@inner
 def _moved_after(state: DecayingState, i: int, step: int) -> float:
     # The same sum, of weights less those of the start.
     total: float = state.total[i]
@@ -143,7 +143,7 @@ def step_size(rates: DecayingRates, loss: float, product: float, square: float, 
     return min(longest, asked)
 
 
-@kernel
+@inner
 def _start_product(state: DecayingState, work: Scratch, count: int) -> float:
     # The weights of the start times delta n.
     product = 0.0

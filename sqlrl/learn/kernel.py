@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.arrays import Bounded, Changes, Forest, Scratch, StepRows, Tally, WindowArrays
 from sqlrl.learn.rules import Rates, State, step_size, update_clause, weight_after
 from sqlrl.learn.slices import Slices, flagged_examples, of_examples
@@ -28,7 +28,7 @@ from sqlrl.solve.weighted import WeightedNetwork
 # ---- what atoms and rows are worth -------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _unit_worth(window: WindowArrays, atom: int, now: FloatArray) -> float:
     """What the unit clauses of an atom add when it is true."""
     value = 0.0
@@ -37,7 +37,7 @@ def _unit_worth(window: WindowArrays, atom: int, now: FloatArray) -> float:
     return value
 
 
-@kernel
+@inner
 def _row_cost(window: WindowArrays, row: int, now: FloatArray) -> float:
     """What violating a row costs; it may be negative, and is 0 for hard rows, whose weights in `now` are 0."""
     clause = window.row_clause[row]
@@ -47,7 +47,7 @@ def _row_cost(window: WindowArrays, row: int, now: FloatArray) -> float:
 # ---- the most probable world of an example -----------------------------------------------------------
 
 
-@kernel
+@inner
 def _predict_forest(
     forest: Forest,
     k: int,
@@ -70,7 +70,7 @@ def _predict_forest(
     return place if place < 0 else int(forest.variable[place])
 
 
-@kernel
+@inner
 def _weigh_bounded(window: WindowArrays, bounded: Bounded, c: int, linear: FloatArray, now: FloatArray) -> None:
     # Write what states add and what violated rows cost into the tables of component c.
     buckets = bounded.buckets
@@ -86,7 +86,7 @@ def _weigh_bounded(window: WindowArrays, bounded: Bounded, c: int, linear: Float
                 buckets.cost[j] = _row_cost(window, row, now)
 
 
-@kernel
+@inner
 def _predict_bounded(
     window: WindowArrays, bounded: Bounded, k: int, linear: FloatArray, now: FloatArray, world: BoolArray
 ) -> int:
@@ -213,7 +213,7 @@ def sample(
 # ---- steps -------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _meet(window: WindowArrays, state: State, tally: Tally, rates: Rates, work: Scratch, i: int, step: int) -> None:
     if work.seen[i] != step and not window.hard[i]:
         work.seen[i] = step
@@ -232,7 +232,7 @@ def refresh(window: WindowArrays, k: int, state: State, tally: Tally, rates: Rat
         _meet(window, state, tally, rates, work, window.row_clause[window.row[r]], step)
 
 
-@kernel
+@inner
 def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     violated = True
     for x in window.literals[window.indptr[row] : window.indptr[row + 1]]:
@@ -240,7 +240,7 @@ def _violated(window: WindowArrays, row: int, world: BoolArray) -> bool:
     return violated
 
 
-@kernel
+@inner
 def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> float:
     score = 0.0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -256,7 +256,7 @@ def _score(window: WindowArrays, k: int, now: FloatArray, world: BoolArray) -> f
     return score
 
 
-@kernel
+@inner
 def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
     # `seen` is minus the step while a clause is in the list of this step.
     if work.seen[clause] > 0:
@@ -268,7 +268,7 @@ def _add_delta(work: Scratch, count: int, clause: int, value: int) -> int:
     return count
 
 
-@kernel
+@inner
 def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
     # Delta n of all weighted clauses; how many of them are listed in `changed`.
     count = 0
@@ -357,7 +357,6 @@ def finish(
     return count
 
 
-@kernel
 def no_changes() -> Changes:
     """An empty list of changes."""
     return Changes(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))

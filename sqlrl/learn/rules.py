@@ -6,6 +6,7 @@ closed forms for a weight, a sum of weights and an update. The module of a learn
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from numba.extending import overload
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import STAND_FOR, inner, kernel
 from sqlrl.learn.arrays import Scratch, WindowArrays
 
 Rates = tuple[Any, ...]
@@ -55,6 +56,9 @@ class Rule:
     start: str
     """The array of the state that has the weights before the first step."""
 
+    sampled: bool = False
+    """Whether a learner of the rule learns from sampled worlds."""
+
 
 _RULES: dict[type, Rule] = {}
 
@@ -62,12 +66,13 @@ _RULES: dict[type, Rule] = {}
 def register(rule: Rule) -> None:
     """Make a rule known by the types of its state and its rates."""
     _RULES[rule.state] = _RULES[rule.rates] = rule
+    STAND_FOR.append({State: rule.state, Rates: rule.rates, **({} if rule.sampled else {"chain": types.NoneType})})
 
 
 # ---- what rules ask of a step ------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
     """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
 
@@ -96,7 +101,7 @@ def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> flo
     return 0.0 if wrong == 0 else wrong / (2.0 * hits + wrong)
 
 
-@kernel
+@inner
 def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     """What soft evidence adds to the score of the labels of the k-th example over that of `work.target`."""
     margin = 0.0
@@ -107,7 +112,7 @@ def _fixed_margin(window: WindowArrays, k: int, work: Scratch) -> float:
     return margin
 
 
-@kernel
+@inner
 def _products(work: Scratch, count: int) -> tuple[float, float]:
     """The current weights times delta n, and the sum of the squares of delta n, over the first `count` changed clauses."""
     product, square = 0.0, 0.0
@@ -119,7 +124,7 @@ def _products(work: Scratch, count: int) -> tuple[float, float]:
     return product, square
 
 
-@kernel
+@inner
 def margin_terms(window: WindowArrays, k: int, work: Scratch, count: int, f1: bool) -> tuple[float, float, float]:
     """What a step along delta n has to make up for on the k-th example.
 

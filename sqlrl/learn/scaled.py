@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.rules import Rule, register
 
 
@@ -54,7 +54,7 @@ def new_state(clauses: int = 0) -> ScaledState:
     return ScaledState(0, moved, total, largest, squares, np.zeros(clauses, dtype=np.int64), start)
 
 
-@kernel
+@inner
 def rate(state: ScaledState, i: int, rates: ScaledRates) -> float:
     """Return the factor of delta n of clause i: eta / (largest * sqrt(squares)), which is at most eta; 0 before its first step."""
     if state.squares[i] == 0.0:
@@ -63,7 +63,7 @@ def rate(state: ScaledState, i: int, rates: ScaledRates) -> float:
     return found
 
 
-@kernel
+@inner
 def shrunk(share: float, steps: int) -> tuple[float, float]:
     """Return what is left of a weight after steps that each take away a share of it, above 0, and the sum of what is left after each of them."""
     # With q = 1 - share: q^k, and q + q^2 + ... + q^k. Written so that nothing cancels where q is close to 1.
@@ -71,7 +71,7 @@ def shrunk(share: float, steps: int) -> tuple[float, float]:
     return math.exp(exponent), (1.0 - share) * (-math.expm1(exponent) / share)
 
 
-@kernel
+@inner
 def _moved_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> tuple[float, float]:
     # How far clause i is from its start after `step` steps, and the sum of that over the steps 1 to `step`.
     moved: float = state.moved[i]
@@ -93,7 +93,7 @@ def weight_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> f
     return weight
 
 
-@kernel
+@inner
 def total_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> float:
     """Return the sum of the weights of clause i after each of the steps 1 to `step`."""
     total: float = state.start[i] * step + _moved_after(state, i, step, rates)[1]
@@ -131,5 +131,6 @@ register(
         update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, rates),
         step_size=lambda state, rates, window, k, work, count, step: 1.0,
         start="start",
+        sampled=True,
     )
 )

@@ -37,14 +37,14 @@ besides:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.progress import Stage
 from sqlrl.solve.enumeration import enumerate_worlds
 from sqlrl.solve.marginal import marginals
@@ -162,7 +162,7 @@ def _mask(network: Network, truth: BoolArray, labelled: BoolArray | None) -> Boo
     return ~network.helper if labelled is None else labelled & ~network.helper
 
 
-@kernel
+@inner
 def _applied(world: BoolArray, pairs: _Pairs, j: int) -> tuple[float, float]:
     # The pairs of a row in [applies; good] and in [applies; bad]: with no true literal each, with one that of its atom.
     at = -1
@@ -187,11 +187,12 @@ PLANES = 192
 """Bits of a count of pairs: multiplicities have 63 of them, and there are no 2**128 rows."""
 
 
-@kernel
+@inner
 def _packed(worlds: BoolArray, first: int, bits: Words) -> Any:
     # The values of each atom in up to 64 worlds as bits, and a word with a bit for each of these worlds.
     count = min(64, len(worlds) - first)
-    bits[:] = _ZERO
+    for k in range(len(bits)):
+        bits[k] = _ZERO
     every = _ZERO
     for s in range(count):
         every |= _ONE << np.uint64(s)
@@ -201,7 +202,7 @@ def _packed(worlds: BoolArray, first: int, bits: Words) -> Any:
     return every
 
 
-@kernel
+@inner
 def _add(planes: Words, mask: Any, times: int) -> int:
     # Add a number to the counts of the worlds of a mask; returns how many planes have been touched. Bit b of all 64 counts is plane b.
     b, top = 0, 0
@@ -217,7 +218,7 @@ def _add(planes: Words, mask: Any, times: int) -> int:
     return top
 
 
-@kernel
+@inner
 def _take(planes: Words, top: int, every: Any, size: float, sums: FloatArray) -> None:
     # Add to `sums` the shares, of `size`, that the counts of all worlds are, and their squares; the planes are 0 then.
     s = _ZERO
@@ -233,11 +234,18 @@ def _take(planes: Words, top: int, every: Any, size: float, sums: FloatArray) ->
         s += _ONE
         if s == np.uint64(64):
             break
-    planes[:top] = _ZERO
+    for b in range(top):
+        planes[b] = _ZERO
 
 
 @kernel
-def _tally(worlds: BoolArray, pairs: _Pairs, size: FloatArray, total: FloatArray, square: FloatArray) -> None:
+def _tally(
+    worlds: Annotated[BoolArray, 2],
+    pairs: _Pairs,
+    size: Annotated[FloatArray, 2],
+    total: Annotated[FloatArray, 2],
+    square: Annotated[FloatArray, 2],
+) -> None:
     # Add up, over worlds, which shares of the pairs of a clause with sigma = v and sigma != v apply, and their squares; all (2, m).
     # 64 worlds are read at once, each a bit of a word: one by one takes twice as long as drawing them.
     rows, bits = len(pairs.clause), np.empty(worlds.shape[1], dtype=np.uint64)
@@ -268,7 +276,7 @@ def _tally(worlds: BoolArray, pairs: _Pairs, size: FloatArray, total: FloatArray
             for which in range(2):
                 top = bad_top if which else good_top
                 if top > 0:
-                    sums[:] = 0.0
+                    sums[0] = sums[1] = 0.0
                     _take(bad if which else good, top, every, size[which, i], sums)
                     total[which, i] += sums[0]
                     square[which, i] += sums[1]
@@ -297,7 +305,7 @@ class _Scores(NamedTuple):
     cost: FloatArray
 
 
-@kernel
+@inner
 def _score(world: BoolArray, scores: _Scores, parts: _Parts, c: int) -> float:
     # What a component scores in a world, minus infinity if a hard row does not hold.
     found = 0.0
@@ -319,7 +327,7 @@ def _score(world: BoolArray, scores: _Scores, parts: _Parts, c: int) -> float:
     return found
 
 
-@kernel
+@inner
 def _next_world(world: BoolArray, state: IntArray, parts: _Parts, c: int) -> bool:
     # Count up the states of the variables of a component; False, and the first world, after the last one.
     for i in range(parts.variable_start[c], parts.variable_start[c + 1]):

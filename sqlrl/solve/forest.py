@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.structure import Sides, Structure, Variables, distinct, pointers, ragged_ranges
 
 # ---- elimination, compiled ---------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def weigh_range(
         out[row] = total
 
 
-@kernel
+@inner
 def _first(cells: IntArray, begin: int, end: int, cell: int) -> int:
     # The first entry in begin..end-1 that stands at `cell` or after it.
     while begin < end:
@@ -84,7 +84,7 @@ def _first(cells: IntArray, begin: int, end: int, cell: int) -> int:
     return begin
 
 
-@kernel
+@inner
 def _edge_row(
     forest: ForestArrays,
     theta_pair: FloatArray,
@@ -109,7 +109,7 @@ def _edge_row(
     return i, j
 
 
-@kernel
+@inner
 def _best(values: FloatArray, count: int) -> int:
     best = 0
     for k in range(1, count):

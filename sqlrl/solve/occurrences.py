@@ -65,19 +65,6 @@ def occurrences(weighted: WeightedNetwork) -> Occurrences:
 
 
 @kernel
-def toggle(rows: Occurrences, truth: BoolArray, count: Int32Array, k: int) -> None:
-    """Flip atom k and keep the numbers of true literals."""
-    value = not truth[k]
-    truth[k] = value
-    for o in range(rows.start[k], rows.start[k + 1]):
-        place = rows.occurrence[o]
-        if ((place & 1) == 1) == value:
-            count[place >> 1] += 1
-        else:
-            count[place >> 1] -= 1
-
-
-@kernel
 def randomise(rows: Occurrences, truth: BoolArray, random: Stream) -> None:
     """Overwrite a world with a uniformly random one in which the blocks hold."""
     for k in range(len(truth)):

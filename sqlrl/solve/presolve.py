@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.restriction import UnsatisfiableError, Values, restrict
@@ -103,12 +103,12 @@ class _State(NamedTuple):
     left: IntArray  # free literals of each row; -1 once it is satisfied
     low: FloatArray  # the score grows at least by this much when the atom becomes true, whatever the others are
     high: FloatArray  # and at most by this much
-    demand: IntArray  # (n, 2): hard rows that need the atom to be false, and to be true
+    demand: Annotated[IntArray, 2]  # (n, 2): hard rows that need the atom to be false, and to be true
     waiting: IntArray  # a stack of atoms to look at
     forced: IntArray  # a stack of signed atoms that must hold
 
 
-@kernel
+@inner
 def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
     # Add (times = 1) or remove (-1) what row j contributes to the bounds of its free atom k.
     cost = state.cost[j]
@@ -125,7 +125,7 @@ def _share(state: _State, j: int, k: int, positive: bool, times: float) -> None:
         state.low[k] += times * gain
 
 
-@kernel
+@inner
 def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int, int, bool]:
     # Fix atom k; returns the heights of both stacks, and whether hard rows and blocks can still hold.
     state.value[k] = value
@@ -160,7 +160,7 @@ def _fix(state: _State, k: int, value: bool, top: int, forced: int) -> tuple[int
     return top, forced, True
 
 
-@kernel
+@inner
 def _wait(state: _State, k: int, top: int) -> int:
     # Put atom k on the stack of atoms to look at, unless it is there (its place is marked in the last entries).
     n = len(state.value)
@@ -171,7 +171,7 @@ def _wait(state: _State, k: int, top: int) -> int:
     return top
 
 
-@kernel
+@inner
 def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     # What the block of the just fixed atom k forces.
     b = state.block[k]
@@ -197,7 +197,7 @@ def _block_follows(state: _State, k: int, forced: int) -> tuple[int, bool]:
     return forced, True
 
 
-@kernel
+@inner
 def _judge(state: _State, k: int) -> int:
     # 0 or 1 if some best world has that value of atom k, whatever the others are; else FREE.
     b = state.block[k]

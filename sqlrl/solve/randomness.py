@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import InputError
-from sqlrl.kernels import inlined, kernel
+from sqlrl.kernels import inlined, inner, kernel
 
 Stream = npt.NDArray[np.uint64]
 """The state of a generator, shape (4,); every draw changes it."""
@@ -50,7 +50,7 @@ def unit(state: Stream) -> float:
     return float(np.int64(_word(state) >> np.uint64(11)) * _UNIT)
 
 
-@kernel
+@inner
 def below(state: Stream, count: int) -> int:
     """An integer from 0 to count - 1, for counts below 2**31; off uniform by less than 2**-32 of it."""
     return int((np.int64(_word(state) >> np.uint64(33)) * np.int64(count)) >> 31)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.relaxation import INTEGRAL, LinearSolver, Relaxed, relax
 from sqlrl.solve.restriction import Values
 from sqlrl.solve.result import Solution, UnsolvedError
@@ -16,7 +16,7 @@ PROVED = 1e-9
 """A gap below this part of what the costs add up to is the linear solver's tolerance, and counts as rounding."""
 
 
-@kernel
+@inner
 def _fix(
     k: int,
     value: bool,

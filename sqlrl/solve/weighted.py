@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
 from sqlrl.kernels import kernel
 from sqlrl.solve.counts import soft_weights, violated_rows
 from sqlrl.solve.structure import distinct, grouped, pointers, ragged_ranges
@@ -156,7 +156,7 @@ def merge_rows(
 
 
 @kernel
-def _unit_sums(indptr: IntArray, indices: IntArray, counts: IntArray, weights: FloatArray) -> tuple[Any, Any]:
+def _unit_sums(indptr: Indices, indices: Indices, counts: IntArray, weights: FloatArray) -> tuple[Any, Any]:
     # What unit clauses add for each atom, and the sum of the absolute terms. Integers as they are: SciPy would first copy millions of
     # counts as floats, and again for their absolute values.
     n = len(indptr) - 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlrl import kernels
+from sqlrl import compilation, kernels
 from sqlrl.cli import doctor
 from sqlrl.engine import memory
 from tests.cli.conftest import Run
@@ -139,3 +139,30 @@ def test_python_that_keeps_no_bytecode_is_a_warning(monkeypatch: pytest.MonkeyPa
     command = check.remedy.split(": ", 1)[1]
     subprocess.run(command.split(), check=True)
     assert doctor._bytecode().status == doctor.OK
+
+
+def test_all_is_compiled_ahead_if_asked_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "compile_ahead", lambda: compilation.Compiled(130, 7, "a folder"))
+    done = run("doctor", "--compile")
+    assert done.code == 0
+    assert "7 of 130 signatures of kernels compiled; all are kept in a folder" in done.err
+
+
+def test_code_that_cannot_be_kept_fails_when_it_is_to_be_compiled_ahead(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilation, "cache_folder", lambda: ("", "neither this nor that can be written"))
+    done = run("doctor", "--compile")
+    assert done.code == 1
+    assert done.err.startswith("error: machine code cannot be kept (neither this nor that can be written): set")
+    assert done.out == ""
+
+
+def test_ctrl_c_says_that_what_is_compiled_stays(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compilation, "compile_ahead", stopped)
+    done = run("doctor", "--compile")
+    assert done.code == 130
+    assert "what is compiled so far is kept" in done.err

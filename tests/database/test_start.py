@@ -77,7 +77,7 @@ def test_views_and_comments_of_memory_are_there_for_who_looks(look: str, shown: 
     # Nothing waits any more.
     db.load("Later", [("a",)], types=["p"])
     assert [name for name, text in comments(db.engine._connection.execute).items() if not text] == []
-    assert len(shown) == 2
+    assert len(shown) == 3
 
 
 @pytest.mark.usefixtures("comments")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, Indices, IntArray, Network
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
@@ -54,7 +54,12 @@ class Moments(Protocol):
 
 @kernel
 def _subtract_violated(
-    indptr: IntArray, literals: IntArray, clause: IntArray, size: IntArray, worlds: BoolArray, counts: IntArray
+    indptr: IntArray,
+    literals: IntArray,
+    clause: IntArray,
+    size: IntArray,
+    worlds: Annotated[BoolArray, 2],
+    counts: Annotated[IntArray, 2],
 ) -> None:
     # From the counts of each world, shape (worlds, m), take the size of each row that it violates.
     for j in range(len(clause)):
@@ -70,11 +75,14 @@ def _subtract_violated(
 
 
 @kernel
-def _add_units(indptr: IntArray, indices: IntArray, unit: IntArray, worlds: BoolArray, counts: IntArray) -> None:
+def _add_units(
+    indptr: Indices, indices: Indices, unit: IntArray, worlds: Annotated[BoolArray, 2], counts: Annotated[IntArray, 2]
+) -> None:
     # The counts of unit clauses in each world, from those of the world before: worlds of a chain differ in few atoms.
     for s in range(len(worlds)):
         if s > 0:
-            counts[s] = counts[s - 1]
+            for j in range(counts.shape[1]):
+                counts[s, j] = counts[s - 1, j]
         for k in range(worlds.shape[1]):
             before = s > 0 and worlds[s - 1, k]
             if worlds[s, k] == before:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import Literal, Protocol, Self
+from typing import Annotated, Literal, Protocol, Self
 
 import numpy as np
 from scipy import linalg, optimize
@@ -51,7 +51,12 @@ DAMPING = 1e-10
 
 @kernel
 def _descend(
-    hessian: FloatArray, gradient: FloatArray, point: FloatArray, penalty: FloatArray, enough: float, sweeps: int
+    hessian: Annotated[FloatArray, 2],
+    gradient: FloatArray,
+    point: FloatArray,
+    penalty: FloatArray,
+    enough: float,
+    sweeps: int,
 ) -> FloatArray:
     # Minimise gradient (z - x) + (z - x)' H (z - x) / 2 + penalty |z|, one coordinate after the other; between full sweeps
     # only those that are not 0, until none moves.
@@ -106,11 +111,11 @@ def _model_minimum(hessian: FloatArray, gradient: FloatArray, point: FloatArray,
     """
     if not penalty.any():
         return point - _solved(hessian, gradient)
-    z = point
+    z, rows = point, np.ascontiguousarray(hessian)
     enough = PRECISE * float(np.abs(pseudo_gradient(point, gradient, penalty)).max())
     for _ in range(ROUNDS):
         slope = gradient + hessian @ (z - point)
-        z = _descend(hessian, slope, z, penalty, enough, SWEEPS)
+        z = _descend(rows, slope, z, penalty, enough, SWEEPS)
         for _ in range(CROSSINGS):
             inside = np.flatnonzero(z)
             if len(inside) == 0:

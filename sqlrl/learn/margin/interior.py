@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import linprog
 
-from sqlrl.ground.network import FloatArray
+from sqlrl.ground.network import FloatArray, Indices
 from sqlrl.kernels import kernel
 from sqlrl.learn.margin.joint import Joint
 from sqlrl.solve.result import UnsolvedError
@@ -28,7 +27,6 @@ RIDGE = 1e-15
 REFINED = 4
 """Times that what rounding left is solved for, where the equations are reduced: that loses digits."""
 
-Indices = npt.NDArray[np.integer[Any]]
 
 Solver = Callable[[FloatArray], FloatArray]
 
@@ -98,7 +96,9 @@ def is_reduced(truths: int, groups: int, rows: int) -> bool:
 
 
 @kernel
-def _add_products(matrix: FloatArray, start: Indices, column: Indices, value: FloatArray, pressure: FloatArray) -> None:
+def _add_products(
+    matrix: Annotated[FloatArray, 2], start: Indices, column: Indices, value: FloatArray, pressure: FloatArray
+) -> None:
     # Add R.T @ diag(p) @ R for sparse rows R, to the lower triangle alone; as sparse matrices their product takes as long as the
     # factors of the sum.
     for r in range(len(pressure)):

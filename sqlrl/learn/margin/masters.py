@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +30,7 @@ MOST_GRADIENTS = 50
 
 @kernel
 def _pairs(
-    gram: FloatArray, gradient: FloatArray, alpha: FloatArray, rest: float, tolerance: float, steps: int
+    gram: Annotated[FloatArray, 2], gradient: FloatArray, alpha: FloatArray, rest: float, tolerance: float, steps: int
 ) -> tuple[float, float]:
     # Moves multipliers between pairs; returns that of the slack, and the gap.
     gap = 0.0

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.margin.cuts import Cut
@@ -33,7 +33,7 @@ Scratch = tuple[FloatArray, BoolArray, IntArray]
 """How counts change, by clause; which clauses were touched; and those in a list."""
 
 
-@kernel
+@inner
 def _after(own: int, other: int, value: int, truth: FloatArray) -> float:
     # How probable the violation of a row is once one of its atoms is `value`.
     if (own > 0) == (value == 1):
@@ -41,7 +41,7 @@ def _after(own: int, other: int, value: int, truth: FloatArray) -> float:
     return float(1.0 - truth[other - 1] if other > 0 else truth[-other - 1])
 
 
-@kernel
+@inner
 def _direction(
     atom: int, value: int, near: Near, rows: tuple[IntArray, FloatArray], state: State, scratch: Scratch
 ) -> int:
@@ -65,14 +65,14 @@ def _direction(
     return n
 
 
-@kernel
+@inner
 def _clear(scratch: Scratch, n: int) -> None:
     change, mark, touched = scratch
     for k in range(n):
         change[touched[k]], mark[touched[k]] = 0.0, False
 
 
-@kernel
+@inner
 def _inner(scratch: Scratch, n: int, by: FloatArray) -> float:
     change, _, touched = scratch
     total = 0.0
@@ -81,7 +81,7 @@ def _inner(scratch: Scratch, n: int, by: FloatArray) -> float:
     return total
 
 
-@kernel
+@inner
 def _slopes(atom: int, gain: float, near: Near, rows: tuple[IntArray, FloatArray], state: State) -> tuple[float, float]:
     # What the objective gains at first, for each unit of probability, by resets to false and to true.
     starts, clause, count, row_starts, row, own, other = near
@@ -100,7 +100,7 @@ def _slopes(atom: int, gain: float, near: Near, rows: tuple[IntArray, FloatArray
     return false, true
 
 
-@kernel
+@inner
 def _reset(
     atom: int, value: int, probability: float, near: Near, rows: tuple[IntArray, FloatArray], state: State, price: float
 ) -> None:
@@ -118,7 +118,7 @@ def _reset(
     truth[atom] = value if probability == 1.0 else truth[atom] + step
 
 
-@kernel
+@inner
 def _step(slope: float, square: float, price: float) -> float:
     # The probability in [0, 1] that gains most along one direction.
     if slope <= 0.0:
@@ -154,7 +154,7 @@ def best_pair(
     return best_x, best_y, best
 
 
-@kernel
+@inner
 def _joined(atom: int, partner: int, near: Near) -> bool:
     _, _, _, row_starts, _, _, other = near
     found = False

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlrl.errors import InputError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.labels import Names
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.wording import counted
@@ -266,7 +266,7 @@ def _bound(
             before += term
 
 
-@kernel
+@inner
 def _suffix(
     start: int, end: int, columns: IntArray, coefficients: FloatArray, y: FloatArray, difference: float
 ) -> float:
@@ -358,7 +358,8 @@ def _arrange(
             n += 1
         _sort(order, other, n, point, rule, a, b)
         size = 0
-        for k in order[:n]:
+        for j in range(n):
+            k = order[j]
             if size > 0 and owners[size - 1] == rule[k] and moved[0, size - 1] == a[k] and moved[1, size - 1] == b[k]:
                 moved[2, size - 1] += multiplicity[k]
                 continue
@@ -372,7 +373,7 @@ def _arrange(
         length[i] = size
 
 
-@kernel
+@inner
 def _before(one: int, other: int, point: FloatArray, rule: IntArray, a: FloatArray, b: FloatArray) -> bool:
     if point[one] != point[other]:
         return bool(point[one] < point[other])
@@ -383,7 +384,7 @@ def _before(one: int, other: int, point: FloatArray, rule: IntArray, a: FloatArr
     return bool(b[one] < b[other])
 
 
-@kernel
+@inner
 def _sort(
     order: IntArray, other: IntArray, n: int, point: FloatArray, rule: IntArray, a: FloatArray, b: FloatArray
 ) -> None:
@@ -407,7 +408,8 @@ def _sort(
                 else:
                     other[k] = order[j]
                     j += 1
-        order[:n] = other[:n]
+        for k in range(n):
+            order[k] = other[k]
         width *= 2
 
 
@@ -453,7 +455,7 @@ def _equal_rows(
     return first[:found].copy(), total[:found].copy()
 
 
-@kernel
+@inner
 def _same(
     one: int, other: int, pointer: IntArray, a: Bits, b: Bits, multiplicity: Bits, rule: Bits, lower: Bits, upper: Bits
 ) -> bool:

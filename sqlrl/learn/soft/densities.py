@@ -9,11 +9,12 @@ large weights are. Nothing is divided by a weight or a curvature.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.learn.soft.atom_hinges import AtomHinges
 from sqlrl.learn.soft.integrals import mirrored, rising_moments, shortfall
 
@@ -101,7 +102,7 @@ def least_incompatibility(hinges: AtomHinges) -> FloatArray:
     return np.bincount(owner, hinges.count * least, minlength=m).astype(np.float64)
 
 
-@kernel
+@inner
 def _profile(
     first: int,
     last: int,
@@ -159,7 +160,7 @@ def _profile(
             slope += 2.0 * curve * length
 
 
-@kernel
+@inner
 def _add(
     rise: float,
     length: float,
@@ -199,11 +200,11 @@ def _add(
     return float(below)
 
 
-@kernel
+@inner
 def _sweep(pieces: int, ends: FloatArray, moments: FloatArray, side: FloatArray, backward: bool) -> None:
     # `side[i]`: the moments of degree 0, 1, 2 about the end i of all that lies after it (`backward`) or before it, from those of pieces.
     start = pieces if backward else 0
-    side[start, :] = 0.0
+    side[start, 0] = side[start, 1] = side[start, 2] = 0.0
     for step in range(pieces):
         i = pieces - 1 - step if backward else step
         before, now = (i + 1, i) if backward else (i, i + 1)
@@ -213,7 +214,7 @@ def _sweep(pieces: int, ends: FloatArray, moments: FloatArray, side: FloatArray,
         side[now, 2] = moments[i, 2] + side[before, 2] + length * (2.0 * side[before, 1] + length * side[before, 0])
 
 
-@kernel
+@inner
 def _hinge(a: float, level: float, squared: bool, after: FloatArray, before: FloatArray) -> float:
     # The integral of a hinge, from the moments on either side of where it begins.
     side, slope = (after, a) if a > 0 else (before, -a)
@@ -222,7 +223,7 @@ def _hinge(a: float, level: float, squared: bool, after: FloatArray, before: Flo
     return float(slope * side[1] + level * side[0])
 
 
-@kernel
+@inner
 def _single(
     a: float,
     level: float,
@@ -283,7 +284,7 @@ def _integrate(
     log_z: FloatArray,
     least: FloatArray,
     expected: FloatArray,
-    covariance: FloatArray,
+    covariance: Annotated[FloatArray, 2],
 ) -> None:
     longest = 0
     for row in rows:
@@ -342,8 +343,9 @@ def _integrate(
             if up[i, 1] + 2.0 * up[i, 2] * (ends[i + 1] - ends[i]) > down[i + 1, 1]:
                 lowest = i
                 break
-        left[:pieces, : top + 1] = 0.0
-        right[:pieces, : top + 1] = 0.0
+        for i in range(pieces):
+            for n in range(top + 1):
+                left[i, n] = right[i, n] = 0.0
         rise, falling, below, least[index] = 0.0, 0.0, 0.0, up[pieces, 0] + down[pieces, 0]
         for i in range(lowest, pieces):
             length = ends[i + 1] - ends[i]

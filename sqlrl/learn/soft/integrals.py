@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from sqlrl.ground.network import FloatArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 
 HIGHEST = 4
 """The highest power n: moments of a product of two squared hinges."""
@@ -87,7 +87,7 @@ def rising_moments(s: float, q: float, top: int, work: FloatArray, found: FloatA
             found[n] -= rest * beyond
 
 
-@kernel
+@inner
 def shortfall(s: float, q: float, moments: FloatArray) -> float:
     """What moment 0 is below 1, where s + q is small to nearly all digits: by parts, from moments 1 and, unless q is 0, 2."""
     found = -math.expm1(-(s + q)) - s * moments[1]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.hinge.iterates import Goal, Iterates, look
 from sqlrl.solve.hinge.problem import Hinges, dual_of
 
@@ -48,7 +48,7 @@ def prepare(hinges: Hinges, points: Iterates) -> Consensus:
     )
 
 
-@kernel
+@inner
 def iterate(hinges: Hinges, points: Iterates, state: Consensus, c: int, turns: int, goal: Goal) -> int:
     """Iterate one component until its gap is closed, but at most so many times; return how many it were."""
     first, last = hinges.atom_start[c], hinges.atom_start[c + 1]

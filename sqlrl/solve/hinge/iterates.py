@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.hinge.problem import Hinges, conjugate_of, cost_of, dual_of, violation_of
 
 
@@ -89,7 +89,7 @@ def slopes(hinges: Hinges, y: FloatArray, dual: FloatArray) -> None:
             dual[r] = cost if e > 0 else -cost if e < 0 and kind == 2 else 0.0
 
 
-@kernel
+@inner
 def look(
     hinges: Hinges, points: Iterates, c: int, y: FloatArray, dual: FloatArray, gradient: FloatArray, goal: Goal
 ) -> bool:
@@ -116,11 +116,13 @@ def look(
         bound += min(gradient[i], 0.0)
     if worst <= goal.violation and objective < points.objective[c]:
         points.objective[c] = objective
-        points.best_y[first:last] = y[first:last]
+        # Copies of slices would take numba a second to compile.
+        for i in range(first, last):
+            points.best_y[i] = y[i]
     if bound > points.bound[c]:
         points.bound[c] = bound
-        low, high = hinges.hinge_start[c], hinges.hinge_start[c + 1]
-        points.best_dual[low:high] = dual[low:high]
+        for r in range(hinges.hinge_start[c], hinges.hinge_start[c + 1]):
+            points.best_dual[r] = dual[r]
     found = points.objective[c]
     closed: bool = found < np.inf and found - points.bound[c] <= goal.relative * found + points.goal[c]
     points.done[c] = closed

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.hinge.iterates import Goal, Iterates, look
 from sqlrl.solve.hinge.problem import Hinges, dual_of
 
@@ -96,7 +96,7 @@ def steps(hinges: Hinges) -> tuple[FloatArray, FloatArray]:
     return step_y, step_dual
 
 
-@kernel
+@inner
 def restart(hinges: Hinges, points: Iterates, state: Halpern, c: int) -> None:
     """Go on from the point that the operator gave, with the penalty that balances the last moves."""
     first, last = hinges.atom_start[c], hinges.atom_start[c + 1]
@@ -122,7 +122,7 @@ def restart(hinges: Hinges, points: Iterates, state: Halpern, c: int) -> None:
     state.last[c] = -1.0
 
 
-@kernel
+@inner
 def iterate(hinges: Hinges, points: Iterates, state: Halpern, c: int, turns: int, goal: Goal) -> int:
     """Iterate one component until its gap is closed, but at most so many times; return how many it were."""
     first, last = hinges.atom_start[c], hinges.atom_start[c + 1]

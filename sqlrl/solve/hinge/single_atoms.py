@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl.ground.network import FloatArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.hinge.problem import Hinges, cost_of, violation_of
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -32,7 +32,7 @@ def solve_single_atoms(hinges: Hinges) -> SingleAtoms:
     return found
 
 
-@kernel
+@inner
 def _slope(hinges: Hinges, low: int, high: int, zero: FloatArray, y: float) -> tuple[float, float]:
     # The right derivative at y, and the second derivative there.
     slope, curve = 0.0, 0.0
@@ -52,6 +52,35 @@ def _slope(hinges: Hinges, low: int, high: int, zero: FloatArray, y: float) -> t
     return slope, curve
 
 
+@inner
+def _sort(values: FloatArray, count: int) -> None:
+    # By insertion, and from 32 values on by a heap: `np.sort` would take numba a second to compile.
+    if count < 32:
+        for i in range(1, count):
+            value, j = values[i], i
+            while j > 0 and values[j - 1] > value:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = value
+        return
+    size = count
+    for step in range(count // 2 + count - 1):
+        start = count // 2 - 1 - step
+        if start < 0:
+            start, size = 0, size - 1
+            values[0], values[size] = values[size], values[0]
+        value, i = values[start], start
+        while 2 * i + 1 < size:
+            child = 2 * i + 1
+            if child + 1 < size and values[child + 1] > values[child]:
+                child += 1
+            if values[child] <= value:
+                break
+            values[i] = values[child]
+            i = child
+        values[i] = value
+
+
 @kernel
 def _minimise(hinges: Hinges, best: FloatArray, total: FloatArray, rounding: FloatArray, violation: FloatArray) -> None:
     for i in range(len(best)):
@@ -69,10 +98,14 @@ def _minimise(hinges: Hinges, best: FloatArray, total: FloatArray, rounding: Flo
         if low >= high:
             y = min(max((low + high) / 2.0, 0.0), 1.0)
         else:
-            places = np.sort(zero)
-            places = places[(places > low) & (places < high)]
+            places, count = np.empty(last - first), 0
+            for at in zero:
+                if low < at < high:
+                    places[count] = at
+                    count += 1
+            _sort(places, count)
             # The first break point from which on the function does not fall; the minimum is between it and the one before.
-            left, right = 0, len(places)
+            left, right = 0, count
             while left < right:
                 middle = (left + right) // 2
                 if _slope(hinges, first, last, zero, places[middle])[0] >= 0.0:
@@ -80,7 +113,7 @@ def _minimise(hinges: Hinges, best: FloatArray, total: FloatArray, rounding: Flo
                 else:
                     left = middle + 1
             begin = low if left == 0 else places[left - 1]
-            end = high if left == len(places) else places[left]
+            end = high if left == count else places[left]
             slope, curve = _slope(hinges, first, last, zero, begin)
             if slope >= 0.0:
                 y = begin

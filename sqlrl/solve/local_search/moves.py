@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.solve.local_search.state import Search, flip, keep, less, overlap
 from sqlrl.solve.randomness import Stream, below
 
 
-@kernel
+@inner
 def switch(search: Search, k: int) -> tuple[Any, ...]:
     """The best move that flips atom k of a block.
 
@@ -36,7 +36,7 @@ def switch(search: Search, k: int) -> tuple[Any, ...]:
     return off, on, np.int64(hard), np.int64(soft)
 
 
-@kernel
+@inner
 def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
     # The move that makes `off` (unless -1) false and `on` true.
     hard, soft = np.int64(search.atom[on].hard), search.atom[on].soft
@@ -50,7 +50,7 @@ def _both(search: Search, off: int, on: int) -> tuple[Any, ...]:
     return off, on, hard, soft
 
 
-@kernel
+@inner
 def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
     """A random move that flips a literal of the bad row j, as in `switch`; of a row to be violated a true one."""
     row = search.row[j]
@@ -80,7 +80,7 @@ def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
     return k, (on if on != k else search.member[block.end - 1])
 
 
-@kernel
+@inner
 def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, int]:
     """The cheapest move that flips a literal of the bad row j, (-1, -1) for none.
 
@@ -117,7 +117,7 @@ def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, in
     return best_off, best_on
 
 
-@kernel
+@inner
 def apply(search: Search, off: int, on: int, now: int) -> int:
     """Make a move and keep the world if it is the best of its component; returns the literals touched."""
     work = 1

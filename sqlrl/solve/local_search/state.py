@@ -6,14 +6,14 @@ has two parts, compared in this order: hard rows broken, and soft cost.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.occurrences import Int32Array, occurrences
 from sqlrl.solve.restriction import component_labels
 from sqlrl.solve.structure import pointers
@@ -94,14 +94,14 @@ class Search(NamedTuple):
         Atoms flipped since the best world of their component: few, so that keeping a better one is cheap.
     """
 
-    row: Records
-    atom: Records
-    block: Records
-    component: Records
+    row: Annotated[Records, ROW]
+    atom: Annotated[Records, ATOM]
+    block: Annotated[Records, BLOCK]
+    component: Annotated[Records, COMPONENT]
     literals: Int32Array
     occurrence: Int32Array
     member: Int32Array
-    bad: Int32Array
+    bad: Annotated[Int32Array, 2]
     size: IntArray
     changed: Int32Array
 
@@ -187,7 +187,7 @@ def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -
     )
 
 
-@kernel
+@inner
 def _set_bad(search: Search, j: int, bad: bool) -> None:
     # Put row j on its list of bad rows, or take it off: the last of the list takes its place.
     row = search.row[j]
@@ -203,7 +203,7 @@ def _set_bad(search: Search, j: int, bad: bool) -> None:
         search.row[last].place = row.place
 
 
-@kernel
+@inner
 def _add(search: Search, k: int, level: int, change: int) -> None:
     if level == 0:
         search.atom[k].hard += change
@@ -214,7 +214,8 @@ def _add(search: Search, k: int, level: int, change: int) -> None:
 @kernel
 def load(search: Search, world: BoolArray) -> None:
     """Start from a world in which the blocks hold, and keep it for each component that has had no better one."""
-    search.size[:] = 0
+    for j in range(len(search.size)):
+        search.size[j] = 0
     for part in search.component:
         part.hard = part.soft = part.changes = 0
     for block in search.block:
@@ -236,7 +237,7 @@ def load(search: Search, world: BoolArray) -> None:
         keep(search, c)
 
 
-@kernel
+@inner
 def _load_row(search: Search, j: int) -> None:
     row = search.row[j]
     row.count = row.critical = 0
@@ -259,14 +260,14 @@ def _load_row(search: Search, j: int) -> None:
         _add(search, row.critical, row.level, row.cost)
 
 
-@kernel
+@inner
 def less(hard: Any, soft: Any, other_hard: Any, other_soft: Any) -> bool:
     """Whether the first cost is below the other: broken hard rows come first."""
     below: bool = hard < other_hard or (hard == other_hard and soft < other_soft)
     return below
 
 
-@kernel
+@inner
 def keep(search: Search, c: int) -> None:
     """Keep the world of component c if it is its best."""
     part = search.component[c]

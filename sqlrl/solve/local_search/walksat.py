@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.local_search.moves import apply, greedy, noisy, switch
 from sqlrl.solve.local_search.state import Search, flip, less, load, start_search
@@ -45,7 +45,7 @@ def _walk(search: Search, random: Stream, now: int, last: int, noise: float, tab
     return now
 
 
-@kernel
+@inner
 def _near(search: Search, k: int, random: Stream) -> int:
     # A random bad row of atom k, -1 for none.
     found, seen = -1, 0
@@ -58,7 +58,7 @@ def _near(search: Search, k: int, random: Stream) -> int:
     return found
 
 
-@kernel
+@inner
 def _go_back(search: Search, c: int) -> int:
     # Return to the best world of component c; returns the literals touched.
     part = search.component[c]

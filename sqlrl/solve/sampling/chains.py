@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sqlrl import markup
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.progress import Stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences
 from sqlrl.solve.sampling.diagnostics import Moments, start_moments
@@ -76,9 +76,9 @@ class State(NamedTuple):
     of the rows; `occurrence` is 2 * row, plus 1 where the literal is positive, of the atoms; `member` are atoms of the blocks.
     """
 
-    row: Records
-    atom: Records
-    block: Records
+    row: Annotated[Records, ROW]
+    atom: Annotated[Records, ATOM]
+    block: Annotated[Records, BLOCK]
     literals: Int32Array
     occurrence: Int32Array
     member: Int32Array
@@ -106,7 +106,7 @@ def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray)
     return State(row, atom, block, found.literals, found.occurrence, found.member)
 
 
-@kernel
+@inner
 def toggle(state: State, k: int) -> None:
     """Flip one atom, block or not, and keep the numbers of true literals."""
     atom = state.atom[k]

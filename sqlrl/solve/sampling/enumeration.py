@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below
 from sqlrl.solve.sampling.chains import Records, State, toggle
@@ -16,7 +16,7 @@ STEPS_BACK = 100
 and `STEPS` more. Below variables that hold nothing, such as most of a large transitive relation, worlds double with each."""
 
 
-@kernel
+@inner
 def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
     # The rows of a component as lists, by the last variable that they need.
     for i in range(variables):
@@ -38,7 +38,7 @@ def _file_rows(state: State, cut: Slice, variables: int, rows: int) -> None:
         cut.last[need] = i
 
 
-@kernel
+@inner
 def _next_state(state: State, variable: int, tried: Int32Array, depth: int) -> bool:
     # Give the variable at this depth its next state; if there is none, the first one and False.
     if variable >= 0:
@@ -62,7 +62,7 @@ def _next_state(state: State, variable: int, tried: Int32Array, depth: int) -> b
     return False
 
 
-@kernel
+@inner
 def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> bool:
     # Whether the rows of a list hold.
     i = first
@@ -73,7 +73,7 @@ def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> 
     return True
 
 
-@kernel
+@inner
 def draw_component(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
     """Draw the component that `gather` found uniformly from its worlds, unless they are too many to count.
 

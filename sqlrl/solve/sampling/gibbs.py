@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences, randomise
 from sqlrl.solve.randomness import Stream, streams, unit
@@ -43,7 +43,7 @@ def start_sweep(weighted: WeightedNetwork) -> Sweep:
     return Sweep(visit, np.empty(widest), np.empty(widest, dtype=np.int64))
 
 
-@kernel
+@inner
 def _worth(state: State, k: int) -> tuple[float, int, int]:
     # What the false atom k of a block adds when it becomes true; hard rows that it mends and that it breaks.
     gain, fixes, breaks = state.atom[k].linear, 0, 0
@@ -64,7 +64,7 @@ def _worth(state: State, k: int) -> tuple[float, int, int]:
     return gain, fixes, breaks
 
 
-@kernel
+@inner
 def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: FloatArray, square: FloatArray) -> None:
     # Draw the true member of a block given all other atoms.
     block = state.block[b]
@@ -129,7 +129,13 @@ def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, sq
 
 @kernel
 def _sweeps(
-    state: State, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray
+    state: State,
+    sweep: Sweep,
+    random: Stream,
+    total: FloatArray,
+    square: FloatArray,
+    samples: int,
+    worlds: Annotated[BoolArray, 2],
 ) -> None:
     for i in range(samples):
         sweep_once(state, sweep, random, total, square)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
 from sqlrl.solve.local_search.walksat import hard_world, solve_walksat
 from sqlrl.solve.occurrences import Occurrences, occurrences
@@ -38,7 +39,7 @@ SWEEPS = 2
 """Sweeps of Gibbs sampling after each slice: they cost a fifth of it each, and two take a quarter off the error."""
 
 
-@kernel
+@inner
 def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
     # Draw a slice, and a world of it.
     if cut.stamp[0] > 2**30:
@@ -84,14 +85,15 @@ def _steps(
     total: FloatArray,
     square: FloatArray,
     samples: int,
-    worlds: BoolArray,
+    worlds: Annotated[BoolArray, 2],
     jumps: float,
 ) -> None:
     n = len(state.atom)
     mean, unused = np.empty(n), np.zeros(n)
     for i in range(samples):
         _step(state, cut, random, jumps)
-        mean[:] = 0.0
+        for k in range(n):
+            mean[k] = 0.0
         for _ in range(SWEEPS):
             sweep_once(state, sweep, random, mean, unused)
         for k in range(n):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.solve.randomness import Stream, below
 from sqlrl.solve.sampling.chains import State, toggle
 from sqlrl.solve.sampling.slices import WORLDS, Slice
@@ -17,7 +17,7 @@ from sqlrl.solve.sampling.slices import WORLDS, Slice
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
-@kernel
+@inner
 def resample(state: State, cut: Slice, variables: int, random: Stream) -> None:
     """Draw each variable of a component, many at a time, uniformly given the rest of the slice."""
     done = 0
@@ -36,7 +36,7 @@ def resample(state: State, cut: Slice, variables: int, random: Stream) -> None:
             _draw_piece(state, cut, first, done, random)
 
 
-@kernel
+@inner
 def _size(state: State, variable: int) -> tuple[int, int]:
     # Free atoms and states of a variable.
     if variable >= 0:
@@ -45,7 +45,7 @@ def _size(state: State, variable: int) -> tuple[int, int]:
     return block.free, block.free if block.exact else block.free + 1
 
 
-@kernel
+@inner
 def _breaks(state: State, k: int) -> bool:
     # Whether flipping atom k leaves a kept row without a true literal.
     atom = state.atom[k]
@@ -57,7 +57,7 @@ def _breaks(state: State, k: int) -> bool:
     return False
 
 
-@kernel
+@inner
 def _mended(state: State, k: int) -> int:
     # How many kept rows without a true literal get one when atom k is flipped.
     found, atom = 0, state.atom[k]
@@ -69,7 +69,7 @@ def _mended(state: State, k: int) -> int:
     return found
 
 
-@kernel
+@inner
 def _draw_block(state: State, b: int, random: Stream) -> None:
     # Draw the true member of a block that is too large for a piece: the last of the possible ones met with chance
     # 1/1, 1/2, 1/3, ... is uniform.
@@ -91,7 +91,7 @@ def _draw_block(state: State, b: int, random: Stream) -> None:
         toggle(state, after)
 
 
-@kernel
+@inner
 def _draw_piece(state: State, cut: Slice, first: int, end: int, random: Stream) -> None:
     # Draw the variables order[first:end] uniformly from the worlds that satisfy the kept rows.
     if end - first == 1 and cut.order[first] >= 0:
@@ -125,14 +125,14 @@ def _draw_piece(state: State, cut: Slice, first: int, end: int, random: Stream) 
         state.atom[cut.inside[i]].bit = -1
 
 
-@kernel
+@inner
 def _enter(state: State, cut: Slice, k: int, atoms: int) -> int:
     cut.inside[atoms] = k
     state.atom[k].bit = atoms
     return atoms + 1
 
 
-@kernel
+@inner
 def _list_rows(state: State, cut: Slice, variables: int) -> None:
     # The kept rows of a piece that no literal outside of it satisfies, as bits, by the last variable that they need.
     cut.stamp[0] += 1
@@ -167,7 +167,7 @@ def _list_rows(state: State, cut: Slice, variables: int) -> None:
                 rows += 1
 
 
-@kernel
+@inner
 def _list_worlds(state: State, cut: Slice, first: int, variables: int) -> int:
     # All worlds of a piece that satisfy its rows, by depth-first search; returns how many.
     found, depth = 0, 0
@@ -194,12 +194,12 @@ def _list_worlds(state: State, cut: Slice, first: int, variables: int) -> int:
     return found
 
 
-@kernel
+@inner
 def _first_state(state: State, variable: int) -> int:
     return 0 if variable < 0 and state.block[-variable - 1].exact else -1
 
 
-@kernel
+@inner
 def _satisfied(cut: Slice, depth: int, world: Any) -> bool:
     # Whether a world satisfies the rows whose last variable is `depth`.
     j = cut.last[depth]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.occurrences import Int32Array, Occurrences, occurrences
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, Values
@@ -21,7 +21,7 @@ class _Forcing(NamedTuple):
     queue: Int32Array  # atoms whose value is known
 
 
-@kernel
+@inner
 def _force(forcing: _Forcing, literal: int, size: int) -> int:
     # Give an atom its value and put it on the queue; returns the length of the queue, -1 if it has the other value.
     k, value = abs(literal) - 1, 1 if literal > 0 else 0
@@ -32,7 +32,7 @@ def _force(forcing: _Forcing, literal: int, size: int) -> int:
     return size + 1
 
 
-@kernel
+@inner
 def _follow_row(rows: Occurrences, forcing: _Forcing, j: int, size: int) -> int:
     # A row with one literal left: unless another is true, it must be.
     free = 0
@@ -46,7 +46,7 @@ def _follow_row(rows: Occurrences, forcing: _Forcing, j: int, size: int) -> int:
     return _force(forcing, free, size) if free != 0 else -1
 
 
-@kernel
+@inner
 def _follow_block(rows: Occurrences, forcing: _Forcing, b: int, size: int) -> int:
     # What the values of the members of a block force: all others false, or the last one true.
     true, free, count = -1, -1, 0

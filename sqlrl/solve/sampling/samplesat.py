@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, below, unit
 from sqlrl.solve.sampling.chains import State, toggle
@@ -20,7 +20,7 @@ NOISE = 0.5
 """Probability of a random flip in a step of WalkSAT."""
 
 
-@kernel
+@inner
 def _flip(state: State, broken: Int32Array, size: int, k: int) -> int:
     # Flip an atom and keep the list of broken rows; returns its length.
     toggle(state, k)
@@ -42,7 +42,7 @@ def _flip(state: State, broken: Int32Array, size: int, k: int) -> int:
     return size
 
 
-@kernel
+@inner
 def _other_state(state: State, variable: int, random: Stream) -> tuple[int, int]:
     # A random other state of a variable: the atom that becomes false and the one that becomes true, -1 for none.
     if variable >= 0:
@@ -59,7 +59,7 @@ def _other_state(state: State, variable: int, random: Stream) -> tuple[int, int]
     return off, on
 
 
-@kernel
+@inner
 def _go(state: State, broken: Int32Array, size: int, off: int, on: int) -> int:
     if off >= 0:
         size = _flip(state, broken, size, off)
@@ -68,7 +68,7 @@ def _go(state: State, broken: Int32Array, size: int, off: int, on: int) -> int:
     return size
 
 
-@kernel
+@inner
 def _mend(state: State, broken: Int32Array, size: int, random: Stream) -> int:
     # A step of WalkSAT: make a literal of a random broken row true, a random one or that which leaves the fewest broken.
     row = state.row[broken[below(random, size)]]
@@ -97,7 +97,7 @@ def _mend(state: State, broken: Int32Array, size: int, random: Stream) -> int:
     return int(_go(state, broken, size, best_off, best_on))
 
 
-@kernel
+@inner
 def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: Stream) -> int:
     # A step of simulated annealing.
     off, on = _other_state(state, variable, random)
@@ -107,7 +107,7 @@ def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: 
     return int(_go(state, broken, after, on, off))
 
 
-@kernel
+@inner
 def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> None:
     """Move a component of a slice to a world that SampleSAT finds from a random start; back to its own if it finds none.
 
@@ -135,7 +135,7 @@ def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) ->
             set_true(state, cut.order[i], cut.saved[i])
 
 
-@kernel
+@inner
 def _randomise(state: State, variable: int, random: Stream) -> None:
     # Give a variable a random state; of its own state, as likely as the others, it keeps it.
     states = 2

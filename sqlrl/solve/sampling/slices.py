@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner
 from sqlrl.solve.occurrences import Int32Array
 from sqlrl.solve.randomness import Stream, unit
 from sqlrl.solve.sampling.chains import State, toggle
@@ -102,7 +102,7 @@ def start_slice(weighted: WeightedNetwork) -> Slice:
     )
 
 
-@kernel
+@inner
 def choose(state: State, cut: Slice, random: Stream) -> int:
     """Choose the slice: which rows and linear terms the next world must satisfy; returns how many atoms are frozen so far.
 
@@ -137,7 +137,7 @@ def choose(state: State, cut: Slice, random: Stream) -> int:
     return frozen
 
 
-@kernel
+@inner
 def freeze(state: State, cut: Slice, frozen: int) -> None:
     """Freeze what follows from the frozen atoms by unit propagation through kept rows and blocks."""
     done = 0
@@ -175,7 +175,7 @@ def freeze(state: State, cut: Slice, frozen: int) -> None:
                 frozen += 1
 
 
-@kernel
+@inner
 def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     """The component of the slice that has atom k, which is not frozen: its variables, in depth-first order, and its rows.
 
@@ -201,7 +201,7 @@ def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
     return variables, rows, stiff
 
 
-@kernel
+@inner
 def _push(state: State, order: Int32Array, k: int, top: int) -> int:
     # Put the variable of atom k on the stack, unless it has been there.
     atom = state.atom[k]
@@ -219,7 +219,7 @@ def _push(state: State, order: Int32Array, k: int, top: int) -> int:
     return top - 1
 
 
-@kernel
+@inner
 def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) -> tuple[int, int, bool]:
     # The kept rows of atom k that no frozen literal satisfies, and the variables in them.
     stamp, order = cut.stamp[0], cut.order
@@ -237,7 +237,7 @@ def _follow(state: State, cut: Slice, k: int, top: int, rows: int, stiff: bool) 
     return top, rows, stiff
 
 
-@kernel
+@inner
 def true_atom(state: State, variable: int) -> int:
     """The true atom of a variable, -1 for none."""
     if variable < 0:
@@ -245,7 +245,7 @@ def true_atom(state: State, variable: int) -> int:
     return int(variable) if state.atom[variable].true else -1
 
 
-@kernel
+@inner
 def set_true(state: State, variable: int, k: int) -> None:
     """Make atom k the true one of a variable, -1 for none."""
     before = true_atom(state, variable)

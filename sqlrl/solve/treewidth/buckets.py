@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import inlined, kernel
+from sqlrl.kernels import inlined, inner
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.treewidth.order import Order
 
@@ -197,7 +197,7 @@ def row_cells(buckets: Buckets, scratch: Scratch, i: int, j: int) -> int:
     return count
 
 
-@kernel
+@inner
 def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
     # Take the cost of each row of buckets begin to end - 1 from the cells in which all of its sides hold. One call for
     # all of them: a call costs a reference count for each array.
@@ -209,7 +209,7 @@ def _add_rows(buckets: Buckets, scratch: Scratch, begin: int, end: int) -> None:
                 tables[cell[o]] -= cost[j]
 
 
-@kernel
+@inner
 def load(buckets: Buckets, scratch: Scratch, c: int) -> None:
     """Write the tables of component c, into `scratch.tables`: what states add, less the costs of rows."""
     load_states(buckets, scratch, c)
@@ -227,7 +227,7 @@ def load_states(buckets: Buckets, scratch: Scratch, c: int) -> None:
                 tables[first + s] = value[state_start[i] + s]
 
 
-@kernel
+@inner
 def project(dim: IntArray, dim_start: IntArray, width: IntArray, i: int, up: int, cell: IntArray) -> int:
     """Where the cells of the parent's table are in the message of bucket i.
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load_states, project, row_cells
 
 LISTED = 1024
@@ -61,7 +61,7 @@ def _list(buckets: Buckets, scratch: Scratch, start: IntArray, cell: npt.NDArray
                 start[r + 1] = count
 
 
-@kernel
+@inner
 def _load(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> None:
     # As `load`.
     load_states(buckets, scratch, c)
@@ -79,7 +79,7 @@ def _load(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> None:
                     tables[cell[o]] -= each
 
 
-@kernel
+@inner
 def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
     # Of each run of cells the logarithm of the sum of their exponentials; the cells become shares of it. Returns the greatest.
     top = -np.inf
@@ -90,7 +90,8 @@ def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
             best = max(best, table[p])
         if best == -np.inf:
             message[m] = best
-            table[first : first + width] = 0.0
+            for p in range(first, first + width):
+                table[p] = 0.0
             continue
         total = 0.0
         for p in range(first, first + width):
@@ -103,7 +104,7 @@ def _condition(table: FloatArray, width: int, message: FloatArray) -> float:
     return top
 
 
-@kernel
+@inner
 def _rise(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> float:
     # The log partition function of component c, and conditional probabilities in its tables.
     _load(buckets, scratch, listed, c)
@@ -125,7 +126,7 @@ def _rise(buckets: Buckets, scratch: Scratch, listed: RowCells, c: int) -> float
     return value
 
 
-@kernel
+@inner
 def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
     # From conditional probabilities to those of the cells of every table, the root's first.
     tables, cell, sums = scratch.tables, scratch.cell, scratch.sums
@@ -134,7 +135,8 @@ def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
     for i in range(buckets.component_start[c + 1] - 2, buckets.component_start[c] - 1, -1):
         width, up = widths[i], parent[i]
         start, size = table_start[i], cells[i] // width
-        sums[:size] = 0.0
+        for m in range(size):
+            sums[m] = 0.0
         above, step = table_start[up], widths[up]
         for o in range(project(dim, dim_start, widths, i, up, cell)):
             for s in range(step):
@@ -144,7 +146,7 @@ def _fall(buckets: Buckets, scratch: Scratch, c: int) -> None:
                 tables[p] *= sums[m]
 
 
-@kernel
+@inner
 def _read(
     buckets: Buckets, scratch: Scratch, listed: RowCells, c: int, state: FloatArray, violated: FloatArray
 ) -> None:
@@ -154,7 +156,8 @@ def _read(
     start, places = listed.start, listed.cell
     for i in range(buckets.component_start[c], buckets.component_start[c + 1]):
         at, width = state_start[i], widths[i]
-        state[at : at + width] = 0.0
+        for s in range(width):
+            state[at + s] = 0.0
         for first in range(table_start[i], table_start[i] + cells[i], width):
             for s in range(width):
                 state[at + s] += tables[first + s]

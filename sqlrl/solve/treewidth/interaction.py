@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 
 
 class Graph(NamedTuple):
@@ -41,7 +41,7 @@ class Graph(NamedTuple):
     edges: IntArray
 
 
-@kernel
+@inner
 def _slot(table: IntArray, key: int) -> int:
     # Where a pair stands in the hash table, or the empty place where it would.
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -52,14 +52,14 @@ def _slot(table: IntArray, key: int) -> int:
     return int(i)
 
 
-@kernel
+@inner
 def joined(table: IntArray, v: int, a: int, b: int) -> bool:
     """Whether variables a and b, of v, are a pair of the graph with this hash table."""
     key = min(a, b) * v + max(a, b)
     return bool(table[_slot(table, key)] == key)
 
 
-@kernel
+@inner
 def join(graph: Graph, u: int, v: int) -> bool:
     """Add a pair, for which there is room, unless it is there; returns whether it was not."""
     key = min(u, v) * len(graph.head) + max(u, v)

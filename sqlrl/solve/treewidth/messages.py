@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.treewidth.buckets import Buckets, Scratch, load, project
 
 
-@kernel
+@inner
 def _reduce(table: FloatArray, width: int, total: bool, message: FloatArray) -> float:
     # The maximum of each run of cells, or the logarithm of the sum of their exponentials; returns the greatest.
     top = -np.inf
@@ -27,7 +27,7 @@ def _reduce(table: FloatArray, width: int, total: bool, message: FloatArray) -> 
     return top
 
 
-@kernel
+@inner
 def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: bool) -> float:
     # Fill the tables of component c and send all messages up; returns its best score, or its log partition function.
     # Centred messages have 0 as their greatest entry, so that rounding does not grow with the component.
@@ -52,7 +52,7 @@ def _collect(buckets: Buckets, scratch: Scratch, c: int, total: bool, centred: b
     return value
 
 
-@kernel
+@inner
 def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> None:
     # Read the best states off the tables of component c, from its root on; of equals the lowest.
     tables, table_start, widths = scratch.tables, buckets.table_start, buckets.width
@@ -73,7 +73,7 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
                 world[atom] = s == best
 
 
-@kernel
+@inner
 def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
     """Find a best world of one component, and return whether there is any; without one nothing is written.
 
@@ -105,16 +105,18 @@ def best_worlds(
     return len(work), True
 
 
-@kernel
+@inner
 def _gather(table: FloatArray, width: int, cell: IntArray, total: bool, out: FloatArray, sums: FloatArray) -> None:
     # Reduce the parent's table to the cells of a child's message.
-    out[:] = -np.inf
+    for m in range(len(out)):
+        out[m] = -np.inf
     for o in range(len(cell)):
         for s in range(width):
             out[cell[o] + s] = max(out[cell[o] + s], table[o * width + s])
     if not total:
         return
-    sums[: len(out)] = 0.0
+    for m in range(len(out)):
+        sums[m] = 0.0
     for o in range(len(cell)):
         for s in range(width):
             value = table[o * width + s]
@@ -125,7 +127,7 @@ def _gather(table: FloatArray, width: int, cell: IntArray, total: bool, out: Flo
             out[m] += np.log(sums[m])
 
 
-@kernel
+@inner
 def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None:
     # Send messages down in component c: each table then holds the scores of its cells with all else at its best, or
     # the logarithms of their probabilities, up to a constant.
@@ -149,7 +151,7 @@ def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None
                 table[s] += down[m] - top
 
 
-@kernel
+@inner
 def _compare(table: FloatArray, total: bool, state: FloatArray, other: FloatArray) -> None:
     # Of each state of a table's own variable: its share (log probability, or score below the best), and that of all
     # other states together.

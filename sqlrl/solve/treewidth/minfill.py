@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.solve.structure import Sides, pointers
 from sqlrl.solve.treewidth.interaction import Graph, empty_graph, grown, join, join_rows, joined
 
@@ -93,13 +93,13 @@ def _peel(graph: Graph, search: Search) -> None:
                 v = w
 
 
-@kernel
+@inner
 def _before(key: IntArray, u: int, v: int) -> bool:
     # Of equals the highest goes first: worlds are read off in the opposite order, and ties go to low states there.
     return bool(key[u] < key[v] or (key[u] == key[v] and u > v))
 
 
-@kernel
+@inner
 def _sift(key: IntArray, heap: IntArray, where: IntArray, v: int, size: int) -> None:
     # Move v to its place in the heap.
     i = where[v]
@@ -120,7 +120,7 @@ def _sift(key: IntArray, heap: IntArray, where: IntArray, v: int, size: int) -> 
     where[v] = i
 
 
-@kernel
+@inner
 def _look(graph: Graph, search: Search, v: int) -> int:
     # List the neighbours of v, and drop the eliminated ones from its half-edges.
     target, link, gone, near = graph.target, graph.link, search.gone, search.near
@@ -140,7 +140,7 @@ def _look(graph: Graph, search: Search, v: int) -> int:
     return count
 
 
-@kernel
+@inner
 def _price(graph: Graph, search: Search, v: int, bound: int, most: int) -> int:
     # The key of v; returns the steps it took.
     search.key[v] = NEVER
@@ -160,7 +160,7 @@ def _price(graph: Graph, search: Search, v: int, bound: int, most: int) -> int:
     return int(count + 1 + 10 * count * count // 2)
 
 
-@kernel
+@inner
 def _shared(graph: Graph, search: Search, u: int, v: int, bound: int, size: int) -> int:
     # The new pair u, v is no longer missing around the common neighbours of both; returns the steps it took.
     table, target, link = graph.table, graph.target, graph.link
@@ -178,7 +178,7 @@ def _shared(graph: Graph, search: Search, u: int, v: int, bound: int, size: int)
     return steps
 
 
-@kernel
+@inner
 def _remove(graph: Graph, search: Search, x: int, bound: int, most: int, size: int) -> int:
     # Eliminate x, which left the heap: join its neighbours and price them anew; returns the steps it took.
     table, degree = graph.table, graph.degree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.rows import Rows, repeated
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.logic.shapes import Shape
 from sqlrl.solve.structure import ragged_ranges
 from sqlrl.structure.osl.count_differences import literal_value
@@ -162,14 +162,14 @@ def _in_order(clause: IntArray, length: IntArray, literals: IntArray) -> Rows:
 
 @kernel
 def _fill(
-    values: Int32Array,
+    values: Annotated[Int32Array, 2],
     first: int,
     last: int,
     example: int,
     code: PatternCode,
     atoms: AtomArrays,
-    constants: Int32Array,
-    clauses: IntArray,
+    constants: Annotated[Int32Array, 2],
+    clauses: Annotated[IntArray, 2],
     heads: IntArray,
     following: IntArray,
     row_clause: IntArray,
@@ -205,7 +205,7 @@ def _fill(
     return rows, size
 
 
-@kernel
+@inner
 def _open_rest(
     rest: IntArray,
     code: PatternCode,
@@ -228,7 +228,7 @@ def _open_rest(
     return count
 
 
-@kernel
+@inner
 def _inserted(atoms: IntArray, count: int, atom: int) -> int:
     """Put an atom into its place among `count` ascending ones, unless it is there; return how many there are."""
     place = count
@@ -242,7 +242,7 @@ def _inserted(atoms: IntArray, count: int, atom: int) -> int:
     return count + 1
 
 
-@kernel
+@inner
 def _length(rest: IntArray, count: int, start: int, horn: bool) -> int:
     """Return how many literals a ground clause has; 0 if it is true, or false, in every world."""
     if start == (FIXED_TRUE if horn else FIXED_FALSE):
@@ -255,7 +255,7 @@ def _length(rest: IntArray, count: int, start: int, horn: bool) -> int:
     return count + 1
 
 
-@kernel
+@inner
 def _write(literals: IntArray, size: int, rest: IntArray, count: int, start: int, horn: bool) -> None:
     """Write a ground clause from place `size` on: the negated atoms of `rest` and the start, ascending by atom."""
     waiting = start >= 0

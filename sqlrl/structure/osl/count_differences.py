@@ -7,12 +7,14 @@ start is false.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.bindings import FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode, find_atom
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
 
 
@@ -69,7 +71,7 @@ def _counted(
     return found
 
 
-@kernel
+@inner
 def literal_value(
     code: PatternCode,
     literal: int,
@@ -93,18 +95,18 @@ def literal_value(
 
 @kernel
 def _count(
-    values: Int32Array,
+    values: Annotated[Int32Array, 2],
     first: int,
     last: int,
     example: int,
     code: PatternCode,
     atoms: AtomArrays,
-    constants: Int32Array,
+    constants: Annotated[Int32Array, 2],
     heads: IntArray,
     following: IntArray,
     worlds: tuple[BoolArray, BoolArray],
     compared: bool,
-    delta: IntArray,
+    delta: Annotated[IntArray, 2],
 ) -> None:
     """Add up what each binding changes: violated(predicted) - violated(observed), the latter only if `compared`."""
     observed, predicted = worlds

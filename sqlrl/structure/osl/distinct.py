@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from sqlrl.ground.bindings import Int32Array, mixed
 from sqlrl.ground.network import IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 
 
 def heads_for(rows: int) -> IntArray:
@@ -15,7 +17,7 @@ def heads_for(rows: int) -> IntArray:
 
 
 @kernel
-def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
+def chain_of(values: Annotated[Int32Array, 2], row: int, columns: IntArray, size: int) -> int:
     """Return the chain of a row by its values in some columns."""
     code = np.uint64(0)
     for column in columns:
@@ -24,7 +26,9 @@ def chain_of(values: Int32Array, row: int, columns: IntArray, size: int) -> int:
 
 
 @kernel
-def link(constants: Int32Array, place: IntArray, heads: IntArray, following: IntArray, start: int) -> None:
+def link(
+    constants: Annotated[Int32Array, 2], place: IntArray, heads: IntArray, following: IntArray, start: int
+) -> None:
     """Put the rows from `start` on in front of their chains.
 
     `constants` is int32 of shape (n, k); `place` are the columns that say to which chain a row belongs. `heads` has the first
@@ -37,7 +41,14 @@ def link(constants: Int32Array, place: IntArray, heads: IntArray, following: Int
 
 
 @kernel
-def agree(values: Int32Array, row: int, columns: IntArray, constants: Int32Array, other: int, place: IntArray) -> bool:
+def agree(
+    values: Annotated[Int32Array, 2],
+    row: int,
+    columns: IntArray,
+    constants: Annotated[Int32Array, 2],
+    other: int,
+    place: IntArray,
+) -> bool:
     """Return whether a binding has the constants of a clause."""
     same = True
     for i in range(len(columns)):
@@ -45,7 +56,7 @@ def agree(values: Int32Array, row: int, columns: IntArray, constants: Int32Array
     return same
 
 
-@kernel
+@inner
 def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
     """The slot of an open-addressing table that holds the number of an equal row, or the free slot (-1) where it goes.
 
@@ -69,7 +80,7 @@ def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
     return int(slot)
 
 
-@kernel
+@inner
 def empty_table(count: int) -> IntArray:
     """A table of free slots for `count` rows, at most half of them used."""
     size = 16
@@ -78,7 +89,7 @@ def empty_table(count: int) -> IntArray:
     return np.full(size, -1, dtype=np.int64)
 
 
-@kernel
+@inner
 def table_of(rows: IntArray, count: int, room: int) -> IntArray:
     """A table that holds the first `count` rows, all distinct, with room for `room`."""
     table: IntArray = empty_table(room)
@@ -88,7 +99,7 @@ def table_of(rows: IntArray, count: int, room: int) -> IntArray:
 
 
 @kernel
-def _distinct(rows: IntArray, first: IntArray, group: IntArray) -> int:
+def _distinct(rows: Annotated[IntArray, 2], first: IntArray, group: IntArray) -> int:
     table = empty_table(len(rows))
     count = 0
     for i in range(len(rows)):

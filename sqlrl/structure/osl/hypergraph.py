@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Hypergraph:
 
 
 @kernel
-def _search(rows: IntArray, low: int, high: int, wanted: IntArray) -> IntArray:
+def _search(rows: Annotated[IntArray, 2], low: int, high: int, wanted: Annotated[IntArray, 2]) -> IntArray:
     # Binary search in sorted rows.
     found = np.full(len(wanted), -1, dtype=np.int64)
     for i in range(len(wanted)):

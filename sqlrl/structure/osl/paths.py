@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.logic.modes import INPUT, OUTPUT, Modes
 from sqlrl.structure.osl.distinct import empty_table, slot_of, table_of
 from sqlrl.structure.osl.hypergraph import Hypergraph
@@ -116,7 +117,7 @@ def _mode_arrays(graph: Hypergraph, modes: Modes, max_length: int) -> tuple[IntA
     return recall, role
 
 
-@kernel
+@inner
 def _nodes_of(
     path: IntArray, predicate: IntArray, nodes: IntArray, role: IntArray, node: IntArray, output: BoolArray
 ) -> int:
@@ -139,7 +140,7 @@ def _nodes_of(
     return count
 
 
-@kernel
+@inner
 def _can_be_added(
     edge: int,
     path: IntArray,
@@ -170,7 +171,7 @@ def _can_be_added(
     return True
 
 
-@kernel
+@inner
 def _join(row: IntArray, path: IntArray, edge: int) -> None:
     """Write a path with one more hyperedge: the start first, the others ascending."""
     place = len(path)
@@ -182,7 +183,7 @@ def _join(row: IntArray, path: IntArray, edge: int) -> None:
         row[i] = path[i]
 
 
-@kernel
+@inner
 def _twice_as_long(found: IntArray) -> IntArray:
     longer = np.empty((2 * found.shape[0], found.shape[1]), dtype=np.int64)
     # Numba compiles a copy of a slice for seconds.
@@ -194,10 +195,10 @@ def _twice_as_long(found: IntArray) -> IntArray:
 
 @kernel
 def _extended(
-    level: IntArray,
+    level: Annotated[IntArray, 2],
     predicate: IntArray,
-    nodes: IntArray,
-    role: IntArray,
+    nodes: Annotated[IntArray, 2],
+    role: Annotated[IntArray, 2],
     recall: IntArray,
     indptr: IntArray,
     edges: IntArray,

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 from math import factorial, prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, IntArray
-from sqlrl.kernels import kernel
+from sqlrl.kernels import inner, kernel
 from sqlrl.logic.modes import Modes
 from sqlrl.logic.shapes import ORDERINGS_TRIED, Shape, ShapeLiteral, Shaper, Slot, parameter_symmetries
 from sqlrl.logic.terms import And, Atom, Clause, Constant, Formula, Implies, Literal, Not, Or, Term, Variable
@@ -298,7 +298,7 @@ def _pattern(shape: Shape, shaper: Shaper) -> Pattern:
     return Pattern(shape, symmetries, variants[0], variants[1])
 
 
-@kernel
+@inner
 def _code_so_far(
     x: int, kinds: IntArray, ids: IntArray, path: IntArray, signs: IntArray, predicate: IntArray, constant: BoolArray
 ) -> int:
@@ -316,7 +316,11 @@ def _code_so_far(
 
 @kernel
 def _signatures(
-    rows: IntArray, predicate: IntArray, arguments: IntArray, kind: IntArray, constant: BoolArray
+    rows: Annotated[IntArray, 2],
+    predicate: IntArray,
+    arguments: Annotated[IntArray, 2],
+    kind: Annotated[IntArray, 2],
+    constant: Annotated[BoolArray, 2],
 ) -> tuple[IntArray, IntArray]:
     """Of each path: for each atom its predicate and the codes of its places; and its kept constants in order, then -1."""
     length, width = rows.shape[1], arguments.shape[1]
@@ -365,19 +369,20 @@ def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
     for which, members in paths.by_length():
         atoms[which, : members.shape[1]] = members
     found = np.zeros(len(kept), dtype=np.bool_)
-    _mark(atoms, np.diff(paths.indptr), row, kept, found)
+    _mark(atoms, np.diff(paths.indptr), row, np.ascontiguousarray(kept), found)
     return found
 
 
 @kernel
-def _mark(atoms: IntArray, length: IntArray, row: IntArray, kept: BoolArray, found: BoolArray) -> None:
+def _mark(atoms: Annotated[IntArray, 2], length: IntArray, row: IntArray, kept: BoolArray, found: BoolArray) -> None:
     table = table_of(atoms, len(atoms), len(atoms))
     part = np.empty(atoms.shape[1], dtype=np.int64)
     for i in range(len(atoms)):
         others = length[i] - 1
         # Bit j says that atom j + 1 is in the part; neither none nor all.
         for chosen in range(1, (1 << others) - 1 if kept[row[i]] else 0):
-            part[:] = -1
+            for j in range(len(part)):
+                part[j] = -1
             part[0] = atoms[i, 0]
             count = 1
             for j in range(others):
