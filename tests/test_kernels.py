@@ -204,6 +204,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sqlrl.kernels, "_unkept", {})
     monkeypatch.setattr(sqlrl.kernels, "_said", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    # Python's own cache would take a source of the same second and size for the one before.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     path = tmp_path / "package" / "kept.py"
     path.parent.mkdir()
     path.write_text(DOUBLED)
