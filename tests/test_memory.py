@@ -175,6 +175,7 @@ except sqlrl.SqlrlError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process took at the most")
 @pytest.mark.parametrize(
     ("people", "near", "said"),

@@ -25,7 +25,11 @@ def load(engine_target: object, **options: object) -> Catalog:
 
 
 @pytest.mark.parametrize(
-    "name", ["plain.duckdb", "sqlrl.duckdb", "SQLRL.db", "main.db", "temp.db", "system.db", 'it\'s "x" é.db']
+    "name",
+    [
+        *("sqlrl.duckdb", "temp.db", 'it\'s "x" é.db'),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("plain.duckdb", "SQLRL.db", "main.db", "system.db")),
+    ],
 )
 def test_any_file_name_works_and_users_write_sqlrl_dot_table(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -213,6 +217,7 @@ def test_a_foreign_file_opens_for_reading(tmp_path: Path) -> None:
     catalog.engine.close()
 
 
+@pytest.mark.slow
 def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
     # DuckDB takes such a process for an interactive one.
     code = (
