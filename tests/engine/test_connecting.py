@@ -217,7 +217,6 @@ def test_a_foreign_file_opens_for_reading(tmp_path: Path) -> None:
     catalog.engine.close()
 
 
-@pytest.mark.slow
 def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
     # DuckDB takes such a process for an interactive one.
     code = (
@@ -252,6 +251,7 @@ for database in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_without_ipywidgets_can_do_all(tmp_path: Path) -> None:
     # DuckDB asks these two modules whether it is in a notebook, and refuses to switch a bar off there (seen in a kernel of ipykernel 7).
     done = subprocess.run(
