@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,23 @@ def catalog() -> Catalog:
     return Catalog(connect(":memory:", threads=1))
 
 
-@pytest.fixture
-def loaded(catalog: Catalog) -> Catalog:
+@pytest.fixture(scope="module")
+def _written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("binding") / "loaded.duckdb"
+    catalog = Catalog(connect(path, threads=1))
     catalog.load("Word", WORDS, types=["bib", "position", "word"], example="bib")
     catalog.load("Next", [("p1", "p0"), ("p2", "p1")])
     catalog.load("Field", [("b2", "title", "p0"), ("b1", "author", "p0")], target=True)
-    return catalog
+    catalog.engine.close()
+    return path
+
+
+@pytest.fixture
+def loaded(_written: Path, tmp_path: Path) -> Iterator[Catalog]:
+    """A copy of a file with facts, which is opened in less than they are loaded."""
+    catalog = Catalog(connect(shutil.copy(_written, tmp_path / "loaded.duckdb"), threads=1))
+    yield catalog
+    catalog.engine.close()
 
 
 def rows(catalog: Catalog, table: str) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ def test_a_prediction_never_reads_a_label_outside_the_scope() -> None:
     assert answer(given, CHAIN)[:2] != answers[0][:2]
 
 
-@pytest.mark.parametrize("model", [HINTS, BLOCKS])
+@pytest.mark.parametrize("model", [pytest.param(HINTS, marks=pytest.mark.slow), BLOCKS])
 def test_a_prediction_never_reads_a_label_outside_a_local_domain(model: sqlrl.Model) -> None:
     several = [
         [("d1", "a"), ("d2", "b")],

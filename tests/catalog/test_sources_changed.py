@@ -39,7 +39,7 @@ def write(path: Path, *names: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_a_changed_file_is_refused_until_it_is_loaded_again(catalog: Catalog, tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"p.{ending}", "x", "y")
     catalog.load("P", path, types=["s"])
@@ -108,7 +108,7 @@ def test_another_working_directory_is_no_change(
     assert catalog.refresh() == []
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def test_a_pattern_changes_with_its_files(catalog: Catalog, tmp_path: Path, ending: str) -> None:
     write(tmp_path / f"a.{ending}", "x")
     catalog.load("P", str(tmp_path / f"*.{ending}"), types=["s"])

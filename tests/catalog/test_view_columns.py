@@ -31,7 +31,7 @@ def test_columns_are_types(target: bool) -> None:
 
 def test_columns_of_predictions_are_types() -> None:
     """They are what views have, too, so that both can be joined by their names."""
-    for types in (("person", "paper", "person"), ("truth",), ("example", "prior")):
+    for types in (("person", "paper", "person"), ("truth",), ("person_2", "person", "person")):
         db = sqlrl.connect()
         db.load("P", [tuple("abc"[: len(types)])], types=types, target=True)
         declared = f"P({', '.join(types)})\n1 P({', '.join(f'x{i}' for i in range(len(types)))})"
