@@ -151,15 +151,24 @@ HELD: dict[str, Callable[[list[Row]], object]] = {
 
 @pytest.mark.parametrize("label", HELD)
 def test_few_rows_held_in_python_have_their_numbers(shared: Catalog, label: str) -> None:
-    rows: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(6)]
-    rows += [("x", None, True), ("x3", "y3", False), rows[1]]
-    with pytest.raises(LoadError) as raised:
-        shared.load("P", HELD[label](rows), types=["s", "s"], truth=2)
-    assert str(raised.value) == (
-        f'P from {label}: 1 row has NULL for argument 2 (row 7): fill or remove it, or pass nulls="drop".\n'
-        "  contradictory facts: (x3, y3) is both true and false (rows 4 and 8): remove one of each.\n"
-        f"  duplicate facts: (x1, y1) occurs 2 times (rows 2 and 9): {AGAIN}"
-    )
+    right: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(6)]
+    faults: list[tuple[list[Row], str]] = [
+        (
+            [("x", None, True)],
+            '1 row has NULL for argument 2 (row 7): fill or remove it, or pass nulls="drop".',
+        ),
+        (
+            [("x3", "y3", False), right[1]],
+            (
+                "contradictory facts: (x3, y3) is both true and false (rows 4 and 7): remove one of each.\n"
+                f"  duplicate facts: (x1, y1) occurs 2 times (rows 2 and 8): {AGAIN}"
+            ),
+        ),
+    ]
+    for wrong, message in faults:
+        with pytest.raises(LoadError) as raised:
+            shared.load("P", HELD[label]([*right, *wrong]), types=["s", "s"], truth=2)
+        assert str(raised.value) == f"P from {label}: {message}"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ ROWS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.LoadWarning")  # some names of types are alike
 @pytest.mark.parametrize("target", [False, True], ids=["closed", "open"])
 def test_columns_are_types(target: bool) -> None:
     db = sqlrl.connect()

@@ -187,9 +187,9 @@ def sent(con: duckdb.DuckDBPyConnection, query: exp.Expression) -> list[tuple[Co
 
 @pytest.fixture(scope="module")
 def graph() -> duckdb.DuckDBPyConnection:
-    """200,000 edges, of which a tenth begins at one node and a tenth ends there."""
+    """60,000 edges, of which a tenth begins at one node and a tenth ends there."""
     generator = np.random.default_rng(0)
-    ends = generator.integers(1, 200_000, (200_000, 2))
+    ends = generator.integers(1, 60_000, (60_000, 2))
     ends[generator.random(len(ends)) < 0.1, 0] = 0
     ends[generator.random(len(ends)) < 0.1, 1] = 0
     return connected([(int(a), int(b)) for a, b in ends])
@@ -257,7 +257,7 @@ def test_what_is_aggregated_before_it_is_joined_has_no_heavy_key(graph: duckdb.D
     whole = Counter[int]()
     for key, _, number in rows:
         whole[key] += number
-    assert whole[0] > 15_000
+    assert whole[0] > 4_500
     assert partial[0] == 100
     assert max(partial.values()) <= 100
 
