@@ -217,7 +217,7 @@ def test_folders_open_files_and_paths_of_urls(shared: sqlrl.Database, tmp_path: 
             LoadError, match=re.escape(f"{tmp_path} is a directory: name a file, or a pattern such as")
         ) as caught:
             shared.load("P", folder)
-        assert "shared.load_all loads each" in str(caught.value)
+        assert "db.load_all loads each" in str(caught.value)
     with pytest.raises(LoadError, match=r"is a URL, .* pass a query"):
         shared.load("P", Path("https://example.org/a.parquet"))
     with (tmp_path / "f.csv").open() as file, pytest.raises(LoadError, match=r"an open file, .*: pass its path"):
