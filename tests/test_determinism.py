@@ -41,7 +41,13 @@ def in_any_order(found: Found) -> dict[str, list[bytes]]:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+# A run takes up to a second, and each case two; those of the quick tier are of a learner and of a query.
+OFTEN = ("AdaGrad", "counts: friends")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_neither_threads_nor_the_order_of_rows_matter(name: str) -> None:
     first = run(name, Setting(small=True, threads=1))
     second = run(name, Setting(small=True, threads=2, shuffle=1))
@@ -49,6 +55,7 @@ def test_neither_threads_nor_the_order_of_rows_matter(name: str) -> None:
     assert any(content.count(b"\n") > 2 for content in first.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMBERED)
 def test_threads_do_not_matter(name: str) -> None:
     assert run(name, Setting(small=True, threads=1)) == run(name, Setting(small=True, threads=2))

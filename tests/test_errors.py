@@ -30,6 +30,7 @@ def test_a_pickled_error_is_the_same(error: SqlrlError) -> None:
     assert (str(found), found.args, vars(found)) == (str(error), error.args, vars(error))
 
 
+@pytest.mark.slow
 def test_a_worker_tells_its_error() -> None:
     """Without it, the pool says that a process was terminated abruptly."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(ParseError) as caught:

@@ -37,10 +37,10 @@ CASES = [
     ("predict", "sqlrl.solve.mpe.compile_network", "^most probable world: "),
     ("predict", "sqlrl.solve.mpe.compile_forest", "^most probable world: "),
     ("marginals", "sqlrl.ground.grounding.read_atoms", "."),
-    ("marginals", "sqlrl.ground.grounding.assemble", "."),
+    pytest.param("marginals", "sqlrl.ground.grounding.assemble", ".", marks=pytest.mark.slow),
     ("count", "sqlrl.ground.counts.groundings", "."),
     ("adagrad", "sqlrl.ground.grounding.assemble", "."),
-    ("likelihood", "sqlrl.ground.grounding.assemble", "."),
+    pytest.param("likelihood", "sqlrl.ground.grounding.assemble", ".", marks=pytest.mark.slow),
     ("load", "sqlrl.catalog.loading.load", "^loading Friends: "),
     ("scope", "sqlrl.catalog.scopes.number_rows", "^reading the scope of Smokes: "),
 ]
@@ -88,8 +88,19 @@ class Full:
         raise self._error
 
 
-@pytest.mark.parametrize("verb", ["predict", "marginals", "count", "adagrad", "likelihood"])
-@pytest.mark.parametrize("error", [MemoryError(), pa.ArrowMemoryError("malloc of size 80 failed")])
+ARROW = pa.ArrowMemoryError("malloc of size 80 failed")
+
+
+@pytest.mark.parametrize(
+    ("verb", "error"),
+    [
+        *(("predict", MemoryError()), ("count", ARROW), ("adagrad", MemoryError())),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("marginals", ARROW), ("likelihood", ARROW), ("predict", ARROW), ("count", MemoryError()))
+        ),
+    ],
+)
 def test_rows_that_do_not_fit(verb: str, error: MemoryError) -> None:
     db, model = opened()
     db.bind(model, training=True)
@@ -175,6 +186,7 @@ except sqlrl.SqlrlError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process took at the most")
 @pytest.mark.parametrize(
     ("people", "near", "said"),

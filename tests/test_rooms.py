@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -43,6 +44,11 @@ ROOMS = (
 RANK = {name: i for i, name in enumerate((*BELOW, *ROOMS))}
 TOP = len(RANK)
 """What is in no room, `demo` and `cli`, knows all of them."""
+
+
+@functools.cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def imports(node: ast.AST) -> Iterator[str]:
@@ -91,12 +97,12 @@ def module_imports(tree: ast.AST, files: Collection[str], *, lazy: bool = False)
 def known_by(name: str) -> set[str]:
     path = PACKAGE / name
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
-    return {found for file in files for found in imports(ast.parse(file.read_text(encoding="utf-8")))} - {name}
+    return {found for file in files for found in imports(parsed(file))} - {name}
 
 
-@pytest.mark.parametrize("name", RANK)
-def test_a_room_knows_only_those_before_it(name: str) -> None:
-    assert {other for other in known_by(name) if RANK.get(other, TOP) > RANK[name]} == set()
+def test_a_room_knows_only_those_before_it() -> None:
+    later = {name: {other for other in known_by(name) if RANK.get(other, TOP) > RANK[name]} for name in RANK}
+    assert {name: others for name, others in later.items() if others} == {}
 
 
 def test_logic_and_engine_do_not_know_each_other() -> None:
@@ -106,9 +112,7 @@ def test_logic_and_engine_do_not_know_each_other() -> None:
 @pytest.mark.parametrize("room", ["plan", "ground"])
 def test_whose_code_runs_on_any_engine(room: str) -> None:
     for file in sorted((PACKAGE / room).rglob("*.py")):
-        names = {
-            node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
-        }
+        names = {node.module or "" for node in ast.walk(parsed(file)) if isinstance(node, ast.ImportFrom)}
         # Programs for examples and tests are held against data in memory.
         known = {"base", "nodes"} | ({"connection"} if file.name == "sample_programs.py" else set())
         assert {x.split(".")[2] for x in names if x.startswith("sqlrl.engine.")} <= known, file
@@ -136,15 +140,14 @@ def test_who_knows_the_database_and_who_sql(library: str) -> None:
         "sqlglot": ("engine", "catalog", "plan", "ground", "script", "database"),
     }[library]
     for file in sorted(PACKAGE.rglob("*.py")):
-        known = {name.split(".")[0] for name in libraries(ast.parse(file.read_text(encoding="utf-8")))}
+        known = {name.split(".")[0] for name in libraries(parsed(file))}
         assert library not in known or file.relative_to(PACKAGE).parts[0] in allowed, file
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
     files = {module_name(file): file for file in PACKAGE.rglob("*.py")}
     known = {
-        name: {found for found in module_imports(ast.parse(file.read_text(encoding="utf-8")), files) if found != name}
-        for name, file in files.items()
+        name: {found for found in module_imports(parsed(file), files) if found != name} for name, file in files.items()
     }
     done: set[str] = set()
 
@@ -162,7 +165,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_no_import_in_a_function_is_there_because_of_a_circle() -> None:
     """Imports in functions wait for what takes long to import; what they import does not import their module when it is itself imported."""
     files = {module_name(file): file for file in PACKAGE.rglob("*.py")}
-    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
+    trees = {name: parsed(file) for name, file in files.items()}
     known = {name: set(module_imports(tree, files)) - {name} for name, tree in trees.items()}
 
     def reached(name: str) -> set[str]:

@@ -45,9 +45,8 @@ def found(*settings: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("setting", ["default_order = 'desc'", "default_null_order = 'nulls_first'"])
-def test_default_orders_change_nothing(setting: str) -> None:
-    assert found(setting) == found()
+def test_default_orders_change_nothing() -> None:
+    assert found("default_order = 'desc'", "default_null_order = 'nulls_first'") == found()
 
 
 def test_statements_state_their_orders() -> None:
@@ -69,7 +68,9 @@ def test_statements_state_their_orders() -> None:
     assert fetched(values.select(listed.as_("x"), append=False)) == [[1, 2, None]]
 
 
-@pytest.mark.parametrize("collation", ["nocase", "NOACCENT", "nocase.noaccent"])
+@pytest.mark.parametrize(
+    "collation", ["NOACCENT", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nocase", "nocase.noaccent"))]
+)
 def test_a_default_collation_is_refused_when_sqlrl_connects_and_when_it_is_set_later(collation: str) -> None:
     message = rf"^your connection has default_collation = '{collation}', .*: run RESET default_collation"
     own = duckdb.connect()
@@ -92,13 +93,13 @@ def test_a_default_collation_is_refused_when_sqlrl_connects_and_when_it_is_set_l
     assert len(db.predict(model).table("Cancer")) == 2
 
 
-@pytest.mark.parametrize("collation", ["", "C", "posix", "BINARY"])
-def test_a_default_collation_that_is_exact_is_taken(collation: str) -> None:
+def test_a_default_collation_that_is_exact_is_taken() -> None:
     own = duckdb.connect()
-    own.execute(f"SET default_collation = '{collation}'")
-    db = sqlrl.connect(own)
-    db.load("Smokes", [("anna",), ("Anna",)], types=["person"])
-    assert sorted(db.sql("from sqlrl.named_Smokes").fetchall()) == [("Anna",), ("anna",)]
+    for collation in ("", "C", "posix", "BINARY"):
+        own.execute(f"SET default_collation = '{collation}'")
+        db = sqlrl.connect(own)
+        db.load("Smokes", [("anna",), ("Anna",)], types=["person"])
+        assert sorted(db.sql("from sqlrl.named_Smokes").fetchall()) == [("Anna",), ("anna",)], collation
 
 
 def test_a_file_that_shares_a_default_collation_is_refused_and_not_held(tmp_path: Path) -> None:

@@ -79,28 +79,31 @@ def test_each_word_is_an_error_with_its_sentence(things: Things, owner: str) -> 
     assert n_raised >= len(WORDS[owner]) / 2
 
 
-@pytest.mark.parametrize(
-    "sentence", sorted({s for words in (*WORDS.values(), *INSTEAD.values()) for s in words.values()})
-)
-def test_what_a_sentence_names_exists(things: Things, sentence: str) -> None:
+def test_what_sentences_name_exists(things: Things) -> None:
+    tables = {row[0] for row in things.db.sql("select table_name from information_schema.tables").fetchall()}
+    for sentence in {s for words in (*WORDS.values(), *INSTEAD.values()) for s in words.values()}:
+        check(things, sentence, tables)
+
+
+def check(things: Things, sentence: str, tables: set[str]) -> None:
+    """Look whether what a sentence names exists."""
     text = re.sub(r"'[^']*'", "''", sentence)  # names of files have dots, too
     found = re.findall(r"\b(db|fit|prediction|marginals|model|other|table|split|scores|sqlrl)\.(\w+)", text)
-    tables = {row[0] for row in things.db.sql("select table_name from information_schema.tables").fetchall()}
     for name, attribute in found:
         if name == "sqlrl":
-            assert attribute in {*dir(sqlrl), *tables}
+            assert attribute in {*dir(sqlrl), *tables}, sentence
         elif name == "scores":
             assert attribute in {
                 *dir(things.scores),
                 *dir(things.chances),
                 *dir(score_rankings([True, False], [0.5, 0.25], [0, 0])),
-            }
+            }, sentence
         else:
-            assert attribute in dir(getattr(things, {"other": "model"}.get(name, name)))
-    assert set(re.findall(r"from sqlrl\.(\w+)", sentence)) <= tables
+            assert attribute in dir(getattr(things, {"other": "model"}.get(name, name))), sentence
+    assert set(re.findall(r"from sqlrl\.(\w+)", sentence)) <= tables, sentence
     # Keywords that it shows are parameters of the call.
     for call, keyword in re.findall(r"\bdb\.(\w+)\([^()]*?\b(\w+)=", sentence):
-        assert keyword in inspect.signature(getattr(sqlrl.Database, call)).parameters
+        assert keyword in inspect.signature(getattr(sqlrl.Database, call)).parameters, sentence
 
 
 @pytest.mark.parametrize(
@@ -239,13 +242,15 @@ def test_parameters_of_other_libraries_are_told(kind: Any) -> None:
         kind(zzzzzz=1)
 
 
-@pytest.mark.parametrize(("slip", "like"), [("Liekd", "Liked"), ("liked", "Liked"), ("Wrod", "Word")])
-def test_a_scope_of_a_misspelt_predicate_warns(slip: str, like: str) -> None:
-    things = Things()
-    with pytest.warns(
-        ScopeWarning, match=rf"the scope is that of {slip}, of which nothing was loaded; did you mean '{like}'"
-    ):
-        things.db.scope(slip, [("d1",)])
+def test_a_scope_of_a_misspelt_predicate_warns() -> None:
+    db = sqlrl.connect()
+    for name in ("Word", "Liked"):
+        db.load(name, [("d1",)], types=["doc"], target=name == "Liked")
+    for slip, like in (("Liekd", "Liked"), ("liked", "Liked"), ("Wrod", "Word")):
+        with pytest.warns(
+            ScopeWarning, match=rf"the scope is that of {slip}, of which nothing was loaded; did you mean '{like}'"
+        ):
+            db.scope(slip, [("d1",)])
 
 
 # ---- what asks for names by itself ------------------------------------------------------------------------

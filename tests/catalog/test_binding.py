@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,27 @@ def catalog() -> Catalog:
     return Catalog(connect(":memory:", threads=1))
 
 
-@pytest.fixture
-def loaded(catalog: Catalog) -> Catalog:
+def load(catalog: Catalog) -> None:
     catalog.load("Word", WORDS, types=["bib", "position", "word"], example="bib")
     catalog.load("Next", [("p1", "p0"), ("p2", "p1")])
     catalog.load("Field", [("b2", "title", "p0"), ("b1", "author", "p0")], target=True)
-    return catalog
+
+
+@pytest.fixture(scope="module")
+def _written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("binding") / "loaded.duckdb"
+    catalog = Catalog(connect(path, threads=1))
+    load(catalog)
+    catalog.engine.close()
+    return path
+
+
+@pytest.fixture
+def loaded(_written: Path, tmp_path: Path) -> Iterator[Catalog]:
+    """A copy of a file with facts, which is opened in less than they are loaded."""
+    catalog = Catalog(connect(shutil.copy(_written, tmp_path / "loaded.duckdb"), threads=1))
+    yield catalog
+    catalog.engine.close()
 
 
 def rows(catalog: Catalog, table: str) -> list[dict[str, Any]]:
@@ -332,18 +349,19 @@ def test_a_scope_of_constants_that_the_data_have_leaves_the_data_as_they_are(loa
     assert loaded.store.state("data") == before
 
 
-def test_chosen_examples_keep_their_order(loaded: Catalog) -> None:
-    loaded.bind(parse_mln(TEXT), training=True)
+def test_chosen_examples_keep_their_order(catalog: Catalog) -> None:
+    load(catalog)
+    catalog.bind(parse_mln(TEXT), training=True)
     for chosen in (["b3", "b2"], "select * from (values ('b3'), ('b2')) as t(x)", pa.table({"bib": ["b3", "b2"]})):
-        table = loaded.example_filter(chosen)
-        assert rows(loaded, table) == [{"example": 2, "position": 0}, {"example": 0, "position": 1}]
+        table = catalog.example_filter(chosen)
+        assert rows(catalog, table) == [{"example": 2, "position": 0}, {"example": 0, "position": 1}]
     for chosen, message in (
         (["b3", "b22"], "'b22'; did you mean"),
         (["b3", "b3"], "'b3' more than once"),
         ([], "no examples"),
     ):
         with pytest.raises(CatalogError, match=message):
-            loaded.example_filter(chosen)
+            catalog.example_filter(chosen)
 
 
 TAGGED = parse_mln(

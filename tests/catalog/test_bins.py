@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -28,6 +29,12 @@ def connect(**options: Any) -> sqlrl.Database:
     return sqlrl.connect(progress=False, **options)
 
 
+@pytest.fixture(scope="module")
+def shared() -> sqlrl.Database:
+    """A database for loads that fail."""
+    return connect()
+
+
 def load(db: sqlrl.Database, numbers: Any, *, predicate: str = "Size", **options: Any) -> None:
     rows = [(f"i{k:04d}", x) for k, x in enumerate(numbers)]
     db.load(predicate, rows, types=TYPES, **options)
@@ -49,7 +56,8 @@ def bounds(piece: str) -> tuple[float, float]:
     return float(match[1]), float(match[2])
 
 
-def trained(numbers: list[float], count: int) -> sqlrl.Model:
+@functools.cache
+def trained(numbers: tuple[float, ...], count: int) -> sqlrl.Model:
     db = connect()
     load(db, numbers, bins={"size": count})
     db.load("Good", [(f"i{k:04d}",) for k in range(0, len(numbers), 2)], types=["item"], target=True)
@@ -100,8 +108,10 @@ def test_all_pieces_are_constants_the_lowest_first() -> None:
     assert [row[0] for row in db.sql("select name from sqlrl.dictionary_size order by id").fetchall()] == names
 
 
-@pytest.mark.parametrize("key", ["size", "s", "S", 1])
-@pytest.mark.parametrize("source", ["csv", "parquet", "query", "relation", "arrow", "table"], ids=str)
+@pytest.mark.parametrize(
+    ("source", "key"),
+    [("csv", "S"), ("parquet", "s"), ("query", "size"), ("relation", 1), ("arrow", "s"), ("table", "size")],
+)
 def test_a_type_is_named_by_itself_its_column_or_its_place(source: str, key: Any, tmp_path: Path) -> None:
     db = connect()
     db.sql("create table t as select 'i' || i as item, i::decimal(8, 2) / 4 as s from range(12) r(i)")
@@ -231,7 +241,8 @@ def test_a_model_cuts_other_data_where_it_was_learned(ending: str, tmp_path: Pat
         model = sqlrl.read_model(tmp_path / f"m{ending}")
     assert model.bins == {"size": (3.25, 9.0, 1e9)}
     assert sqlrl.models_equal(model, fit.model_)
-    for given_bins in (model, {"size": model}, {"size": list(model.bins["size"])}):
+    ways = (model, {"size": model}, {"size": list(model.bins["size"])})
+    for given_bins in ways if ending == ".mln" else ways[:1]:
         other = connect()
         load(other, [9, -1e300, 8.999, 1e300], bins=given_bins)
         assert pieces(other) == [
@@ -245,7 +256,7 @@ def test_a_model_cuts_other_data_where_it_was_learned(ending: str, tmp_path: Pat
 
 
 def test_facts_that_wait_for_a_model_are_cut_by_it() -> None:
-    model = trained([1, 2, 3, 4], 2)
+    model = trained((1, 2, 3, 4), 2)
     db = connect()
     db.load("Size", [("x", 1), ("y", 50)])
     db.load("Good", [("x",)], types=["item"], target=True)
@@ -270,7 +281,7 @@ def test_facts_that_wait_for_a_model_are_cut_by_it() -> None:
     ],
 )
 def test_data_that_are_cut_otherwise_are_refused_not_used(options: dict[str, Any], message: str) -> None:
-    model = trained([1, 2, 3, 4], 2)
+    model = trained((1, 2, 3, 4), 2)
     db = connect()
     load(db, [1, 2, 3], **options)
     db.load("Good", [("i0001",)], types=["item"], target=True)
@@ -307,7 +318,7 @@ def test_a_learner_of_clauses_keeps_the_edges() -> None:
 
 
 def test_a_file_that_can_only_be_read_takes_the_edges_of_a_model(tmp_path: Path) -> None:
-    model = trained([1, 2, 3, 4], 2)
+    model = trained((1, 2, 3, 4), 2)
     db = connect(target=tmp_path / "d.duckdb")
     db.load("Size", [("x", 1), ("y", 50)])
     db.load("Good", [("x",)], types=["item"], target=True)
@@ -341,7 +352,7 @@ def test_edges_of_a_damaged_model_are_refused(bins: str, message: str, tmp_path:
 
 
 def test_bins_are_of_the_second_version_of_json(tmp_path: Path) -> None:
-    model = trained([1, 2, 3, 4], 2)
+    model = trained((1, 2, 3, 4), 2)
     path = tmp_path / "m.json"
     model.save(path)
     assert '"version": 2' in path.read_text()
@@ -383,13 +394,14 @@ def test_bins_are_of_the_second_version_of_json(tmp_path: Path) -> None:
         ({"bins": {"size": sqlrl.parse_mln(TEXT)}}, "cuts no type size into pieces"),
     ],
 )  # fmt: skip
-def test_bins_that_cannot_be_are_refused_and_nothing_changes(options: dict[str, Any], message: str) -> None:
-    db = connect()
+def test_bins_that_cannot_be_are_refused_and_nothing_changes(
+    shared: sqlrl.Database, options: dict[str, Any], message: str
+) -> None:
     rows = [(f"i{k:04d}", k) for k in range(4)]
     with pytest.raises(LoadError, match=message):
-        db.load("Size", rows, **{"types": TYPES, **options})
-    assert db.sql("select count(*) from sqlrl.type").fetchall() == [(0,)]
-    assert db.predicates()["predicate"] == []
+        shared.load("Size", rows, **{"types": TYPES, **options})
+    assert shared.sql("select count(*) from sqlrl.type").fetchall() == [(0,)]
+    assert shared.predicates()["predicate"] == []
 
 
 @pytest.mark.parametrize(
@@ -402,18 +414,18 @@ def test_bins_that_cannot_be_are_refused_and_nothing_changes(options: dict[str, 
         ([date(2024, 1, 1), date(2024, 1, 2)], "no numbers"),
     ],
 )
-def test_rows_that_are_no_numbers_are_refused(values: list[Any], message: str) -> None:
+def test_rows_that_are_no_numbers_are_refused(shared: sqlrl.Database, values: list[Any], message: str) -> None:
     with pytest.raises(LoadError, match=message):
-        load(connect(), values, bins={"size": 2})
+        load(shared, values, bins={"size": 2})
 
 
 @pytest.mark.parametrize(
     ("kind", "remedy"),
     [("date '2024-01-01'", r"year\(size\)"), ("timestamp '2024-01-01'", r"year\(size\)"), ("time '10:00'", r"epoch\(size\)"), ("true", "size::INTEGER")],
 )  # fmt: skip
-def test_dates_and_booleans_are_refused_by_name(kind: str, remedy: str) -> None:
+def test_dates_and_booleans_are_refused_by_name(shared: sqlrl.Database, kind: str, remedy: str) -> None:
     with pytest.raises(LoadError, match=f"the column 'size' has type .*, which bins= does not cut: .*{remedy}"):
-        connect().load("Size", f"select 'a' as item, {kind} as size", types=TYPES, bins={"size": 2})
+        shared.load("Size", f"select 'a' as item, {kind} as size", types=TYPES, bins={"size": 2})
 
 
 def test_numbers_that_fall_into_one_piece_are_one_fact() -> None:

@@ -15,7 +15,7 @@ NAMES = {"nocase": ("The", "the"), "noaccent": ("cafe", "caf\u00e9")}
 MODEL = sqlrl.parse_mln("Word(doc, word)\nLiked(word)\n1 Word(d, w) => Liked(w)", query=("Liked",))
 
 
-@pytest.fixture(params=list(NAMES))
+@pytest.fixture(params=["nocase", pytest.param("noaccent", marks=pytest.mark.slow)])
 def own(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
     """Return a connection with a table whose two rows a collation takes for one, and the collation on every text."""
     connection = duckdb.connect()
@@ -31,8 +31,17 @@ def names(own: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(name) for (name,) in own.execute("SELECT word FROM words").fetchall()]
 
 
-@pytest.mark.parametrize("kind", ["table", "view", "query", "relation"])
-@pytest.mark.parametrize(("typed", "duplicates"), [(True, "error"), (False, "drop")])
+@pytest.mark.parametrize(
+    ("kind", "typed", "duplicates"),
+    [
+        *(("table", True, "error"), ("view", False, "drop"), ("query", True, "drop"), ("relation", False, "error")),
+        *(
+            pytest.param(kind, *how, marks=pytest.mark.slow)
+            for kind in ("table", "view", "query", "relation")
+            for how in ((True, "error"), (False, "drop"))
+        ),
+    ],
+)
 def test_names_that_a_collation_takes_for_one_are_two_constants(
     own: duckdb.DuckDBPyConnection, kind: str, typed: bool, duplicates: str
 ) -> None:

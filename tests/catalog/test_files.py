@@ -24,6 +24,12 @@ def db() -> sqlrl.Database:
     return sqlrl.connect(progress=False)
 
 
+@pytest.fixture(scope="module")
+def shared() -> sqlrl.Database:
+    """A database for loads that fail, or that replace what others loaded."""
+    return sqlrl.connect(progress=False)
+
+
 def facts(db: sqlrl.Database, source: Any, **options: Any) -> list[tuple[Any, ...]]:
     """Load facts of P and return them, in the order of their names."""
     options.setdefault("types", ["n", "m"])
@@ -48,7 +54,7 @@ ALL = sorted(row for rows in ROWS for row in rows)
 # ---- lists of files ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", pytest.param(".tsv", marks=pytest.mark.slow)])
 def test_a_list_of_paths_is_read_as_files(db: sqlrl.Database, tmp_path: Path, suffix: str) -> None:
     paths = [write(tmp_path / f"f{i}{suffix}", rows) for i, rows in enumerate(ROWS)]
     others: list[Any] = [
@@ -107,15 +113,20 @@ def test_a_list_of_files_is_looked_at_again(tmp_path: Path) -> None:
     ],
 )
 def test_lists_of_files_that_do_not_go_together(
-    db: sqlrl.Database, tmp_path: Path, names: list[str], message: str
+    shared: sqlrl.Database, tmp_path: Path, names: list[str], message: str
 ) -> None:
     for name in ("a.csv", "b.parquet", "c.tsv"):
         write(tmp_path / name, ROWS[0])
     (tmp_path / "other.csv").write_text("c,d\n1,2\n")
     with pytest.raises(LoadError, match=message):
-        facts(db, [tmp_path / name for name in names])
+        facts(shared, [tmp_path / name for name in names])
+
+
+def test_a_list_of_files_is_of_paths_alone_and_of_those_who_are_trusted(shared: sqlrl.Database, tmp_path: Path) -> None:
+    for name in ("a.csv", "c.tsv"):
+        write(tmp_path / name, ROWS[0])
     with pytest.raises(LoadError, match=r"a list of paths has the item \('x',\), which is none"):
-        facts(db, [tmp_path / "a.csv", ("x",)])
+        facts(shared, [tmp_path / "a.csv", ("x",)])
     with sqlrl.connect(progress=False, trusted=False) as other, pytest.raises(UntrustedError, match="reads no files"):
         other.load("P", [tmp_path / "a.csv", tmp_path / "c.tsv"], types=["n", "m"])
 
@@ -134,7 +145,7 @@ def test_lists_of_files_that_do_not_go_together(
 )
 @pytest.mark.parametrize("pattern", [True, False])
 def test_parquet_files_of_other_types_lose_nothing(
-    db: sqlrl.Database, tmp_path: Path, kinds: tuple[str, str], found: list[str] | None, pattern: bool
+    shared: sqlrl.Database, tmp_path: Path, kinds: tuple[str, str], found: list[str] | None, pattern: bool
 ) -> None:
     for i, kind in enumerate(kinds):
         duckdb.connect().execute(f"copy (select {kind} as a) to '{tmp_path / f'f{i}.parquet'}'")
@@ -143,25 +154,26 @@ def test_parquet_files_of_other_types_lose_nothing(
         with pytest.raises(
             LoadError, match=r"the column 'a' has floats in one of the files and other numbers in another"
         ):
-            facts(db, source, types=["n"])
+            facts(shared, source, types=["n"])
     else:
-        assert facts(db, source, types=["n"]) == [(name,) for name in found]
+        assert facts(shared, source, types=["n"]) == [(name,) for name in found]
 
 
 # ---- empty lines -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("tail", [0, 1, 3])
-@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize(
+    ("columns", "tail", "end"),
+    [(1, 0, "\n"), (1, 1, "\r\n"), (1, 3, "\n"), (2, 0, "\r\n"), (2, 1, "\n"), (2, 3, "\r\n")],
+)
 def test_empty_lines_are_none_however_many_columns_there_are(
-    db: sqlrl.Database, tmp_path: Path, columns: int, tail: int, end: str
+    shared: sqlrl.Database, tmp_path: Path, columns: int, tail: int, end: str
 ) -> None:
     rows = [("a", "b"), ("x", "1"), ("y", "2")]
     text = end.join(",".join(row[:columns]) for row in rows) + end * (1 + tail)
     (tmp_path / "f.csv").write_bytes(text.encode())
     with warnings.catch_warnings(action="error"):
-        found = facts(db, tmp_path / "f.csv", types=["n", "m"][:columns])
+        found = facts(shared, tmp_path / "f.csv", types=["n", "m"][:columns])
     assert found == [row[:columns] for row in rows[1:]]
 
 
@@ -192,39 +204,40 @@ NOTHING = [
 
 
 @pytest.mark.parametrize(("text", "message"), NOTHING)
-def test_a_text_that_names_no_source_is_told_what_to_pass(db: sqlrl.Database, text: str, message: str) -> None:
-    for load in (lambda: db.load("P", text, types=["n"]), lambda: db.scope("P", text)):
+def test_a_text_that_names_no_source_is_told_what_to_pass(shared: sqlrl.Database, text: str, message: str) -> None:
+    for load in (lambda: shared.load("P", text, types=["n"]), lambda: shared.scope("P", text)):
         with pytest.raises(LoadError, match=message):
             load()
 
 
-def test_folders_open_files_and_paths_of_urls(db: sqlrl.Database, tmp_path: Path) -> None:
+def test_folders_open_files_and_paths_of_urls(shared: sqlrl.Database, tmp_path: Path) -> None:
     write(tmp_path / "f.csv", ROWS[0])
     for folder in (tmp_path, str(tmp_path), f"{tmp_path}/", [tmp_path]):
         with pytest.raises(
             LoadError, match=re.escape(f"{tmp_path} is a directory: name a file, or a pattern such as")
         ) as caught:
-            db.load("P", folder)
+            shared.load("P", folder)
         assert "db.load_all loads each" in str(caught.value)
     with pytest.raises(LoadError, match=r"is a URL, .* pass a query"):
-        db.load("P", Path("https://example.org/a.parquet"))
+        shared.load("P", Path("https://example.org/a.parquet"))
     with (tmp_path / "f.csv").open() as file, pytest.raises(LoadError, match=r"an open file, .*: pass its path"):
-        db.load("P", file)
+        shared.load("P", file)
     with pytest.raises(LoadError, match="an open file"):
-        db.load("P", io.StringIO("a\nx\n"))
+        shared.load("P", io.StringIO("a\nx\n"))
 
 
 @pytest.mark.parametrize(
     "text", ["from range(3)", "values('a')", "values ('a'), ('b')", "select 'x(y)'", "FROM\n(select 'a,b' as c)"]
 )
-def test_queries_are_queries(db: sqlrl.Database, text: str) -> None:
-    assert facts(db, text, types=["n"])
+def test_queries_are_queries(shared: sqlrl.Database, text: str) -> None:
+    assert facts(shared, text, types=["n"])
 
 
 def test_the_command_line_names_its_own_remedies() -> None:
+    db = sqlrl.connect(progress=False)
     for text, message in NOTHING:
         with pytest.raises(LoadError) as caught:
-            sqlrl.connect(progress=False).load("P", text, types=["n"])
+            db.load("P", text, types=["n"])
         said = in_options(str(caught.value))
         assert "Python" not in said, message
         assert "tuples" not in said, message

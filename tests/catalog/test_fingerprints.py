@@ -55,15 +55,14 @@ def test_equal_rows_do_not_cancel() -> None:
     assert len(found) == 4
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
-def test_the_zone_of_the_session_is_no_change(zone: str) -> None:
+def test_the_zone_of_the_session_is_no_change() -> None:
     own = duckdb.connect()
     own.execute("set timezone = 'UTC'")
     own.execute("create table t as select 'x' as a, timestamptz '2026-01-01 00:00:00+00' as seen")
     catalog = Catalog(connect(own))
     catalog.load("P", "select a from t where seen is not null", types=["s"])
     catalog.load("Q", "t", types=["s"], columns={0: "a"})
-    own.execute(f"set timezone = '{zone}'")
+    own.execute("set timezone = 'Asia/Kolkata'")
     assert changed_sources(catalog.store) == []
     own.execute("update t set seen = seen + interval 1 second")
     assert [s.predicate for s in changed_sources(catalog.store)] == ["Q"]

@@ -48,7 +48,13 @@ def test_true_rows_alone_are_the_closed_world() -> None:
     assert said(db, ["d1", "d2", "d4"]) == []
 
 
-@pytest.mark.parametrize("learner", [sqlrl.CDA(), sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin()])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        sqlrl.Likelihood(strength=1.0),
+        *(pytest.param(kind(), marks=pytest.mark.slow) for kind in (sqlrl.CDA, sqlrl.MaxMargin)),
+    ],
+)
 def test_labels_that_are_all_alike_are_said_once(learner: sqlrl.CDA | sqlrl.Likelihood | sqlrl.MaxMargin) -> None:
     db = words([("d1", True), ("d2", False), ("d3", False), ("d4", True)])
     with pytest.warns(

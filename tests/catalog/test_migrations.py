@@ -64,7 +64,7 @@ def test_a_migrated_layout_is_the_one_that_new_files_have(each: Path, tmp_path: 
     assert ("part", "options", "VARCHAR", False, "Options of the load as JSON.") in found[0]
 
 
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("trusted", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(tmp_path: Path, trusted: bool) -> None:
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
     path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))
@@ -101,7 +101,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
         assert sorted(db.sql("select value from sqlrl.named_Trusts").fetchall()) == [(0.0,), (0.7,)]
 
 
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("trusted", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_file_from_before_truth_values_were_kept_predicts_the_same_and_keeps_them(
     tmp_path: Path, trusted: bool
 ) -> None:
@@ -123,8 +123,29 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize("trusted", [True, False])
-@pytest.mark.parametrize("layout", range(1, 9))
+@pytest.mark.parametrize(
+    "layout",
+    [layout if layout in (1, 4, 7) else pytest.param(layout, marks=pytest.mark.slow) for layout in range(1, 9)],
+)
+def test_views_can_be_read_whatever_layout_a_file_had(old: Path, layout: int) -> None:
+    store = Store(connect(old))
+    open_layout(store, migrations.shipped_migrations()[: layout - 1])
+    store.engine.close()
+    sqlrl.connect(old, trusted=False).close()
+    with sqlrl.connect(old, trusted=False, read_only=True) as db:
+        assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
+        for view in VIEWS:
+            db.sql(f"from sqlrl.{view}").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("layout", "trusted"),
+    [
+        (1, False),
+        *(pytest.param(layout, True, marks=pytest.mark.slow) for layout in range(1, 9)),
+        *(pytest.param(layout, False, marks=pytest.mark.slow) for layout in range(2, 9)),
+    ],
+)
 def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trusted: bool) -> None:
     store = Store(connect(old))
     open_layout(store, migrations.shipped_migrations()[: layout - 1])
@@ -265,7 +286,7 @@ def test_a_migrated_file_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) 
     assert "learned_from" in {name for name, *_ in found[0][0]}
 
 
-@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("trusted", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool) -> None:
     with sqlrl.connect(old, trusted=trusted) as db:
         assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]

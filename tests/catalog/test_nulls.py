@@ -31,9 +31,17 @@ def facts(db: sqlrl.Database) -> list[tuple[Any, ...]]:
     return sorted(db.sql("from sqlrl.named_P").fetchall())
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("types", [None, ["s", "t"]])
-@pytest.mark.parametrize("duplicates", ["error", "drop"])
+@pytest.mark.parametrize(
+    ("source", "types", "duplicates"),
+    [
+        ("tuples", None, "error"),
+        ("tuples", ["s", "t"], "drop"),
+        ("frame", ["s", "t"], "error"),
+        ("arrow", None, "drop"),
+        ("query", ["s", "t"], "error"),
+        ("query", None, "drop"),
+    ],
+)
 def test_rows_with_null_are_left_out(db: sqlrl.Database, source: str, types: list[str] | None, duplicates: str) -> None:
     db.load("P", SOURCES[source], types=types, nulls="drop", duplicates=duplicates)
     assert facts(db) == [("a", "b"), ("d", "e")]

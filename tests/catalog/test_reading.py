@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,21 @@ TEXT = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => 
 FRIENDS = [("Anna", "Bob"), ("Bob", "Chris")]
 
 
-@pytest.fixture(params=["typed", "waiting", "bound"])
-def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A file with facts: with types, as text that waits for a model, or bound to another model before."""
-    path = tmp_path / "r.duckdb"
+@pytest.fixture(scope="module", params=["waiting", "bound", pytest.param("typed", marks=pytest.mark.slow)])
+def _written(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A file with facts: as text that waits for a model, bound to another model before, or with types."""
+    path = tmp_path_factory.mktemp("reading") / "r.duckdb"
     with sqlrl.connect(path) as db:
         db.load("Friends", FRIENDS, types=None if request.param == "waiting" else ("person", "person"))
         db.load("Smokes", [("Anna",)], types=None if request.param == "waiting" else ("person",), given=True)
         if request.param == "bound":
             db.predict(sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"]))
     return path
+
+
+@pytest.fixture
+def path(_written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(_written, tmp_path / "r.duckdb"))
 
 
 def digest(path: Path) -> str:

@@ -24,6 +24,12 @@ def catalog() -> Catalog:
     return Catalog(connect(":memory:", threads=1))
 
 
+@pytest.fixture(scope="module")
+def shared() -> Catalog:
+    """A catalog for loads that fail, or that replace what others loaded."""
+    return Catalog(connect(":memory:", threads=1))
+
+
 @pytest.mark.parametrize("types", [["s", "s"], None])
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
@@ -61,12 +67,12 @@ def catalog() -> Catalog:
     ],
 )
 def test_each_fault_names_its_rows(
-    catalog: Catalog, rows: list[tuple[Any, ...]], options: dict[str, Any], message: str, types: list[str] | None
+    shared: Catalog, rows: list[tuple[Any, ...]], options: dict[str, Any], message: str, types: list[str] | None
 ) -> None:
     if "probability" in options:
         rows = [(a, b, float(p)) for a, b, p in rows]
     with pytest.raises(LoadError) as raised:
-        catalog.load("P", rows, types=types, **options)
+        shared.load("P", rows, types=types, **options)
     assert str(raised.value) == f"P from the tuples: {message}"
 
 
@@ -80,11 +86,11 @@ def test_equal_probabilities_are_duplicates(catalog: Catalog) -> None:
     assert catalog.predicates()["P"].rows == 2
 
 
-def test_a_fact_without_arguments(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_fact_without_arguments(shared: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "rain.csv"
     path.write_text("truth\ntrue\nfalse\n")
     with pytest.raises(LoadError, match=r"contradictory facts: \(\) is both true and false \(rows 1 and 2\)"):
-        catalog.load("Rain", path, types=[], truth="truth")
+        shared.load("Rain", path, types=[], truth="truth")
 
 
 def test_numbers_that_are_equal(catalog: Catalog) -> None:
@@ -113,18 +119,18 @@ def test_numbers_that_are_equal(catalog: Catalog) -> None:
 )
 @pytest.mark.parametrize("options", [{}, {"duplicates": "drop"}])
 def test_messages_count_the_rows_of_the_source(
-    catalog: Catalog, rows: list[tuple[str | None]], message: str, options: dict[str, Any]
+    shared: Catalog, rows: list[tuple[str | None]], message: str, options: dict[str, Any]
 ) -> None:
-    catalog.set_numeric("year")
+    shared.set_numeric("year")
     with pytest.raises(LoadError) as raised:
-        catalog.load("P", rows, types=["year"], **options)
+        shared.load("P", rows, types=["year"], **options)
     assert str(raised.value) == f"P from the tuples: {message}"
 
 
 @pytest.mark.parametrize("options", [{}, {"duplicates": "drop"}])
-def test_messages_count_the_faulty_values_of_the_source(catalog: Catalog, options: dict[str, Any]) -> None:
+def test_messages_count_the_faulty_values_of_the_source(shared: Catalog, options: dict[str, Any]) -> None:
     with pytest.raises(LoadError, match=r"2 rows have a truth .* \(rows 1, 3\): correct them"):
-        catalog.load("P", [("a", None), ("b", True), ("a", None)], types=["s"], truth=1, **options)
+        shared.load("P", [("a", None), ("b", True), ("a", None)], types=["s"], truth=1, **options)
 
 
 Row = tuple[str, str | None, bool]
@@ -143,9 +149,38 @@ HELD: dict[str, Callable[[list[Row]], object]] = {
 }
 
 
-@pytest.mark.parametrize(("label", "types"), [*((label, ["s", "s"]) for label in HELD), ("an Arrow table", None)])
+@pytest.mark.parametrize("label", HELD)
+def test_few_rows_held_in_python_have_their_numbers(shared: Catalog, label: str) -> None:
+    right: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(6)]
+    faults: list[tuple[list[Row], str]] = [
+        (
+            [("x", None, True)],
+            '1 row has NULL for argument 2 (row 7): fill or remove it, or pass nulls="drop".',
+        ),
+        (
+            [("x3", "y3", False), right[1]],
+            (
+                "contradictory facts: (x3, y3) is both true and false (rows 4 and 7): remove one of each.\n"
+                f"  duplicate facts: (x1, y1) occurs 2 times (rows 2 and 8): {AGAIN}"
+            ),
+        ),
+    ]
+    for wrong, message in faults:
+        with pytest.raises(LoadError) as raised:
+            shared.load("P", HELD[label]([*right, *wrong]), types=["s", "s"], truth=2)
+        assert str(raised.value) == f"P from {label}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("label", "types"),
+    [
+        ("an Arrow table", ["s", "s"]),
+        *(pytest.param(label, ["s", "s"], marks=pytest.mark.slow) for label in HELD if label != "an Arrow table"),
+        pytest.param("an Arrow table", None, marks=pytest.mark.slow),
+    ],
+)
 def test_sources_held_in_python_name_rows(label: str, types: list[str] | None) -> None:
-    """More rows than one thread takes at a time: their numbers are those of the source all the same."""
+    """More rows than one thread takes at a time, which takes a second: their numbers are those of the source all the same."""
     right: list[Row] = [(f"x{i}", f"y{i}", True) for i in range(150_000)]
     faults: list[tuple[dict[int, Row], str]] = [
         (
@@ -191,16 +226,16 @@ def test_texts_of_one_number_are_duplicates_once_types_are_known(catalog: Catalo
 
 
 @pytest.mark.parametrize("label", HELD)
-def test_a_scope_names_the_rows_without_a_constant(catalog: Catalog, label: str) -> None:
+def test_a_scope_names_the_rows_without_a_constant(shared: Catalog, label: str) -> None:
     rows: list[Row] = [("a", "b", True), ("c", None, True), ("d", "e", True), ("f", None, False)]
     with pytest.raises(LoadError) as raised:
-        catalog.scope("P", HELD[label](rows))
+        shared.scope("P", HELD[label](rows))
     assert str(raised.value) == f"the scope of P from {label} has NULL constants (rows 2, 4): leave those rows out."
 
 
-def test_a_scope_from_a_query_does_not_run_it_again(catalog: Catalog) -> None:
+def test_a_scope_from_a_query_does_not_run_it_again(shared: Catalog) -> None:
     with pytest.raises(LoadError, match=r"has NULL constants: leave those rows out"):
-        catalog.scope("P", "select 'a' union all select null")
+        shared.scope("P", "select 'a' union all select null")
 
 
 def test_a_scope_that_holds_no_number(catalog: Catalog) -> None:

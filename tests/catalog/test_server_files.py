@@ -96,7 +96,7 @@ def same(one: Database, other: Database, *predicates: str) -> bool:
 # ---- as DuckDB loads it ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("most", [1000, 4])
+@pytest.mark.parametrize("most", [pytest.param(1000, marks=pytest.mark.slow), 4])
 @pytest.mark.usefixtures("ranges")
 def test_counts_and_predictions_are_those_of_duckdb(
     opened: Callable[..., Database], tmp_path: Path, most: int, caplog: pytest.LogCaptureFixture
@@ -129,6 +129,7 @@ NAMES = st.one_of(st.sampled_from(["", "a", "A", "ab", "'", '"', "\\", "\n", "é
 PAIRS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8, unique=True)
 
 
+@pytest.mark.slow  # a database on a server for each case: half a second
 @settings(max_examples=draws(3))
 @given(first=PAIRS, second=PAIRS, third=PAIRS, most=st.sampled_from([0, 3, 100]))
 @example(first=[("b", "\\'")], second=[("a", "b"), ("c", "a")], third=[("d", "\x00"), ("b", "b")], most=2)
@@ -206,6 +207,7 @@ def test_examples_truths_and_rows_that_are_dropped(opened: Callable[..., Databas
     local.close()
 
 
+@pytest.mark.slow
 def test_labels_and_given_atoms(opened: Callable[..., Database], tmp_path: Path) -> None:
     friends = write(tmp_path / "f.parquet", [("Anna", "Bob"), ("Bob", "Chris")])
     smokes, given_ = write(tmp_path / "s.parquet", [("Anna",)]), write(tmp_path / "g.parquet", [("Chris",)])
@@ -329,54 +331,50 @@ def test_a_dictionary_in_the_storage_takes_no_new_constants_from_here(
     assert sorted(db.predict(model).table()["t"]) == ["b", "c", "new"]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_parts_are_refused(opened: Callable[..., Database], tmp_path: Path) -> None:
+    db = opened()
+    db.load("Q", ServerFiles(write(tmp_path / "q.parquet", [("a",)])), types=["t"])
+    changes: list[tuple[Callable[[Database], Any], str]] = [
         (lambda db: db.load("Q", [("a",)], append=True), "cannot append to Q, whose facts are in files that Spark"),
         (lambda db: db.remove("Q", [("a",)]), "cannot remove from Q, whose facts are in files that Spark"),
         (lambda db: db.load("Q", ServerFiles("x"), append=True), "Q: append= cannot be followed on a server"),
-    ],
-)  # fmt: skip
-def test_parts_are_refused(
-    opened: Callable[..., Database], tmp_path: Path, change: Callable[[Database], Any], said: str
-) -> None:
-    db = opened()
-    db.load("Q", ServerFiles(write(tmp_path / "q.parquet", [("a",)])), types=["t"])
-    with pytest.raises(LoadError, match=said):
-        change(db)
+    ]
+    for change, said in changes:
+        with pytest.raises(LoadError, match=said):
+            change(db)
 
 
 # ---- what is refused ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"fold_case": True, "constants": {"a": "b"}}, "fold_case= and constants= cannot be followed on a server: do with the Parquet what they say"),
-        ({"probability": "n"}, "probability= cannot be followed"),
-        ({"value": "n"}, "value= cannot be followed"),
-        ({"bins": {"t": 2}}, "bins= cannot be followed"),
-        ({"delimiter": ";"}, "delimiter= cannot be followed"),
-        ({"types": None}, r"the types of its arguments are needed, .*: pass types="),
-        ({"types": ["t", "number"]}, r"the type number is of numbers \(set_numeric\), which a server does not name"),
-        ({"columns": ["x", "f"]}, r"column 'f' has the type double, whose text is another one in Spark than in DuckDB"),
-        ({"columns": ["d", "f"]}, r"column 'd' has the type decimal\(4,2\), .*\n  column 'f' has the type double"),
-        ({"columns": ["x", "when"]}, "column 'when' has the type timestamp"),
-        ({"columns": ["x", "y"], "truth": "n"}, "the truth column 'n' has type BIGINT, expected BOOLEAN"),
-        ({"columns": ["x", "missing"]}, "there is no column 'missing'"),
-    ],
-)  # fmt: skip
-def test_refused_by_name(opened: Callable[..., Database], tmp_path: Path, options: dict[str, Any], said: str) -> None:
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"fold_case": True, "constants": {"a": "b"}}, "fold_case= and constants= cannot be followed on a server: do with the Parquet what they say"),
+    ({"probability": "n"}, "probability= cannot be followed"),
+    ({"value": "n"}, "value= cannot be followed"),
+    ({"bins": {"t": 2}}, "bins= cannot be followed"),
+    ({"delimiter": ";"}, "delimiter= cannot be followed"),
+    ({"types": None}, r"the types of its arguments are needed, .*: pass types="),
+    ({"types": ["t", "number"]}, r"the type number is of numbers \(set_numeric\), which a server does not name"),
+    ({"columns": ["x", "f"]}, r"column 'f' has the type double, whose text is another one in Spark than in DuckDB"),
+    ({"columns": ["d", "f"]}, r"column 'd' has the type decimal\(4,2\), .*\n  column 'f' has the type double"),
+    ({"columns": ["x", "when"]}, "column 'when' has the type timestamp"),
+    ({"columns": ["x", "y"], "truth": "n"}, "the truth column 'n' has type BIGINT, expected BOOLEAN"),
+    ({"columns": ["x", "missing"]}, "there is no column 'missing'"),
+]  # fmt: skip
+
+
+def test_refused_by_name(opened: Callable[..., Database], tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     columns = {"x": ["a"], "y": ["b"], "n": [1], "f": [1.5], "d": pa.array([1], pa.decimal128(4, 2)), "when": pa.array([0], pa.timestamp("us"))}  # fmt: skip
     pq.write_table(pa.table(columns), path)
     db = opened()
     db.set_numeric("number")
-    with pytest.raises(LoadError, match=said):
-        db.load("P", ServerFiles(str(path)), **{"types": ["t", "s"], "columns": ["x", "y"], **options})
-    # Before any work.
-    assert not list(tmp_path.glob("storage/encoded"))
-    assert not db.catalog.predicates()
+    for options, said in REFUSED:
+        with pytest.raises(LoadError, match=said):
+            db.load("P", ServerFiles(str(path)), **{"types": ["t", "s"], "columns": ["x", "y"], **options})
+        # Before any work.
+        assert not list(tmp_path.glob("storage/encoded"))
+        assert not db.catalog.predicates()
 
 
 def test_all_faults_of_the_rows_come_together(opened: Callable[..., Database], tmp_path: Path) -> None:
@@ -459,7 +457,7 @@ def test_a_database_without_its_server_or_storage(opened: Callable[..., Database
             left.predict(model)
 
 
-@pytest.mark.parametrize("dictionary", [1, 1000])
+@pytest.mark.parametrize("dictionary", [1, pytest.param(1000, marks=pytest.mark.slow)])
 def test_what_was_encoded_and_is_lost_is_loaded_again(
     opened: Callable[..., Database], tmp_path: Path, dictionary: int
 ) -> None:
@@ -477,6 +475,7 @@ def test_what_was_encoded_and_is_lost_is_loaded_again(
     assert str(db.predict(model).table()) == expected
 
 
+@pytest.mark.slow
 def test_views_of_a_users_own_are_left_alone(opened: Callable[..., Database], tmp_path: Path) -> None:
     db = opened(dictionary=0)
     db.sql("CREATE TABLE stored_things AS SELECT 1 AS x")
@@ -497,6 +496,7 @@ def test_a_file_that_is_only_read_shows_true_facts(opened: Callable[..., Databas
         assert alone.predict(model).atoms()["t"].to_pylist() == ["a"]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_leaves_the_database_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_server, "RETRIES", 1)
     # In a worker of xdist the client looks for the file of the main module.
@@ -513,6 +513,7 @@ def test_a_server_that_is_gone_leaves_the_database_as_it_was(tmp_path: Path, mon
     db.close()
 
 
+@pytest.mark.slow
 def test_comments_and_fingerprints(opened: Callable[..., Database], tmp_path: Path) -> None:
     path = write(tmp_path / "x.parquet", [("a",), ("b",)])
     found = []

@@ -74,6 +74,7 @@ PAIR = st.sampled_from(PAIRS)
 VALUE = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
+@pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
 @settings(max_examples=draws(20))
 @given(
     st.dictionaries(PAIR, VALUE, min_size=1),
@@ -120,19 +121,24 @@ def test_tables_are_those_of_the_definitions(
         assert info.atom_count == len(wanted)
 
 
+OPENED = "1: Trusts(A, B) -> Knows(A, B)"
+
+
+def test_facts_that_nothing_opens_are_closed_and_needed() -> None:
+    db = sqlrl.connect()
+    load(db, "Trusts", {("a", "b"): 0.5})
+    with pytest.raises(CatalogError, match=r"predicates of the model without data: Knows"):
+        db.catalog.bind(sqlrl.parse_psl(OPENED), training=True)
+    load(db, "Knows", {("a", "b"): 0.25})
+    assert not db.catalog.bind(sqlrl.parse_psl(OPENED), training=True).predicates["Knows"].open
+
+
 @pytest.mark.parametrize("kind", ["declared", "chosen", "label", "given", "scope"])
 def test_what_opens_a_predicate(kind: str) -> None:
-    """A declaration, a choice, or the data; else its facts are closed, and it needs some."""
+    """A declaration, a choice, or the data."""
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
-    text = "1: Trusts(A, B) -> Knows(A, B)"
-    with pytest.raises(CatalogError, match=r"predicates of the model without data: Knows"):
-        db.catalog.bind(sqlrl.parse_psl(text), training=True)
-    load(db, "Knows", {("a", "b"): 0.25})
-    assert not db.catalog.bind(sqlrl.parse_psl(text), training=True).predicates["Knows"].open
-    db = sqlrl.connect()
-    load(db, "Trusts", {("a", "b"): 0.5})
-    model, choices = sqlrl.parse_psl(text), Choices(query=["Knows"] if kind == "chosen" else [])
+    model, choices = sqlrl.parse_psl(OPENED), Choices(query=["Knows"] if kind == "chosen" else [])
     if kind == "declared":
         model = sqlrl.SoftModel(model.predicates, model.rules, frozenset({"Knows"}))
     elif kind == "scope":
@@ -402,8 +408,17 @@ def test_a_fact_of_value_zero_puts_no_constant_into_an_example(beside: bool) -> 
     assert layout.predicates["Word"].rows == 4
 
 
-@pytest.mark.parametrize("valued", [("Word", "Tag"), ("Word",), ("Tag",)], ids="+".join)
-@pytest.mark.parametrize("soft", [True, False], ids=["soft", "mln"])
+@pytest.mark.parametrize(
+    ("soft", "valued"),
+    [
+        (True, ("Word", "Tag")),
+        (False, ("Tag",)),
+        *(
+            pytest.param(*cell, marks=pytest.mark.slow)
+            for cell in ((True, ("Word",)), (True, ("Tag",)), (False, ("Word", "Tag")), (False, ("Word",)))
+        ),
+    ],
+)
 def test_appended_examples_grow_to_what_a_build_of_all_gives(soft: bool, valued: tuple[str, ...]) -> None:
     first = {"Word": [("d1", "x", 1.0), ("d1", "y", 0.0)], "Tag": [("d1", "x", 1.0)]}
     more = {"Word": [("d2", "y", 1.0), ("d2", "x", 0.0)], "Tag": [("d2", "y", 0.0)]}

@@ -39,7 +39,7 @@ def write(path: Path, *names: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_a_changed_file_is_refused_until_it_is_loaded_again(catalog: Catalog, tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"p.{ending}", "x", "y")
     catalog.load("P", path, types=["s"])
@@ -108,7 +108,7 @@ def test_another_working_directory_is_no_change(
     assert catalog.refresh() == []
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def test_a_pattern_changes_with_its_files(catalog: Catalog, tmp_path: Path, ending: str) -> None:
     write(tmp_path / f"a.{ending}", "x")
     catalog.load("P", str(tmp_path / f"*.{ending}"), types=["s"])
@@ -176,15 +176,22 @@ def test_fingerprints_of_earlier_versions_are_understood(tmp_path: Path) -> None
     assert changed_since(path, time_alone, thorough=False) is not None
 
 
-@pytest.mark.parametrize("columns", [{0: "b", 1: "a"}, {1: 0, 0: "b"}, {0: "b", "l": "a"}, {"l": 0, "k": 1}])
-def test_refresh_maps_columns_as_the_load_did(catalog: Catalog, columns: dict[str | int, str | int]) -> None:
-    catalog.engine.connection.execute("create table t as select 'x' as a, 'y' as b")
-    catalog.load("P", "t", types=["k", "l"], columns=columns)
-    before = catalog.store.sources()["P", "fact"].options
-    catalog.engine.connection.execute("insert into t values ('u', 'v')")
-    assert catalog.refresh() == ["P"]
-    assert catalog.engine.connection.execute('from sqlrl."named_P" order by all').fetchall() == [("v", "u"), ("y", "x")]
-    assert catalog.store.sources()["P", "fact"].options == before
+def test_refresh_maps_columns_as_the_load_did(catalog: Catalog) -> None:
+    mappings: list[dict[str | int, str | int]] = [
+        {0: "b", 1: "a"},
+        {1: 0, 0: "b"},
+        {0: "b", "l": "a"},
+        {"l": 0, "k": 1},
+    ]
+    run = catalog.engine.connection.execute
+    for columns in mappings:
+        run("create or replace table t as select 'x' as a, 'y' as b")
+        catalog.load("P", "t", types=["k", "l"], columns=columns)
+        before = catalog.store.sources()["P", "fact"].options
+        run("insert into t values ('u', 'v')")
+        assert catalog.refresh() == ["P"]
+        assert run('from sqlrl."named_P" order by all').fetchall() == [("v", "u"), ("y", "x")], columns
+        assert catalog.store.sources()["P", "fact"].options == before
 
 
 def test_a_glance_reads_no_file(catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import datetime as dt
 import re
 import unicodedata
 import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -62,8 +63,26 @@ def load(db: sqlrl.Database, source: Any, *, typed: bool) -> None:
         db.bind(sqlrl.parse_mln("P(n)\nQ(n)\nR(m)\n1 P(x) ^ Q(y) => R(z)"))
 
 
-@pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize(("one", "other", "message"), TWICE)
+def test_a_second_name_of_a_value_is_said_once() -> None:
+    """Each pair under a type of its own in one database: forty loads."""
+    with sqlrl.connect(progress=False) as db, warnings.catch_warnings(action="error"):
+        for place, (one, other, message) in enumerate(TWICE):
+            kind = "abcdefghijklmnopqrstuvwxyz"[place] * 4  # names of types that are alike are said, too
+            first, second = (one, other) if place % 2 else (other, one)
+            db.load(f"P{place}", first, types=[kind])
+            with pytest.warns(LoadWarning, match=message.replace("+", "[+]")):
+                db.load(f"Q{place}", second, types=[kind])
+            if place < 3:
+                db.load(f"S{place}", second, types=[kind])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "message", "typed"),
+    [
+        (*TWICE[6], False),
+        *(pytest.param(*case, typed, marks=pytest.mark.slow) for case in TWICE for typed in (True, False)),
+    ],
+)
 def test_a_second_name_of_a_value_is_said_when_it_is_loaded(one: Any, other: Any, message: str, typed: bool) -> None:
     for first, second in ((one, other), (other, one)):
         with sqlrl.connect(progress=False) as db, warnings.catch_warnings(action="error"):
@@ -74,9 +93,8 @@ def test_a_second_name_of_a_value_is_said_when_it_is_loaded(one: Any, other: Any
             db.load("S", second, types=["n"])  # said once
 
 
-@pytest.mark.parametrize(
-    "sources",
-    [
+def test_names_that_are_meant_are_not_said() -> None:
+    meant: list[tuple[Any, ...]] = [
         (["The", "the", "True", "true"], ["TRUE", "a"]),
         (["01", "1", "1.50"], ["1.5", "v1"]),
         ([1, 2], [1.0, 2.5], [Decimal("2.50")]),
@@ -85,12 +103,11 @@ def test_a_second_name_of_a_value_is_said_when_it_is_loaded(one: Any, other: Any
         ([1.5], ["1.5", "x"]),
         ([dt.timedelta(hours=30)], pl.Series([dt.timedelta(hours=30)]), ["12", "a:b"]),
         (["2021-03-04", "2021-03-05"], ["2021-03-04", "soon"]),
-    ],
-)
-def test_names_that_are_meant_are_not_said(sources: tuple[Any, ...]) -> None:
+    ]
     with sqlrl.connect(progress=False) as db, warnings.catch_warnings(action="error"):
-        for number, source in enumerate(sources):
-            db.load(f"P{number}", source, types=["n"])
+        for place, sources in enumerate(meant):
+            for number, source in enumerate(sources):
+                db.load(f"P{number}_{place}", source, types=["abcdefgh"[place] * 4])
 
 
 def test_files_beside_tables_are_compared(tmp_path: Path) -> None:
@@ -117,27 +134,36 @@ LOOKS = [
 WRITTEN = [([DAY], "2021-03-04 00:00:00", "2021-03-04"), ([Decimal("3.10")], "3.10", "3.1"), ([True], "TRUE", "true")]
 
 
-def unseen(data: Any, constant: str, *, strict: bool = False) -> None:
+@pytest.fixture(scope="module")
+def looks() -> Iterator[sqlrl.Database]:
+    """Each name of LOOKS and each value of WRITTEN with a type of its own."""
     with sqlrl.connect(progress=False) as db:
-        db.load("P", data, types=["n"])
-        db.load("Q", ["q"], types=["m"], target=True)
-        db.bind(sqlrl.parse_mln(f'P(n)\nQ(m)\n1 P("{constant}") => Q(x)', strict=strict))
+        data = [*([name, "another"] for name, *_ in LOOKS), *(values for values, *_ in WRITTEN)]
+        for place, values in enumerate(data):
+            db.load(f"P{place}", values, types=["abcdefghijklm"[place] * 4])
+        db.load("Q", ["q"], types=["zzzz"], target=True)
+        yield db
 
 
-@pytest.mark.parametrize(("name", "constant", "why"), LOOKS)
-def test_a_constant_that_looks_like_one_of_the_data_is_said_with_the_reason(name: str, constant: str, why: str) -> None:
-    with pytest.warns(UnseenConstantWarning, match=rf"is like .* \(which looks alike.*({why})"):
-        unseen([name, "another"], constant)
-    with pytest.raises(CatalogError, match=rf"did you mean .* \(which looks alike.*({why})"):
-        unseen([name, "another"], constant, strict=True)
+def unseen(db: sqlrl.Database, place: int, constant: str, *, strict: bool = False) -> None:
+    kind = "abcdefghijklm"[place] * 4
+    db.bind(sqlrl.parse_mln(f'P{place}({kind})\nQ(zzzz)\n1 P{place}("{constant}") => Q(x)', strict=strict))
 
 
-@pytest.mark.parametrize(("data", "constant", "name"), WRITTEN)
-def test_a_constant_that_writes_a_value_otherwise_is_said(data: Any, constant: str, name: str) -> None:
-    with pytest.warns(UnseenConstantWarning, match=f"'{constant}' of n .* is like '{name}'"):
-        unseen(data, constant)
-    with pytest.raises(CatalogError, match=f"'{constant}' is no constant of n .*did you mean '{name}'"):
-        unseen(data, constant, strict=True)
+def test_a_constant_that_looks_like_one_of_the_data_is_said_with_the_reason(looks: sqlrl.Database) -> None:
+    for place, (_, constant, why) in enumerate(LOOKS):
+        with pytest.warns(UnseenConstantWarning, match=rf"is like .* \(which looks alike.*({why})"):
+            unseen(looks, place, constant)
+        with pytest.raises(CatalogError, match=rf"did you mean .* \(which looks alike.*({why})"):
+            unseen(looks, place, constant, strict=True)
+
+
+def test_a_constant_that_writes_a_value_otherwise_is_said(looks: sqlrl.Database) -> None:
+    for place, (_, constant, name) in enumerate(WRITTEN, len(LOOKS)):
+        with pytest.warns(UnseenConstantWarning, match=f"'{constant}' of [a-m]+ .* is like '{name}'"):
+            unseen(looks, place, constant)
+        with pytest.raises(CatalogError, match=f"'{constant}' is no constant of [a-m]+ .*did you mean '{name}'"):
+            unseen(looks, place, constant, strict=True)
 
 
 def test_a_model_learned_from_other_spellings_says_so() -> None:

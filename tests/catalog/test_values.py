@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,17 +24,17 @@ from hypothesis import strategies as st
 import sqlrl
 from sqlrl.catalog.values import text_of, value_text
 from sqlrl.engine.nodes import column
-from sqlrl.errors import LoadError
+from sqlrl.errors import LoadError, LoadWarning
 
 BERLIN = dt.timezone(dt.timedelta(hours=2))
 NOON = dt.datetime(2023, 7, 9, 12, 30, 0, 250_000)
 
 
-def names(source: Any, **options: Any) -> list[str]:
-    """Return the constants that a source gives, in the order of their ids."""
-    with sqlrl.connect(progress=False) as db:
-        db.load("P", source, types=["n"], **options)
-        return [row[0] for row in db.sql("select name from sqlrl.dictionary_n order by id").fetchall()]
+@pytest.fixture(scope="module")
+def db() -> Iterator[sqlrl.Database]:
+    """A database to which tests add predicates."""
+    with sqlrl.connect(progress=False) as found:
+        yield found
 
 
 # ---- a value of every type, in every storage ---------------------------------------------------------
@@ -63,51 +63,87 @@ VALUES: list[tuple[str, Any, str]] = [
 ]
 
 
-def _polars(value: Any) -> Any:
-    return [(str(value),)] if isinstance(value, UUID) else pl.DataFrame({"a": [value]})
+ALL, SOME = range(len(VALUES)), (0, 3, 4, 6, 12, 15, 17)
+"""Places of values: a storage with others beside it has some in the quick tier, as it takes their types apart just as the first one does."""
 
 
-def _arrow(value: Any) -> Any:
-    return [(value,)] if isinstance(value, UUID) else pa.table({"a": pa.array([value])})
+def portions(places: Sequence[int]) -> list[Sequence[int]]:
+    """Return places in portions: statements over many columns take more than their share."""
+    return [places[start : start + 4] for start in range(0, len(places), 4)]
 
 
-STORAGES: dict[str, Callable[[Any], Any]] = {
-    "tuples": lambda value: [(value,)],
-    "single values": lambda value: [value],
-    "beside texts": lambda value: [(value,), ("x",)],
-    "mappings": lambda value: [{"a": value}],
-    "pandas": lambda value: pd.DataFrame({"a": [value]}),
-    "pandas series": lambda value: pd.Series([value]),
-    "objects of pandas": lambda value: pd.DataFrame({"a": pd.Series([value, "x"], dtype=object)}),
-    "categories of pandas": lambda value: pd.DataFrame({"a": pd.Categorical([value])}),
-    "polars": _polars,
-    "Arrow": _arrow,
-    "objects of numpy": lambda value: np.array([value], dtype=object),
-}
+def named(db: sqlrl.Database, source: Any, width: int = 1, **options: Any) -> list[list[str]]:
+    """Load a source, and return the constants of each of its columns in the order of their names."""
+    predicate = f"P{width}"
+    with warnings.catch_warnings(action="ignore", category=LoadWarning):  # some values look alike
+        db.load(predicate, source, types=["n"] * width, **options)
+    rows = db.sql(f"from sqlrl.named_{predicate}").fetchall()
+    return [sorted(set(column)) for column in zip(*rows, strict=True)]
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize(("name", "value", "sql"), VALUES)
-def test_storages_of_python_name_a_value_alike(name: str, value: Any, sql: str, storage: str) -> None:
-    assert [n for n in names(STORAGES[storage](value)) if n != "x"] == [name]
+Columns = dict[str, Any]
+STORAGES: dict[str, Callable[[Columns], Any]] = {
+    "tuples": lambda columns: [tuple(columns.values())],
+    "pandas": lambda columns: pd.DataFrame({name: [value] for name, value in columns.items()}),
+    "mappings": lambda columns: [columns],
+    "beside texts": lambda columns: [tuple(columns.values()), ("x",) * len(columns)],
+    "objects of pandas": lambda columns: pd.DataFrame({a: pd.Series([v, "x"], dtype=object) for a, v in columns.items()}),
+    "categories of pandas": lambda columns: pd.DataFrame({a: pd.Categorical([v]) for a, v in columns.items()}),
+    "objects of numpy": lambda columns: np.array([list(columns.values())], dtype=object),
+    "polars": lambda columns: pl.DataFrame({a: [v] for a, v in columns.items()}),
+    "Arrow": lambda columns: pa.table({a: pa.array([v]) for a, v in columns.items()}),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kathmandu"])
-@pytest.mark.parametrize(("name", "value", "sql"), VALUES)
-def test_storages_of_the_database_name_a_value_alike(
-    name: str, value: Any, sql: str, zone: str, tmp_path: Path
-) -> None:
-    connection = duckdb.connect()
-    connection.execute(f"set timezone = '{zone}'; create table t as select {sql} as a; create view v as from t")
-    other = duckdb.connect()
-    sources: list[Any] = ["t", "v", f"select {sql}", other.sql(f"select {sql} as a")]
-    if "interval '-" not in sql:  # which Parquet cannot hold
-        connection.execute(f"copy t to '{tmp_path / 'f.parquet'}'")
-        sources.append(tmp_path / "f.parquet")
+@pytest.mark.parametrize(
+    ("storage", "places"),
+    [
+        *((storage, ALL if storage in ("tuples", "pandas") else SOME) for storage in STORAGES),
+        *(pytest.param(storage, ALL, marks=pytest.mark.slow) for storage in STORAGES if storage not in ("tuples", "pandas")),
+    ],
+)  # fmt: skip
+def test_storages_of_python_name_a_value_alike(storage: str, places: Sequence[int], db: sqlrl.Database) -> None:
+    if storage in ("polars", "Arrow"):
+        places = [place for place in places if not isinstance(VALUES[place][1], UUID)]  # for which they have no type
+    for some in portions(places):
+        found = named(db, STORAGES[storage]({f"a{place}": VALUES[place][1] for place in some}), len(some))
+        assert [[name for name in each if name != "x"] for each in found] == [[VALUES[place][0]] for place in some]
+
+
+def test_single_values_name_a_value_as_rows_do(db: sqlrl.Database) -> None:
+    for name, value, _ in (VALUES[place] for place in SOME):
+        assert named(db, [value]) == [[name]], name
+    for name, value, _ in (VALUES[3], VALUES[12]):
+        assert named(db, pd.Series([value])) == [[name]], name
+
+
+@pytest.mark.parametrize(
+    ("zone", "places"),
+    [
+        ("America/New_York", ALL),
+        ("Asia/Kathmandu", SOME),
+        pytest.param("Asia/Kathmandu", ALL, marks=pytest.mark.slow),
+        pytest.param("UTC", ALL, marks=pytest.mark.slow),
+    ],
+)
+def test_storages_of_the_database_name_a_value_alike(zone: str, places: Sequence[int], tmp_path: Path) -> None:
+    connection, other = duckdb.connect(), duckdb.connect()
+    connection.execute(f"set timezone = '{zone}'")
     db = sqlrl.connect(connection)
-    for number, source in enumerate([*sources, connection.sql("from t")]):
-        db.load(f"P{number}", source, types=["n"])
-    assert db.sql("select name from sqlrl.dictionary_n").fetchall() == [(name,)]
+    for number, some in enumerate(portions(places)):
+        found = [[VALUES[place][0]] for place in some]
+        columns = ", ".join(f"{VALUES[place][2]} as a{place}" for place in some)
+        connection.execute(f"create table t{number} as select {columns}; create view v{number} as from t{number}")
+        assert named(db, f"t{number}", len(some)) == found
+        if places is ALL and zone == "America/New_York":
+            continue
+        relations = other.sql(f"select {columns}"), connection.sql(f"from t{number}")
+        for source in (f"v{number}", f"select {columns}", *relations):
+            assert named(db, source, len(some)) == found, source
+        held = [place for place in some if "interval '-" not in VALUES[place][2]]  # which Parquet cannot hold
+        path = tmp_path / f"{number}.parquet"
+        connection.execute(f"copy (select {', '.join(f'a{place}' for place in held)} from t{number}) to '{path}'")
+        assert named(db, path, len(held)) == [[VALUES[place][0]] for place in held]
 
 
 def test_numpy_and_pandas_have_the_names_of_the_others() -> None:
@@ -198,68 +234,84 @@ def test_decimals_and_floats_that_are_equal_have_one_name(values: list[Fraction]
 
 # ---- what DuckDB would refuse or cut -----------------------------------------------------------------
 
-NANO = pa.array([1500, None], pa.duration("ns"))
-ODD: list[tuple[Any, list[str]]] = [
-    (pl.DataFrame({"a": pl.Series([2**100, -1], dtype=pl.Int128)}), [str(2**100), "-1"]),
+# Columns of two rows, each with the names of its values.
+ODD: dict[Callable[[dict[str, Any]], Any], list[tuple[Any, list[str]]]] = {
+    pl.DataFrame: [
+        (pl.Series([2**100, -1], dtype=pl.Int128), [str(2**100), "-1"]),
+        (pl.Series([2**128 - 1, 0], dtype=pl.UInt128), [str(2**128 - 1), "0"]),
+        (pl.Series([1500] * 2, dtype=pl.Duration("ns")), ["00:00:00.0000015"]),
+        (pl.Series([pd.Period("2023-07")] * 2, dtype=pl.Object), ["2023-07"]),
+    ],
+    pa.table: [
+        (pa.array([Decimal("1.50"), Decimal(10) ** 45], pa.decimal256(60, 2)), ["1.5", str(10**45)]),
+        (pa.array([Decimal("1.50")] * 2, pa.decimal256(60, 2)).dictionary_encode(), ["1.5"]),
+        (pa.array(np.array([0.1, 2.0], np.float16)), ["0.1", "2"]),
+        (pa.array([(14, 1, 7_200_000_000_000)] * 2, pa.month_day_nano_interval()), ["1 year 2 months 1 day 02:00:00"]),
+        (pa.array([1, 1], pa.timestamp("ns", tz="Asia/Tokyo")), ["1970-01-01 00:00:00.000000001+00"]),
+        (pa.RunEndEncodedArray.from_arrays([1, 2], ["x", "y"]), ["x", "y"]),
+    ],
+    pd.DataFrame: [
+        (pd.period_range("2023-07", periods=2, freq="M"), ["2023-07", "2023-08"]),
+        (pd.interval_range(0, 2), ["(0, 1]", "(1, 2]"]),
+        (pd.cut([1, 5], [0, 2, 8]), ["(0, 2]", "(2, 8]"]),
+        (pd.arrays.SparseArray([1.0, 2.5]), ["1", "2.5"]),
+        (np.array([0.1, 2.5], np.float16), ["0.1", "2.5"]),
+        (pd.to_timedelta([1500] * 2, unit="ns"), ["00:00:00.0000015"]),
+        (pd.to_datetime([1, 1], unit="ns", utc=True), ["1970-01-01 00:00:00.000000001+00"]),
+        (pd.array([Decimal("1.50")] * 2, pd.ArrowDtype(pa.decimal256(50, 2))), ["1.5"]),
+        (np.array([Decimal("1.50"), True], object), ["1.5", "true"]),
+        (np.array([2.0, dt.date(2023, 7, 9)], object), ["2", "2023-07-09"]),
+    ],
+}
+# Beside them what has one column or a missing value.
+ALONE: list[tuple[Any, list[str]]] = [
     (pl.Series("a", [2**127 - 1], dtype=pl.Int128), [str(2**127 - 1)]),
-    (pl.DataFrame({"a": pl.Series([2**128 - 1], dtype=pl.UInt128)}), [str(2**128 - 1)]),
-    (pl.DataFrame({"a": pl.Series([1500], dtype=pl.Duration("ns"))}), ["00:00:00.0000015"]),
-    (pl.DataFrame({"a": pl.Series([pd.Period("2023-07")], dtype=pl.Object)}), ["2023-07"]),
-    (pa.table({"a": pa.array([Decimal("1.50"), Decimal(10) ** 45], pa.decimal256(60, 2))}), ["1.5", str(10**45)]),
-    (pa.table({"a": pa.array([Decimal("1.50")], pa.decimal256(60, 2)).dictionary_encode()}), ["1.5"]),
-    (pa.table({"a": pa.array(np.array([0.1, 2.0], np.float16))}), ["0.1", "2"]),
-    (pa.table({"a": NANO}), ["00:00:00.0000015"]),
-    (pa.table({"a": pa.array([(14, 1, 7_200_000_000_000)], pa.month_day_nano_interval())}), ["1 year 2 months 1 day 02:00:00"]),
-    (pa.table({"a": pa.array([1], pa.timestamp("ns", tz="Asia/Tokyo"))}), ["1970-01-01 00:00:00.000000001+00"]),
-    (pa.table({"a": pa.RunEndEncodedArray.from_arrays([1, 2], ["x", "y"])}), ["x", "y"]),
-    (pd.DataFrame({"a": pd.period_range("2023-07", periods=2, freq="M")}), ["2023-07", "2023-08"]),
-    (pd.DataFrame({"a": pd.interval_range(0, 2)}), ["(0, 1]", "(1, 2]"]),
-    (pd.DataFrame({"a": pd.cut([1, 5], [0, 2, 8])}), ["(0, 2]", "(2, 8]"]),
-    (pd.DataFrame({"a": pd.arrays.SparseArray([1.0, 2.5])}), ["1", "2.5"]),
-    (pd.DataFrame({"a": np.array([0.1], np.float16)}), ["0.1"]),
-    (pd.DataFrame({"a": pd.to_timedelta([1500], unit="ns")}), ["00:00:00.0000015"]),
-    (pd.DataFrame({"a": pd.to_datetime([1], unit="ns", utc=True)}), ["1970-01-01 00:00:00.000000001+00"]),
-    (pd.DataFrame({"a": pd.array([Decimal("1.50")], pd.ArrowDtype(pa.decimal256(50, 2)))}), ["1.5"]),
-    (pd.DataFrame({"a": np.array([Decimal("1.50"), True, 2.0, dt.date(2023, 7, 9)], object)}), ["1.5", "true", "2", "2023-07-09"]),
-    (duckdb.connect().sql(f"select {2**127 - 1}::hugeint as a"), [str(2**127 - 1)]),
-    (duckdb.connect().sql(f"select {2**128 - 1}::uhugeint as a"), [str(2**128 - 1)]),
-    (duckdb.connect().sql("select '01:02:03+02'::timetz as a"), ["01:02:03+02"]),
-]  # fmt: skip
+    (pa.table({"a": pa.array([1500, None], pa.duration("ns"))}), ["00:00:00.0000015"]),
+    (
+        pd.DataFrame({"a": np.array([Decimal("1.50"), True, 2.0, dt.date(2023, 7, 9)], object)}),
+        ["1.5", "2", "2023-07-09", "true"],
+    ),
+]
 
 
-@pytest.mark.parametrize(("source", "found"), ODD, ids=range(len(ODD)))
-def test_odd_types_are_loaded_exactly(source: Any, found: list[str]) -> None:
-    assert names(source, nulls="drop") == sorted(found)
+@pytest.mark.parametrize("kind", ODD, ids=["polars", "Arrow", "pandas"])
+def test_odd_types_are_loaded_exactly(kind: Callable[[dict[str, Any]], Any], db: sqlrl.Database) -> None:
+    columns, found = zip(*ODD[kind], strict=True)
+    source = kind({f"a{place}": column for place, column in enumerate(columns)})
+    assert named(db, source, len(columns)) == [sorted(each) for each in found]
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (pd.DataFrame({"z": [1 + 2j]}), r"pandas frame .* in column 'z', which names no constant: convert it"),
-        (pd.DataFrame({"z": [b"x"]}), r"pandas frame .* in column 'z', which names no constant: convert it"),
-        (pd.DataFrame({"z": [["x"]]}), r"pandas frame .* in column 'z', which names no constant: convert it"),
-        (
-            pl.DataFrame({"z": pl.Series([object()], dtype=pl.Object)}),
-            r"in column 'z', which names no constant: convert",
-        ),
+def test_odd_types_beside_missing_values_are_loaded_exactly(db: sqlrl.Database) -> None:
+    for source, found in ALONE:
+        assert named(db, source, nulls="drop") == [found]
+    wide = f"select {2**127 - 1}::hugeint as a, {2**128 - 1}::uhugeint as b, '01:02:03+02'::timetz as c"
+    assert named(db, duckdb.connect().sql(wide), 3) == [[str(2**127 - 1)], [str(2**128 - 1)], ["01:02:03+02"]]
+
+
+def test_what_names_no_constant_is_refused_with_its_column(db: sqlrl.Database) -> None:
+    frame = r"pandas frame .* in column 'z', which names no constant: convert it"
+    refused: list[tuple[Any, str]] = [
+        (pd.DataFrame({"z": [1 + 2j]}), frame),
+        (pd.DataFrame({"z": [b"x"]}), frame),
+        (pd.DataFrame({"z": [["x"]]}), frame),
+        (pl.DataFrame({"z": pl.Series([object()], dtype=pl.Object)}), r"column 'z', which names no constant: convert"),
         (pl.DataFrame({"z": [[1]]}), r"column 'z' has type BIGINT\[\], which names no constant: convert it"),
         (pl.DataFrame({"z": [{"b": 1}]}), r"column 'z' has type STRUCT.*, which names no constant: convert it"),
         (pa.table({"z": pa.array([b"x"])}), r"column 'z' has type BLOB, which names no constant: convert it"),
         (pa.table({"z": pa.array([[1.5]])}), r"column 'z' has type DOUBLE\[\], which names no constant: convert it"),
-    ],
-)
-def test_what_names_no_constant_is_refused_with_its_column(source: Any, message: str) -> None:
-    with pytest.raises(LoadError, match=message):
-        names(source)
+    ]
+    for source, message in refused:
+        with pytest.raises(LoadError, match=message):
+            named(db, source)
 
 
-def test_a_reader_that_fails_is_named() -> None:
+def test_a_reader_that_fails_is_named(db: sqlrl.Database) -> None:
     def batches() -> Any:
         yield pa.record_batch({"a": ["x"]})
         raise pa.ArrowInvalid("broken in the middle")
 
     with pytest.raises(LoadError, match=r"an Arrow reader cannot be read: broken in the middle"):
-        names(pa.RecordBatchReader.from_batches(pa.schema({"a": pa.string()}), batches()))
+        named(db, pa.RecordBatchReader.from_batches(pa.schema({"a": pa.string()}), batches()))
 
 
 # ---- what names constants beside the data ------------------------------------------------------------

@@ -20,6 +20,7 @@ def blocks(language: str) -> list[str]:
 def test_the_example_runs_and_prints_what_stands_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """It learns, predicts and explains, which takes a second."""
     monkeypatch.chdir(tmp_path)
     (example,), (printed,) = blocks("python"), blocks("text")
     exec(compile(example, "README.md", "exec"), {})

@@ -25,7 +25,11 @@ def load(engine_target: object, **options: object) -> Catalog:
 
 
 @pytest.mark.parametrize(
-    "name", ["plain.duckdb", "sqlrl.duckdb", "SQLRL.db", "main.db", "temp.db", "system.db", 'it\'s "x" é.db']
+    "name",
+    [
+        *("sqlrl.duckdb", "temp.db", 'it\'s "x" é.db'),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("plain.duckdb", "SQLRL.db", "main.db", "system.db")),
+    ],
 )
 def test_any_file_name_works_and_users_write_sqlrl_dot_table(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -247,6 +251,7 @@ for database in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_a_notebook_without_ipywidgets_can_do_all(tmp_path: Path) -> None:
     # DuckDB asks these two modules whether it is in a notebook, and refuses to switch a bar off there (seen in a kernel of ipykernel 7).
     done = subprocess.run(

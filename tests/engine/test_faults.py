@@ -27,7 +27,11 @@ def failure(db: sqlrl.Database) -> EngineError:
     [
         ({}, ["memory_limit is 38.1 MiB", "let what exceeds it spill, SET temp_directory = 'FOLDER'"]),
         # Whether the memory or the folder is full first depends on what the threads do.
-        ({"max_temp_directory_size": "1MB"}, ["memory_limit is 38.1 MiB", "spilled", "976.5 KiB"]),
+        pytest.param(
+            {"max_temp_directory_size": "1MB"},
+            ["memory_limit is 38.1 MiB", "spilled", "976.5 KiB"],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_memory_that_is_used_up_says_how_much_there_was_and_what_to_do(

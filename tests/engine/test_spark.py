@@ -67,7 +67,9 @@ def test_counts_beyond_38_digits(request: pytest.FixtureRequest, engine: str) ->
             db.count(formula=many)
 
 
-@pytest.mark.parametrize("listed", ["cash", "Pr\u200bize", "lottery"])
+@pytest.mark.parametrize(
+    "listed", ["cash", *(pytest.param(name, marks=pytest.mark.slow) for name in ("Pr\u200bize", "lottery"))]
+)
 def test_joins_that_meet_nothing_are_said_as_in_duckdb(spark: Spark, listed: str) -> None:
     rules = "Word(doc, word)\nListed(word)\nSpam(doc)\n1 Word(d, w) ^ Listed(w) => Spam(d)"
     said = []
@@ -136,7 +138,13 @@ def views(plans: SparkEngine) -> set[str]:
     return {view.name for view in plans.server.session.catalog.listTables()}
 
 
-@pytest.mark.parametrize("name", MODELS)
+# Of what a query is made of, once each; the text of the others is held against that of DuckDB's in tests/plan.
+OFTEN = ("clauses", "equality", "helpers", "template")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+)
 def test_counts_of_a_model_are_those_of_duckdb(name: str, people: Catalog, citations: Catalog, spark: Spark) -> None:
     declared, rules = MODELS[name]
     catalog, query = (people, ("Cancer", "Smokes")) if declared is PEOPLE else (citations, ("InField",))

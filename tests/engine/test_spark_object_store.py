@@ -14,6 +14,9 @@ from sqlrl.errors import InputError
 from tests.engine.test_spark_server import MODEL, PEOPLE
 from tests.spark import server
 
+# An object store and a server of its own.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:

@@ -25,16 +25,17 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent
 from sqlrl.plan.truth_values import World
-from tests.effort import draws
+from tests.effort import PROFILE, draws
 from tests.ground.cases import Case, counted, load, programs, rules, sentences, wide, witnessed
 from tests.spark import beside
 
-# HYPOTHESIS_PROFILE=thorough looks at 200 programs, search at thousands. Those of long clauses take ten times as long as others.
-KINDS = {rules: 64, counted: 60, sentences: 60, witnessed: 14, wide: 2}
+# HYPOTHESIS_PROFILE=thorough looks at 60 programs, search at thousands. Those of long clauses take ten times as long as others.
+KINDS = {rules: 24, counted: 16, sentences: 16, witnessed: 6, wide: 1}
 
 
 def times(number: int) -> settings:
-    return settings(max_examples=draws(number))
+    """Draw as many programs as the profile asks for, and in the quick tier three: each takes a second."""
+    return settings(max_examples=min(3, number) if PROFILE == "quick" else draws(number))
 
 
 def plain(value: Any) -> Any:
@@ -89,7 +90,9 @@ def compare(spark: Spark, case: Case, seed: int) -> None:
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [rules, sentences, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (counted, witnessed, wide))]
+)
 def test_random_programs(kind: Any, spark: Spark) -> None:
     @times(KINDS[kind])
     @given(programs(kind=kind), st.integers(0, 9))
@@ -100,7 +103,9 @@ def test_random_programs(kind: Any, spark: Spark) -> None:
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("kind", [rules, counted, sentences])
+@pytest.mark.parametrize(
+    "kind", [rules, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (counted, sentences))]
+)
 def test_random_programs_with_salted_joins(kind: Any, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key of every table that is joined counts as heavy."""
     monkeypatch.setattr(skew, "SALTED_ROWS", 0)

@@ -102,6 +102,7 @@ def test_no_refusal_has_the_token(address: str) -> None:
         assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_process_does_not_wait_for_servers_that_were_not_there(tmp_path: Path) -> None:
     with server() as address:
         port = address.rpartition(":")[2]
@@ -151,6 +152,7 @@ def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:
         assert alone.predict(MODEL).table().to_arrow().to_pydict() == before
 
 
+@pytest.mark.slow
 def test_a_session_that_was_idle_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sqlrl.engine.spark.server.IDLE", 1.0)
     with server(idle=1) as address, opened(Spark(address)) as db:
@@ -160,6 +162,7 @@ def test_a_session_that_was_idle_begins_anew(monkeypatch: pytest.MonkeyPatch) ->
         assert world(db) == before
 
 
+@pytest.mark.slow
 def test_a_session_that_is_forgotten_amid_a_call_is_said() -> None:
     with server(idle=1) as address, closing(Server(Spark(address))) as session:
         time.sleep(3)
@@ -167,6 +170,7 @@ def test_a_session_that_is_forgotten_amid_a_call_is_said() -> None:
             session.fetch("SELECT 1", step="count")
 
 
+@pytest.mark.slow
 def test_a_process_without_a_main_file(spark_address: str, tmp_path: Path) -> None:
     path = tmp_path / "smokes.mln"
     path.write_text("Friends(person, person)\nSmokes(person)\n1 Friends(x, y) => Smokes(x)\n")
@@ -182,6 +186,7 @@ def test_a_process_without_a_main_file(spark_address: str, tmp_path: Path) -> No
     assert (done.returncode, done.stdout) == (0, "['Anna']\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_is_no_reason_not_to_close(tmp_path: Path) -> None:
     file = tmp_path / "people.duckdb"
     with server() as address:
@@ -449,8 +454,17 @@ def test_an_error_that_mentions_an_overflow_is_none(spark: Spark) -> None:
 # ---- Ctrl-C ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("how", ["fetch", "stream", "create_table"])
+@pytest.mark.parametrize(
+    ("how", "own"),
+    [
+        ("fetch", False),
+        ("stream", True),
+        *(
+            pytest.param(*cell, marks=pytest.mark.slow)
+            for cell in (("create_table", False), ("stream", False), ("fetch", True), ("create_table", True))
+        ),
+    ],
+)
 def test_ctrl_c_stops_a_query_and_the_session_goes_on(spark_address: str, tmp_path: Path, how: str, own: bool) -> None:
     name, made = TableName("any", "place", "numbers"), TableName("any", "place", "made")
     with (

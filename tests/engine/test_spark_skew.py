@@ -187,9 +187,9 @@ def sent(con: duckdb.DuckDBPyConnection, query: exp.Expression) -> list[tuple[Co
 
 @pytest.fixture(scope="module")
 def graph() -> duckdb.DuckDBPyConnection:
-    """200,000 edges, of which a tenth begins at one node and a tenth ends there."""
+    """60,000 edges, of which a tenth begins at one node and a tenth ends there."""
     generator = np.random.default_rng(0)
-    ends = generator.integers(1, 200_000, (200_000, 2))
+    ends = generator.integers(1, 60_000, (60_000, 2))
     ends[generator.random(len(ends)) < 0.1, 0] = 0
     ends[generator.random(len(ends)) < 0.1, 1] = 0
     return connected([(int(a), int(b)) for a, b in ends])
@@ -230,6 +230,7 @@ def made(con: duckdb.DuckDBPyConnection, query: exp.Expression) -> Counter[int]:
     return tasks
 
 
+@pytest.mark.slow
 def test_no_task_makes_most_of_the_pairs() -> None:
     """Ten nodes have a two-hundredth of the edges each way, so that none has a task's share of the rows, and most of the pairs that meet."""
     generator = np.random.default_rng(1)
@@ -256,11 +257,12 @@ def test_what_is_aggregated_before_it_is_joined_has_no_heavy_key(graph: duckdb.D
     whole = Counter[int]()
     for key, _, number in rows:
         whole[key] += number
-    assert whole[0] > 15_000
+    assert whole[0] > 4_500
     assert partial[0] == 100
     assert max(partial.values()) <= 100
 
 
+@pytest.mark.slow
 def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckDBPyConnection) -> None:
     """The edge in the middle is joined as it is, and the counts around it have a row for each key: copies of that are cheap."""
     (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
@@ -279,7 +281,7 @@ def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckD
 # ---- on a server -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tasks", [1, 100])
+@pytest.mark.parametrize("tasks", [pytest.param(1, marks=pytest.mark.slow), 100])
 def test_the_engine_salts_what_is_heavy(tasks: int, spark: Spark, graph: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
     monkeypatch.setattr(skew, "SALTED_ROWS", 1000)
     monkeypatch.setattr("sqlrl.engine.spark.engine.tasks_of", lambda plan: tasks)

@@ -26,9 +26,13 @@ playwright = pytest.importorskip(
 )
 
 CHROMIUM = os.environ.get("SQLRL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or name it in SQLRL_CHROMIUM"
-)
+# The browser, and a report to show, take five seconds.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or name it in SQLRL_CHROMIUM"
+    ),
+]
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 MODEL = """

@@ -14,6 +14,9 @@ import pytest
 from sqlrl.report import NotebookConsole
 from sqlrl.report.console import notebook
 
+# A kernel and a client of it take five seconds; what they show is tried without them in tests/test_html.py and test_console.py.
+pytestmark = pytest.mark.slow
+
 CELLS = {
     # What a kernel without widgets has: DuckDB wants them for a bar of its own.
     "start": "import sys; sys.modules['ipywidgets'] = None\nimport duckdb, sqlrl\ndb = sqlrl.connect()\ntype(db.console).__name__",
