@@ -398,6 +398,13 @@ def programs(draw: st.DrawFn, size: int = 5, quantifiers: bool = True, kind=rule
     return replace(case, rules=found)
 
 
+@st.composite
+def mixed(draw: st.DrawFn, *kinds, quantifiers: bool = True) -> Case:
+    """A database with a rule of each of several kinds."""
+    case = draw(databases())
+    return replace(case, rules=tuple(draw(kind(case, quantifiers)) for kind in kinds))
+
+
 # ---- loading -------------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.plan.sources import OBSERVED, World
 from tests.effort import draws
 from tests.ground.binding import bound
-from tests.ground.cases import Case, completed, counted, load, programs, sentences, world_table
+from tests.ground.cases import Case, completed, counted, load, mixed, rules, sentences, world_table
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
 FEW = settings(max_examples=draws(8))
@@ -122,20 +122,8 @@ CUTS = st.lists(st.integers(0, 5), min_size=1, max_size=2)
 
 
 @FEW
-@given(programs(), CUTS, st.booleans(), st.integers(0, 1000))
+@given(mixed(rules, counted, sentences, rules, counted), CUTS, st.booleans(), st.integers(0, 1000))
 def test_a_program_that_grew_is_that_of_all_rules(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
-    check(case, cuts, expand, seed)
-
-
-@settings(FEW, max_examples=draws(4))
-@given(programs(kind=counted), CUTS, st.booleans(), st.integers(0, 1000))
-def test_rules_with_counted_variables(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
-    check(case, cuts, expand, seed)
-
-
-@settings(FEW, max_examples=draws(4))
-@given(programs(kind=sentences), CUTS, st.booleans(), st.integers(0, 1000))
-def test_sentences(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
     check(case, cuts, expand, seed)
 
 

@@ -16,7 +16,7 @@ from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.mentions import AtomKey
 from tests.ground.brute import Formulas, Ground
-from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, programs
+from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, mixed, rules
 from tests.ground.test_oracle import FEW
 
 
@@ -86,14 +86,8 @@ def check_text(
 
 
 @FEW
-@given(programs(), st.integers(0, 1000))
-def test_contributions_are_what_flipping_changes(case: Case, seed: int) -> None:
-    check(case, seed)
-
-
-@FEW
-@given(programs(kind=counted), st.integers(0, 1000), st.sampled_from([0, 2, 100]))
-def test_contributions_of_clauses_with_counted_variables(case: Case, seed: int, most: int) -> None:
+@given(mixed(rules, counted, rules, counted), st.integers(0, 1000), st.sampled_from([2, 0, 100]))
+def test_contributions_are_what_flipping_changes(case: Case, seed: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atom_clauses, "ENUMERATED", most)
         check(case, seed)

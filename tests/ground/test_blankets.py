@@ -29,13 +29,14 @@ from tests.ground.cases import (
     expanded,
     formulas_of,
     label_world,
-    programs,
+    mixed,
+    rules,
     sentences,
     witnessed,
 )
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=draws(8))
+FEW = settings(max_examples=draws(10))
 
 
 def atoms_of(case: Case, data: Data, name: str, chosen: frozenset[str]) -> list[Ground]:
@@ -136,44 +137,20 @@ def soft(case: Case) -> Case:
 
 
 @FEW
-@given(programs(size=2))
+@given(mixed(rules, witnessed))
 def test_differences_of_formulas_with_quantifiers(case: Case) -> None:
     check(soft(case))
 
 
 @FEW
-@given(programs(size=2, kind=witnessed))
-def test_differences_of_clauses_with_witnesses(case: Case) -> None:
-    check(case)
-
-
-@FEW
-@given(programs(size=2, kind=counted))
-def test_differences_of_clauses_with_quantifiers_over_closed_literals(case: Case) -> None:
+@given(mixed(counted, sentences))
+def test_differences_of_counted_variables_and_sentences_with_quantifiers(case: Case) -> None:
     check(soft(case))
 
 
 @FEW
-@given(programs(size=1, kind=sentences))
-def test_differences_of_sentences(case: Case) -> None:
-    check(soft(case))
-
-
-@FEW
-@given(programs(quantifiers=False))
+@given(mixed(rules, rules, counted, counted, sentences, quantifiers=False))
 def test_differences_are_those_of_formulas(case: Case) -> None:
-    check(case)
-
-
-@FEW
-@given(programs(quantifiers=False, kind=counted))
-def test_differences_of_clauses_with_counted_variables(case: Case) -> None:
-    check(case)
-
-
-@FEW
-@given(programs(quantifiers=False, kind=sentences))
-def test_differences_of_formulas(case: Case) -> None:
     check(case)
 
 

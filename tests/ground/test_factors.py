@@ -20,9 +20,9 @@ from sqlrl.plan.factors import count_factors
 from tests.effort import draws
 from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground, Row
-from tests.ground.cases import Case, Names, counted, expanded, formulas_of, programs, wide
+from tests.ground.cases import Case, Names, counted, expanded, formulas_of, mixed, rules, wide
 
-FEW = settings(max_examples=draws(5))
+FEW = settings(max_examples=draws(8))
 GroundClause = frozenset[tuple[Ground, bool]]
 
 
@@ -113,20 +113,8 @@ def numbers(program: Program, names: Names, counts, clause: int, data: Data) -> 
 
 
 @FEW
-@given(programs(size=3, quantifiers=False))
+@given(mixed(rules, counted, wide, quantifiers=False))
 def test_counts_are_those_of_enumerated_ground_clauses(case: Case) -> None:
-    check(case)
-
-
-@FEW
-@given(programs(size=2, quantifiers=False, kind=counted))
-def test_counts_of_clauses_with_counted_variables(case: Case) -> None:
-    check(case)
-
-
-@FEW
-@given(programs(size=2, quantifiers=False, kind=wide))
-def test_counts_of_clauses_with_many_positive_literals(case: Case) -> None:
     check(case)
 
 

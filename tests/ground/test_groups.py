@@ -22,7 +22,7 @@ from tests.ground.cases import (
     counted,
     expanded,
     formulas_of,
-    programs,
+    mixed,
     rules,
     wide,
     witnessed,
@@ -102,11 +102,11 @@ def asked(program: Program, case: Case, draw: st.DataObject) -> tuple[str, ...]:
     return tuple(draw.draw(st.lists(st.sampled_from(chosen), min_size=1, max_size=3, unique=True)))
 
 
-@pytest.mark.parametrize("kind", [rules, counted, witnessed, wide])
+@pytest.mark.parametrize("kinds", [(rules, counted), (witnessed, wide)])
 @MANY
 @given(data=st.data())
-def test_groups_are_those_of_an_enumeration(kind, data: st.DataObject) -> None:
-    case = data.draw(programs(size=3, kind=kind))
+def test_groups_are_those_of_an_enumeration(kinds, data: st.DataObject) -> None:
+    case = data.draw(mixed(*kinds))
     program = expanded(case)
     try:
         names = Names(program.engine, program.layout)

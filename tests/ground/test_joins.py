@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import GroundingWarning
 from sqlrl.ground.joins import joined_arguments
+from tests.effort import draws
 
 DECLARED = "Word(doc, word)\nListed(word)\nBanned(word)\nSpam(doc)\nOld(doc)\n"
 
@@ -122,7 +123,7 @@ def test_a_hundred_rules_of_two_shapes_ask_once(caplog: pytest.LogCaptureFixture
 names = st.sampled_from(["a", "b", "c", "d", "e"])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(15))
 @given(
     st.lists(st.tuples(names, names), max_size=4, unique=True),
     st.lists(names, max_size=3, unique=True),
@@ -151,7 +152,14 @@ def test_large_tables_are_compared_whole() -> None:
 IDLE = '1 Word(d, "Nothing") => Spam(d)\n1 Word(d, "Cash") => Spam(d)\nWord(d, "None") ^ Listed(+w) => Spam(d)\nWord(d, +w) => Spam(d)\n'
 
 
-@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.Likelihood(penalty="l2"), sqlrl.PSCG(), sqlrl.CDA()])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        sqlrl.AdaGrad(),
+        sqlrl.Likelihood(penalty="l2"),
+        *(pytest.param(learner, marks=pytest.mark.slow) for learner in (sqlrl.PSCG(), sqlrl.CDA())),
+    ],
+)
 def test_rules_without_a_ground_clause_are_counted_and_said_once(learner: Any) -> None:
     db = database(Word=[*WORDS, ("d3", "Cash")], Listed=["Cash"], Spam=[("d1",)])
     model = sqlrl.parse_mln(DECLARED + IDLE + 'Word(d, "Never") => Spam(d).\n')

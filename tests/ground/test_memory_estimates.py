@@ -31,7 +31,13 @@ MODELS = {
     "quantified": "0.5 Q(x) => EXIST y (N(x, y) ^ Q(y))",
     "formula": "0.5 N(x, y) => (Q(x) <=> Q(y))",
 }
+# The quick tier has each model with one size.
 SIZES = (4, 9, 23)
+SIZED = [
+    pytest.param(model, n, marks=[] if i % len(SIZES) == k else pytest.mark.slow)
+    for i, model in enumerate(MODELS)
+    for k, n in enumerate(SIZES)
+]
 
 
 def program_of(model: str, n: int) -> Program:
@@ -42,8 +48,7 @@ def program_of(model: str, n: int) -> Program:
     return sample_program(DECLARED + MODELS[model], ["Q", "S"], facts)
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("model", "n"), SIZED)
 def test_counts_before_grounding_are_no_less_than_what_is_grounded(model: str, n: int) -> None:
     extent = Extent(program_of(model, n))
     network = ground_network(extent)
@@ -84,8 +89,8 @@ def test_what_is_said_to_fit_fits(model: str) -> None:
 RULES = "N(t, t, e)\nQ(t, e)\n0.5 N(x, y, e) ^ Q(x, e) => Q(y, e)\n-0.2 Q(x, e)\n0.1 N(x, y, e) ^ N(y, z, e) ^ Q(x, e) => Q(z, e)\n"
 
 
-@pytest.fixture(params=[True, False], ids=["examples", "one"])
-def opened(request: pytest.FixtureRequest) -> Iterator[tuple[sqlrl.Database, sqlrl.Model, bool]]:
+@pytest.fixture(params=[True, False], ids=["examples", "one"], scope="module")
+def loaded(request: pytest.FixtureRequest) -> Iterator[tuple[sqlrl.Database, sqlrl.Model, bool]]:
     """Return a database of chains, 40 examples or all one, its model, and whether there are examples."""
     with sqlrl.connect(threads=1, progress=False) as db:
         rows = [(f"c{i}", f"c{i + 1}", f"e{i // 10}") for i in range(400) if i % 10 < 9]
@@ -95,6 +100,15 @@ def opened(request: pytest.FixtureRequest) -> Iterator[tuple[sqlrl.Database, sql
         if not request.param:
             db.scope("Q", [(f"c{i}", f"e{i // 10}") for i in range(400)])
         yield db, sqlrl.parse_mln(RULES), request.param
+
+
+@pytest.fixture
+def opened(loaded: tuple[sqlrl.Database, sqlrl.Model, bool]) -> Iterator[tuple[sqlrl.Database, sqlrl.Model, bool]]:
+    """Lend the database, with the memory that it had."""
+    db, _, _ = loaded
+    before = db.engine.memory
+    yield loaded
+    db.engine.memory = before
 
 
 def squeezed(db: sqlrl.Database, entries: int) -> None:
@@ -128,7 +142,10 @@ def test_predictions_keep_a_limit_by_windows_or_are_refused(
     assert db.predict(model, method="full").result.world.tolist() == whole.result.world.tolist()
 
 
-@pytest.mark.parametrize("learner", [sqlrl.PSCG(iterations=2), sqlrl.MaxMargin(), sqlrl.AdaGrad(passes=1)])
+@pytest.mark.parametrize(
+    "learner",
+    [pytest.param(sqlrl.PSCG(iterations=2), marks=pytest.mark.slow), sqlrl.MaxMargin(), sqlrl.AdaGrad(passes=1)],
+)
 def test_learners_are_refused_what_does_not_fit(
     opened: tuple[sqlrl.Database, sqlrl.Model, bool], learner: sqlrl.PSCG
 ) -> None:

@@ -33,7 +33,7 @@ def test_a_count_past_128_bits_names_the_clause() -> None:
             sql.violated(Extent(program))
 
 
-@pytest.mark.parametrize("count", [6, 9, 12])
+@pytest.mark.parametrize("count", [6, 12])
 def test_literals_without_common_variables_multiply(count: int) -> None:
     model = parse_mln("Known(p)\nS(p)\n1 " + " v ".join(f"S(x{i})" for i in range(count)), query=("S",))
     with (
@@ -63,7 +63,7 @@ def test_enumeration_past_the_limit_names_the_clause() -> None:
         ground_network(Extent(program, limit=1000))
 
 
-@pytest.mark.parametrize("count", [5, 8, 10])
+@pytest.mark.parametrize("count", [5, 10])
 def test_differences_of_many_positive_literals(count: int) -> None:
     names = [f"C{i}" for i in range(count)]
     text = " v ".join(f"Likes(x, {c})" for c in names)

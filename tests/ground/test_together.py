@@ -81,7 +81,7 @@ def scoped(rules: list[str], seed: int, *, scope: bool = True) -> Program:
     return bind_program(catalog.engine, catalog.bind(model, training=True), model)
 
 
-def rules_of(seed: int, number: int = 30) -> list[str]:
+def rules_of(seed: int, number: int = 15) -> list[str]:
     rng = random.Random(seed)
     heads = ["Target(x0, x1)", "Target(x1, x0)", "!Target(x0, x1)", "Target(x0, x0)", "Target(x0, T1)"]
     rules = []

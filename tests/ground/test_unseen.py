@@ -86,7 +86,18 @@ def depends_on(formula: Formulas, row: Row) -> set[Ground]:
     return {key for key in keys for w in worlds if formula.holds(row, w) != formula.holds(row, w ^ {key})}
 
 
-@pytest.mark.parametrize(("rule", "given"), [*product(RULES, [False, True]), *product(HELPED, [False])])
+# The quick tier has each rule with given atoms or without.
+@pytest.mark.parametrize(
+    ("rule", "given"),
+    [
+        *(
+            pytest.param(rule, given, marks=[] if given == (i % 2 == 0) else pytest.mark.slow)
+            for i, rule in enumerate(RULES)
+            for given in (False, True)
+        ),
+        *product(HELPED, [False]),
+    ],
+)
 def test_new_combinations_and_what_they_touch(rule: str, given: bool) -> None:
     db, data = evidence(given)
     model = sqlrl.parse_mln(DECLARED + rule, query=("T", "Q"))

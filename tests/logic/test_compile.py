@@ -22,7 +22,7 @@ from tests.effort import draws
 from tests.logic.worlds import PREDICATES, TYPES, Reader, domains, formulas, rows, worlds
 
 MODEL = Model({name: Predicate(name, tuple(map(Argument, types))) for name, types in PREDICATES.items()})
-MANY = settings(max_examples=draws(800), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=draws(500), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def typed(formula) -> bool:

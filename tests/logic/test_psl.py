@@ -536,7 +536,7 @@ def models(draw: st.DrawFn) -> SoftModel:
     )
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(100))
 @given(models())
 def test_what_is_printed_reads_back(model: SoftModel) -> None:
     assert parse_psl(str(model)) == model

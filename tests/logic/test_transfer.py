@@ -295,7 +295,7 @@ def free(formula: Formula) -> set[str]:
 
 
 LITERALS = formulas(quantifiers=False)
-NO_LIMITS = settings(max_examples=draws(400), deadline=None, suppress_health_check=list(HealthCheck))
+NO_LIMITS = settings(max_examples=draws(200), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -92,7 +92,7 @@ def drawn_world(data: st.DataObject, atoms: int) -> World:
     return tuple(data.draw(st.lists(st.booleans(), min_size=atoms, max_size=atoms)))
 
 
-@settings(max_examples=draws(200))
+@settings(max_examples=draws(80))
 @given(problem=problems(EXTREME, hardness=2), data=st.data())
 def test_enumerated_bins_are_those_of_the_definition(problem: Problem, data: st.DataObject) -> None:
     truth, labelled = drawn_world(data, problem.atoms), drawn_world(data, problem.atoms)
@@ -108,7 +108,7 @@ def test_enumerated_bins_are_those_of_the_definition(problem: Problem, data: st.
     assert np.all(np.abs(as_four(found) - expected) <= rounding)
 
 
-@settings(max_examples=draws(100))
+@settings(max_examples=draws(40))
 @given(problem=problems(hardness=0), data=st.data())
 def test_gibbs_samples_are_within_their_errors(problem: Problem, data: st.DataObject) -> None:
     truth = drawn_world(data, problem.atoms)
@@ -121,7 +121,7 @@ def test_gibbs_samples_are_within_their_errors(problem: Problem, data: st.DataOb
     assert_within(found, expected)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(30))
 @given(problem=problems(hardness=2), data=st.data())
 def test_samples_among_hard_clauses_are_within_their_errors(problem: Problem, data: st.DataObject) -> None:
     truth = drawn_world(data, problem.atoms)
@@ -192,7 +192,8 @@ def published(problem: Problem, truth: World, rounds: int, seed: int) -> npt.NDA
     return found
 
 
-def test_tallies_at_the_moment_of_drawing_have_the_same_expectation() -> None:
+@pytest.mark.parametrize("batches", [9, pytest.param(29, marks=pytest.mark.slow)])
+def test_tallies_at_the_moment_of_drawing_have_the_same_expectation(batches: int) -> None:
     rng = np.random.default_rng(11)
     ground = []
     for _ in range(9):
@@ -200,10 +201,10 @@ def test_tallies_at_the_moment_of_drawing_have_the_same_expectation() -> None:
         ground.append((int(rng.integers(3)), [x if rng.random() < 0.5 else -x for x in atoms], int(rng.integers(1, 3))))
     problem = Problem(5, ground, [0.9, -0.7, 0.4], negated=[2])
     truth = tuple(bool(x) for x in rng.random(5) < 0.5)
-    drawn = published(problem, truth, 3000, seed=1)[100:].reshape(29, 100, 4, 3).mean(axis=1)
+    drawn = published(problem, truth, 100 + 100 * batches, seed=1)[100:].reshape(batches, 100, 4, 3).mean(axis=1)
     found = applied_bins(problem.network(), problem.weights, values(truth))
-    error = drawn.std(axis=0, ddof=1) / np.sqrt(29)
-    assert np.all(error < 0.1)
+    error = drawn.std(axis=0, ddof=1) / np.sqrt(batches)
+    assert np.all(error < 0.2)
     assert np.all(np.abs(drawn.mean(axis=0) - as_four(found)) < 4 * error + 1e-9)
 
 
@@ -340,7 +341,8 @@ def test_small_and_large_components_of_one_clause(hard: bool) -> None:
     assert fewer.exact.tolist() == [False, True, False, True, False]
 
 
-def test_errors_are_neither_too_small_nor_too_large() -> None:
+@pytest.mark.parametrize("seeds", [60, pytest.param(150, marks=pytest.mark.slow)])
+def test_errors_are_neither_too_small_nor_too_large(seeds: int) -> None:
     """Over many seeds the deviation from the truth is about as large as it is said to be."""
     rng = np.random.default_rng(7)
     rows = [(int(rng.integers(3)), [int(x) for x in rng.choice(10, 2, replace=False) + 1]) for _ in range(20)]
@@ -348,7 +350,7 @@ def test_errors_are_neither_too_small_nor_too_large() -> None:
     weights, truth = [0.7, -0.6, 0.9], rng.random(10) < 0.5
     exact = applied_bins(net, weights, truth)
     deviations = []
-    for seed in range(150):
+    for seed in range(seeds):
         found = applied_bins(net, weights, truth, effort=Effort(400, 50, seed=seed), most_worlds=0)
         deviations.append([(found.good - exact.good) / found.good_error, (found.bad - exact.bad) / found.bad_error])
     scale = np.array(deviations).std(axis=0)

@@ -14,7 +14,7 @@ from tests.effort import draws
 from tests.solve.networks import Problem, problems
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_counts_equal_a_naive_count(problem: Problem, data: st.DataObject) -> None:
     net = problem.network()

@@ -52,7 +52,7 @@ def check_against_worlds(weighted: WeightedNetwork, scores: Scores, slack: float
         assert false[k] == pytest.approx(float(max(off)) if off else -np.inf, rel=1e-12, abs=1e-9 + slack)
 
 
-@settings(max_examples=draws(300), deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(st.one_of(problems(EXTREME, hardness=2), problems(ORDINARY, hardness=2)))
 def test_elimination_is_enumeration(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -44,7 +44,7 @@ def holds(problem: Problem, found: Expected) -> None:
     np.testing.assert_allclose(found.log_z, log_z, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=draws(1000))
+@settings(max_examples=draws(300))
 @given(problems(hardness=2))
 def test_expected_counts_of_random_networks(problem: Problem) -> None:
     net = problem.network()
@@ -55,7 +55,7 @@ def test_expected_counts_of_random_networks(problem: Problem) -> None:
     holds(problem, expected_counts(net, problem.weights))
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(150))
 @given(problems(EXTREME, hardness=2))
 def test_extreme_weights(problem: Problem) -> None:
     if list(worlds(problem)):
@@ -79,7 +79,7 @@ def test_large_tables_with_many_rows() -> None:
     holds(problem, expected_counts(problem.network(), problem.weights))
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(150))
 @given(problems(hardness=3), st.integers(1, 8))
 def test_wide_components_have_larger_tables_or_few_worlds(problem: Problem, cells: int) -> None:
     """With tiny bounds every way is taken: tables, larger tables, worlds one after the other, and refusal."""

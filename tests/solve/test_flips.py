@@ -17,7 +17,7 @@ from tests.effort import draws
 from tests.solve.networks import Problem, problems
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_each_clause_changes_as_counting_both_worlds_says(problem: Problem, data: st.DataObject) -> None:
     world = data.draw(st.lists(st.booleans(), min_size=problem.atoms, max_size=problem.atoms))
@@ -55,7 +55,7 @@ def by_sets(problem: Problem, chosen: list[int]) -> dict[tuple[int, int], tuple[
     }
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(problem=problems(), data=st.data())
 def test_overlaps_are_those_of_sets(problem: Problem, data: st.DataObject) -> None:
     m = len(problem.weights)

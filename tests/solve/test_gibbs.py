@@ -15,7 +15,7 @@ from tests.solve.networks import Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
 
-@settings(max_examples=draws(150))
+@settings(max_examples=draws(60))
 @given(problem=problems(hardness=0))
 def test_within_its_error_bars(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

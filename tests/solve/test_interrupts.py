@@ -15,7 +15,9 @@ from sqlrl.solve.mpe import mpe
 from sqlrl.solve.sample_networks import network
 
 
-@pytest.mark.parametrize("method", ["auto", "cpsat", "lp"])
+@pytest.mark.parametrize(
+    "method", ["cpsat", *(pytest.param(method, marks=pytest.mark.slow) for method in ("auto", "lp"))]
+)
 def test_ctrl_c_is_heeded_at_once(method: Method) -> None:
     rng = np.random.default_rng(0)
     atoms = 4000

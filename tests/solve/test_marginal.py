@@ -114,7 +114,7 @@ def test_additions_to_the_battery(formula: str, weight: str) -> None:
     check_methods(line, names, constants, expected)
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(150))
 @given(problem=problems(EXTREME, hardness=2))
 def test_exact_methods_equal_enumeration(problem: Problem) -> None:
     weighted, expected = weigh(problem.network(), problem.weights), problem_marginals(problem)

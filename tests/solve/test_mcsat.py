@@ -30,7 +30,7 @@ from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
 
-@settings(max_examples=draws(120))
+@settings(max_examples=draws(60))
 @given(problem=problems(hardness=2))
 def test_within_its_error_bars(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -42,7 +42,7 @@ def test_within_its_error_bars(problem: Problem) -> None:
     assert_close(sample_mcsat(weighted, Effort(samples=1000)), expected)
 
 
-@settings(max_examples=draws(60))
+@settings(max_examples=draws(40))
 @given(problem=problems(EXTREME, hardness=1))
 def test_extreme_costs(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -68,7 +68,7 @@ def random_network(n: int, rows: int, hard: int, seed: int, size: int = 3, cost:
 @pytest.mark.parametrize(
     ("n", "rows", "hard", "cost"), [(14, 30, 30, 1.0), (14, 45, 45, 1.0), (13, 50, 15, 4.0), (14, 40, 0, 8.0)]
 )
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
     """Hard and nearly hard rows of three literals, in one component: pieces, and jumps by SampleSAT."""
     weighted = random_network(n, rows, hard, seed, cost=cost)
@@ -77,7 +77,10 @@ def test_components_too_large_to_list(n: int, rows: int, hard: int, cost: float,
     assert_close(sample_mcsat(weighted, Effort(samples=2000, burn_in=200, seed=seed)), expected)
 
 
-@pytest.mark.parametrize(("n", "rows", "hard", "cost", "seed"), [(24, 60, 60, 1.0, 0), (30, 80, 20, 5.0, 1)])
+@pytest.mark.parametrize(
+    ("n", "rows", "hard", "cost", "seed"),
+    [(24, 60, 60, 1.0, 0), pytest.param(30, 80, 20, 5.0, 1, marks=pytest.mark.slow)],
+)
 def test_components_whose_worlds_cannot_be_counted(n: int, rows: int, hard: int, cost: float, seed: int) -> None:
     """SampleSAT and pieces, against elimination."""
     weighted = random_network(n, rows, hard, seed, cost=cost)
@@ -186,7 +189,9 @@ def test_a_network_without_atoms() -> None:
     assert len(sample_mcsat(weigh(network(0, []), [])).mean) == 0
 
 
-@pytest.mark.parametrize("solve", [sample_mcsat, sample_gibbs, solve_walksat])
+@pytest.mark.parametrize(
+    "solve", [sample_mcsat, *(pytest.param(solve, marks=pytest.mark.slow) for solve in (sample_gibbs, solve_walksat))]
+)
 def test_ctrl_c_is_heeded_at_once(solve: Callable[..., object]) -> None:
     weighted = random_network(5000, 20_000, 0, 0)
     options = {"flips": 10**9} if solve is solve_walksat else {"effort": Effort(samples=10**6)}

@@ -51,7 +51,8 @@ def check(problem: Problem, result: MPEResult, linear: list[float] | None = None
     assert report.constant + report.varying == pytest.approx(result.objective, rel=1e-12, abs=1e-14 * size)
 
 
-@pytest.mark.parametrize(("method", "examples"), [("auto", 250), ("cpsat", 120)])
+@pytest.mark.property
+@pytest.mark.parametrize(("method", "examples"), [("auto", 100), ("cpsat", 50)])
 def test_equals_enumeration(method: Method, examples: int) -> None:
     @many(examples)
     @given(problem=problems())
@@ -103,7 +104,7 @@ def test_loss_is_added(problem: Problem, data: st.DataObject) -> None:
     check(problem, mpe(problem.network(), problem.weights, loss=loss), loss)
 
 
-@many(120)
+@many(80)
 @given(problem=problems(hardness=4))
 def test_conflict_is_found_exactly_when_there_is_no_world_and_is_minimal(problem: Problem) -> None:
     if next(worlds(problem), None) is not None:

@@ -41,7 +41,7 @@ def scopes(order: Order) -> list[list[int]]:
     return [s.tolist() for s in np.split(order.scope, order.scope_start[1:-1])] if len(order.sequence) else []
 
 
-@settings(max_examples=draws(200), deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(problems(), st.integers(2, 60))
 def test_scopes_are_the_neighbours_at_elimination(problem: Problem, cells: int) -> None:
     net = problem.network()

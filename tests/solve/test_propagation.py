@@ -15,7 +15,7 @@ from tests.solve.samplers import exact_marginals
 from tests.solve.test_weighted import enumerate_weighted
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(100))
 @given(problem=problems(hardness=4))
 def test_fixed_atoms_have_one_value(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -79,7 +79,12 @@ def test_rows_hard_units_and_blocks_do_not_leave_atoms_alone(
 
 @pytest.mark.parametrize(
     "rule",
-    ["0.7 T(x)", "-0.3 !T(x)", "0.7 P(x) => T(x)", "1.5 P(x) ^ T(x)"],
+    [
+        pytest.param("0.7 T(x)", marks=pytest.mark.slow),
+        "-0.3 !T(x)",
+        "0.7 P(x) => T(x)",
+        pytest.param("1.5 P(x) ^ T(x)", marks=pytest.mark.slow),
+    ],
     ids=["all", "negated", "half", "conjunction"],
 )
 def test_the_arrays_of_a_prediction_take_little_memory(rule: str) -> None:

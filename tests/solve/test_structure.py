@@ -44,7 +44,7 @@ def test_cycles_and_long_rows_are_no_forests() -> None:
     assert compile_network(network(4, [(0, [1, 2]), (0, [-1, 2]), (0, [3, 4])])).forest.tolist() == [True, True]
 
 
-@settings(max_examples=draws(150), deadline=None)
+@settings(max_examples=draws(75), deadline=None)
 @given(problem=problems(hardness=0))
 def test_the_forest_program_is_the_score_up_to_a_constant(problem: Problem) -> None:
     """Integers only: for weights that are powers of 1000 a wrong coefficient cannot cancel."""

@@ -37,7 +37,7 @@ def random_3sat(n: int, rows: int, seed: int = 0) -> WeightedNetwork:
     )
 
 
-@settings(max_examples=draws(400))
+@settings(max_examples=draws(150))
 @given(problem=problems(EXTREME, hardness=2), seed=st.integers(0, 3))
 def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) -> None:
     weighted = weigh(problem.network(), problem.weights)
@@ -55,7 +55,7 @@ def test_bounded_by_enumeration_and_by_its_own_gap(problem: Problem, seed: int) 
         assert best - score <= found.rounding + tolerance(problem)
 
 
-@settings(max_examples=draws(300))
+@settings(max_examples=draws(120))
 @given(problem=problems(hardness=1))
 def test_finds_the_best_world_of_small_problems(problem: Problem) -> None:
     weighted = weigh(problem.network(), problem.weights)

@@ -56,7 +56,7 @@ def beyond(net: Network, cells: int) -> set[int]:
     return set(np.flatnonzero(~order.within[order.component[order.variables.of_atom]]).tolist())
 
 
-@settings(max_examples=draws(400))
+@settings(max_examples=draws(100))
 @given(problems(), st.integers(2, 16))
 def test_the_clause_that_widens_a_component(problem: Problem, cells: int) -> None:
     net = problem.network()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,11 @@ LEARNERS: dict[str, Callable[..., Any]] = {
     "AdaGrad": sqlrl.AdaGrad,
     "CDA": lambda **given: sqlrl.CDA(0.01, **given),
 }
+
+
+def first(names: Iterable[str], *few: str) -> list[Any]:
+    """All names, of which the quick tier has a few: what is done is the same for all."""
+    return [name if name in few else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 @pytest.fixture
@@ -119,7 +124,7 @@ def test_found_clauses_are_weighed_again_and_those_of_weight_0_are_left_out(name
     assert pickle.loads(pickle.dumps(fit)).model_ == fit.model_
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", first(LEARNERS, "Likelihood", "AdaGrad"))
 def test_any_learner_of_weights_learns_them_again(name: str, db: sqlrl.Database) -> None:
     then = LEARNERS[name]()
     fit = FINDERS["OSL"](then=then).fit(db, begun("OSL"))
@@ -135,7 +140,7 @@ def test_any_learner_of_weights_learns_them_again(name: str, db: sqlrl.Database)
     assert len(fit.added()) > 3
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", first(LEARNERS, "Likelihood"))
 def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_others(
     name: str, db: sqlrl.Database
 ) -> None:
@@ -184,7 +189,7 @@ def test_where_nothing_is_found_nothing_is_learned_again(db: sqlrl.Database) -> 
 # ---- what fails, and Ctrl-C ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FINDERS)
+@pytest.mark.parametrize("name", first(FINDERS, "OSL"))
 def test_an_error_says_which_stage_it_is_of(name: str, db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: object, problem: Problem, report: Report) -> None:
         raise NumericError("the weights grew out of range")
@@ -206,7 +211,7 @@ def test_an_error_says_which_stage_it_is_of(name: str, db: sqlrl.Database, monke
     ]
 
 
-@pytest.mark.parametrize("name", FINDERS)
+@pytest.mark.parametrize("name", first(FINDERS, "OSL"))
 @pytest.mark.parametrize("at", [0, 3])
 def test_ctrl_c_in_the_second_stage_loses_nothing_of_the_first(
     name: str, at: int, db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,12 @@ def planted(seed: int = 0) -> sqlrl.Database:
     return db
 
 
+@cache
+def lent() -> sqlrl.Database:
+    """A database that tests share, which only read it."""
+    return planted()
+
+
 def clauses(fit: sqlrl.MSL) -> list[str]:
     return [row["clause"] for row in fit.added_]
 
@@ -49,7 +57,7 @@ def test_the_same_seed_gives_the_same_bytes(strategy: Any) -> None:
     found = []
     for _ in range(2):
         with planted() as db:
-            found.append(everything(sqlrl.MSL(max_literals=3, max_clauses=3, strategy=strategy).fit(db)))
+            found.append(everything(sqlrl.MSL(max_literals=3, max_clauses=1, strategy=strategy).fit(db)))
     assert found[0] == found[1]
 
 
@@ -86,7 +94,7 @@ def test_a_planted_clause_is_found(strategy: Any, wanted: str) -> None:
 
 def test_shortest_first_adds_a_short_clause_first() -> None:
     first = []
-    with planted() as db:
+    with nullcontext(lent()) as db:
         for most in (1, 2, 3):
             fit = sqlrl.MSL(max_literals=most, strategy="shortest-first", max_clauses=1)
             with warnings.catch_warnings():
@@ -96,7 +104,8 @@ def test_shortest_first_adds_a_short_clause_first() -> None:
     assert len(set(first)) == 1
 
 
-def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("literals", "added", "times"), [(3, 1, 5), pytest.param(4, 3, 20, marks=pytest.mark.slow)])
+def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch, literals: int, added: int, times: int) -> None:
     """At most one for each clause of the beam and way to bind the arguments of a literal, whatever the predicates are."""
     bound: list[int] = []
     neighbours = Language.neighbours
@@ -122,10 +131,10 @@ def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     monkeypatch.setattr(module.ClauseSearcher, "_scored", step)
-    with planted() as db:
-        fit = sqlrl.MSL(max_literals=4, max_clauses=3).fit(db)
-    assert len(taken) > 5
-    assert fit.candidates_ > 20 * fit.n_statements_
+    with nullcontext(lent()) as db:
+        fit = sqlrl.MSL(max_literals=literals, max_clauses=added).fit(db)
+    assert len(taken) >= 2 * added
+    assert fit.candidates_ > times * fit.n_statements_
 
 
 # ---- models to begin with --------------------------------------------------------------------------------------------
@@ -134,7 +143,7 @@ DECLARED = "Professor(person)\nAdvisedBy(person, person)\nWrote(paper, person)\n
 
 
 def test_hard_rules_stay_as_they_are() -> None:
-    with planted() as db:
+    with nullcontext(lent()) as db:
         model = sqlrl.parse_mln(DECLARED + "AdvisedBy(x, y) => Professor(y).\nAdvisedBy(x, y) => !AdvisedBy(y, x).\n")
         with warnings.catch_warnings():
             warnings.simplefilter("error", InfeasibleTruthWarning)
@@ -147,7 +156,7 @@ def test_hard_rules_stay_as_they_are() -> None:
 
 
 def test_hard_rules_that_the_data_violate_are_named_once() -> None:
-    with planted() as db:
+    with nullcontext(lent()) as db:
         model = sqlrl.parse_mln(DECLARED + "AdvisedBy(x, y) => Tall(x).\n")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -161,7 +170,7 @@ def test_hard_rules_that_the_data_violate_are_named_once() -> None:
 
 def test_a_rule_is_revised() -> None:
     """A rule with a literal too many: the search adds it without, and takes it out where it says no more."""
-    with planted() as db:
+    with nullcontext(lent()) as db:
         model = sqlrl.parse_mln(DECLARED + "1 AdvisedBy(x, y) ^ Tall(x) => Professor(y)\n")
         fit = sqlrl.MSL(max_literals=3, max_clauses=4, unit_clauses=False).fit(db, model)
         found = set(map(canonical, map(signed, clauses(fit))))
@@ -202,7 +211,10 @@ def test_a_predicate_without_facts_is_all_false() -> None:
 
 
 def test_nothing_found_says_what_to_change() -> None:
-    with planted() as db, pytest.warns(NothingFoundWarning, match=r"lower penalty=5, or look whether predicates share"):
+    with (
+        nullcontext(lent()) as db,
+        pytest.warns(NothingFoundWarning, match=r"lower penalty=5, or look whether predicates share"),
+    ):
         fit = sqlrl.MSL(penalty=5.0, max_literals=2).fit(db)
     assert len(fit.added_) == 0
     assert {row["clause"].split("(")[0] for row in fit.clauses()} == {"Professor", "AdvisedBy", "Wrote", "Tall"}
@@ -240,7 +252,7 @@ REFUSED: list[tuple[dict[str, Any], str, type[Exception], str]] = [
 @pytest.mark.parametrize(("parameters", "rules", "kind", "message"), REFUSED)
 def test_what_it_cannot_do_is_said(parameters: dict[str, Any], rules: str, kind: type[Exception], message: str) -> None:
     model = sqlrl.parse_mln(DECLARED + rules) if rules else None
-    with planted() as db, pytest.raises(kind, match=message) as caught:
+    with nullcontext(lent()) as db, pytest.raises(kind, match=message) as caught:
         sqlrl.MSL(**parameters).fit(db, model)
     assert "\n" not in str(caught.value)
 
@@ -270,13 +282,13 @@ def test_fit_wants_a_database() -> None:
     call: Callable[..., object] = sqlrl.MSL().fit
     with pytest.raises(InputError, match=r"not from None: open it with sqlrl\.connect"):
         call(None)
-    with planted() as db, pytest.raises(InputError, match="on_step"):
+    with nullcontext(lent()) as db, pytest.raises(InputError, match="on_step"):
         call(db, on_step=3)
 
 
 def test_a_model_without_clauses_is_one_to_begin_with() -> None:
     """Declarations alone say which predicates clauses are about."""
-    with planted() as db:
+    with nullcontext(lent()) as db:
         fit = sqlrl.MSL(max_literals=2, max_clauses=1, unit_clauses=False).fit(
             db, sqlrl.parse_mln("Professor(person)\nAdvisedBy(person, person)\n")
         )

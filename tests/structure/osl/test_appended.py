@@ -30,7 +30,7 @@ def rows_of(ground: list[tuple[int, list[int]]]) -> Rows:
     return Rows(clause, literals, length, np.ones(len(ordered), dtype=np.int64))
 
 
-@settings(max_examples=draws(200))
+@settings(max_examples=draws(80))
 @given(st.lists(GROUND, max_size=6), st.lists(GROUND, max_size=6), st.integers(0, 2**32))
 def test_counts_and_worlds_are_those_of_the_whole(
     own: list[tuple[int, list[int]]], new: list[tuple[int, list[int]]], seed: int

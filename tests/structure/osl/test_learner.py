@@ -306,7 +306,7 @@ def added_clauses(program: Program, learner: OSLLearner) -> list[Clause]:
     return found
 
 
-@settings(max_examples=draws(15), phases=NO_SHRINKING)
+@settings(max_examples=draws(8), phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**32),
     st.booleans(),
@@ -364,7 +364,7 @@ def learned(case: Case, *, size: int = 9, **options: object) -> OSLLearner:
     return learner
 
 
-@settings(max_examples=draws(6), phases=NO_SHRINKING)
+@settings(max_examples=draws(4), phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]))
 def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
     case = Case(seed)
@@ -374,7 +374,7 @@ def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
     assert sorted(whole.weights) == pytest.approx(sorted(single.weights), abs=1e-12)
 
 
-@settings(max_examples=draws(8), phases=NO_SHRINKING)
+@settings(max_examples=draws(4), phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
 def test_looking_ahead_changes_no_clause(seed: int, least: int, pool: int) -> None:
     case = Case(seed)

@@ -47,6 +47,12 @@ def loaded(folder: Path, target: str | Path = ":memory:") -> sqlrl.Database:
     return db
 
 
+@pytest.fixture(scope="module")
+def shared(folder: Path) -> sqlrl.Database:
+    """A database that tests share: runs only add to it."""
+    return loaded(folder)
+
+
 def learner(**options: object) -> sqlrl.OSL:
     return sqlrl.OSL(sqlrl.parse_modes(MODES), 3, 2, window=16, **options)  # type: ignore[arg-type]
 
@@ -110,8 +116,8 @@ def test_a_learned_model_saves_and_loads(fitted: tuple[sqlrl.Database, sqlrl.OSL
         assert prediction.unseen.combinations == 0
 
 
-def test_learning_goes_on_from_a_model_with_rules(folder: Path) -> None:
-    db = loaded(folder)
+def test_learning_goes_on_from_a_model_with_rules(shared: sqlrl.Database) -> None:
+    db = shared
     rules = MODEL + "Token(+t, p, c) => InField(c, +f, p)\nNext(q, p) ^ InField(c, +f, p) => InField(c, +g, q)"
     fit = learner().fit(db, sqlrl.parse_mln(rules), examples=TRAIN)
     added = set(fit.added()["clause"].to_pylist())
@@ -160,32 +166,32 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) ->
     assert resumed.steps_.equals(whole.steps_)
 
 
-def test_several_passes_go_on_adding(folder: Path) -> None:
-    fit = learner(passes=2).fit(loaded(folder), sqlrl.parse_mln(MODEL), examples=TRAIN[:10])
+def test_several_passes_go_on_adding(shared: sqlrl.Database) -> None:
+    fit = learner(passes=2).fit(shared, sqlrl.parse_mln(MODEL), examples=TRAIN[:10])
     assert fit.n_steps_ == 20
     clauses = fit.added()["clause"].to_pylist()
     assert len(set(clauses)) == len(clauses)
 
 
-def test_longest_only_adds_no_sub_clause(folder: Path) -> None:
-    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+def test_longest_only_adds_no_sub_clause(shared: sqlrl.Database) -> None:
+    db, model = shared, sqlrl.parse_mln(MODEL)
     all_of_them = learner().fit(db, model, examples=TRAIN[:1]).added()["clause"].to_pylist()
     longest = learner(longest_only=True).fit(db, model, examples=TRAIN[:1]).added()["clause"].to_pylist()
     assert set(longest) < set(all_of_them)
 
 
-def test_parameters_make_the_same_estimator(folder: Path) -> None:
+def test_parameters_make_the_same_estimator(shared: sqlrl.Database) -> None:
     first = learner(pool=2)
     again = sqlrl.OSL(**first.get_params())  # type: ignore[arg-type]
     assert again.get_params() == first.get_params()
     assert "parse_modes('modeP(2, Token(#.,+,.))" in repr(again)
-    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+    db, model = shared, sqlrl.parse_mln(MODEL)
     trained = sqlrl.ConstrainedTraining(first, mode="ibt").fit(db, model, examples=TRAIN[:5])
     assert trained.learner_.added().num_rows > 0
 
 
-def test_a_window_is_learned_example_by_example(folder: Path) -> None:
-    db, model, modes = loaded(folder), sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
+def test_a_window_is_learned_example_by_example(shared: sqlrl.Database) -> None:
+    db, model, modes = shared, sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
     with db.learning.training_windows(model, examples=TRAIN[:6], modes=modes) as stream:
         types = dict(stream.types)  # type: ignore[attr-defined]
         whole, single = learner().learner(types), learner().learner(types)
@@ -219,7 +225,7 @@ def test_a_pool_counts_what_is_predicted_too_many(look_ahead: bool) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
-@pytest.mark.parametrize("look_ahead", [False, True])
+@pytest.mark.parametrize("look_ahead", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     # S of the four others is false, being out of scope, so that evidence violates T => S; with Q it depends on the world.
     db = sqlrl.connect()
@@ -236,8 +242,8 @@ def test_looking_ahead_counts_what_evidence_violates(look_ahead: bool) -> None:
     ]
 
 
-def test_modes_must_fit_the_model(folder: Path) -> None:
-    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+def test_modes_must_fit_the_model(shared: sqlrl.Database) -> None:
+    db, model = shared, sqlrl.parse_mln(MODEL)
     for modes, problem in (
         (MODES + "modeP(1, Tokn(.))", "Tokn"),
         ("modeP(2, Token(#., +, .))\nmodeP(2, InField(., #., +))", "Next has no mode"),
@@ -266,8 +272,8 @@ def test_predicates_that_the_model_does_not_declare_need_no_mode_and_are_in_no_p
         sqlrl.OSL(sqlrl.parse_modes(modes + "modeP(1, Long(+))")).fit(db, model)
 
 
-def test_bad_input_is_refused(folder: Path) -> None:
-    db, model = loaded(folder), sqlrl.parse_mln(MODEL)
+def test_bad_input_is_refused(shared: sqlrl.Database) -> None:
+    db, model = shared, sqlrl.parse_mln(MODEL)
     with pytest.raises(InputError, match="max_length=0"):
         sqlrl.OSL(sqlrl.parse_modes(MODES), 0).fit(db, model)
     with pytest.raises(InputError, match="a model is needed"):
@@ -290,7 +296,7 @@ def test_modes_may_be_a_file(folder: Path, tmp_path: Path) -> None:
     kept = db.sql("select parameters ->> 'modes' from sqlrl.run").fetchall()
     assert kept == [(str(sqlrl.parse_modes(MODES)),)]
     with pytest.raises(InputError, match="cannot read the file"):
-        sqlrl.OSL(tmp_path / "none.modes").fit(loaded(folder), sqlrl.parse_mln(MODEL))
+        sqlrl.OSL(tmp_path / "none.modes").fit(db, sqlrl.parse_mln(MODEL))
 
 
 def test_added_clauses_name_the_examples_of_their_run(folder: Path) -> None:

@@ -159,7 +159,7 @@ class StoppedError(Exception):
 def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path) -> None:
     learner = sqlrl.ContrastiveDivergence(window=8)
     options: dict[str, Any] = {"weights": learner, "window": 6, "order": "shuffle", "random_state": 3}
-    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(load(planted()), MODEL)
+    whole = sqlrl.Resolwe(GRAMMAR, **options).fit(load(planted(subgraphs=30)), MODEL)
     calls = 0
 
     def stop(progress: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path
         if calls == 2:
             raise StoppedError
 
-    with load(planted(), tmp_path / "data.duckdb") as db:
+    with load(planted(subgraphs=30), tmp_path / "data.duckdb") as db:
         with pytest.raises(StoppedError) as stopped:
             sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, on_window=stop, checkpoint=True)
         assert any("resume=1" in note for note in stopped.value.__notes__)
@@ -183,15 +183,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path
         assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"templates": "ABOUT(u) = {Old}\nABOUT(u) ^ Good(u)"}, "cannot be resumed: it began with templates="),
-        ({"threshold": 0.7}, "cannot be resumed: it began with threshold=0.5, not threshold=0.7"),
-        ({"weights": sqlrl.MIRA()}, r"cannot be resumed: it began with weights='AdaGrad\(\)', not weights='MIRA\(\)'"),
-    ],
-)
-def test_a_run_is_resumed_as_what_it_was(change: dict[str, Any], message: str) -> None:
+def test_a_run_is_resumed_as_what_it_was() -> None:
     db = load(planted(subgraphs=12))
     given: dict[str, Any] = {"templates": GRAMMAR, "weights": FAST, "window": 2}
 
@@ -200,10 +192,14 @@ def test_a_run_is_resumed_as_what_it_was(change: dict[str, Any], message: str) -
 
     with pytest.raises(StoppedError):
         sqlrl.Resolwe(**given).fit(db, MODEL, on_window=stop, checkpoint=True)
-    if isinstance(change.get("templates"), str):
-        change = {"templates": sqlrl.parse_grammar(change["templates"])}
-    with pytest.raises(InputError, match=message):
-        sqlrl.Resolwe(**(given | change)).fit(db, MODEL, resume=1)
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"templates": sqlrl.parse_grammar("ABOUT(u) = {Old}\nABOUT(u) ^ Good(u)")}, "templates="),
+        ({"threshold": 0.7}, "threshold=0.5, not threshold=0.7"),
+        ({"weights": sqlrl.MIRA()}, r"weights='AdaGrad\(\)', not weights='MIRA\(\)'"),
+    ]
+    for change, message in changes:
+        with pytest.raises(InputError, match=f"cannot be resumed: it began with {message}"):
+            sqlrl.Resolwe(**(given | change)).fit(db, MODEL, resume=1)
 
 
 def grammar(text: str) -> Callable[[], sqlrl.Resolwe]:

@@ -58,9 +58,10 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     assert all(rule.weight > 0 for rule in learner.model_.rules)
 
 
-@pytest.mark.parametrize("method", ["ppll", "gls"])
+# Thousands of steps are taken for each rule that is tried.
+@pytest.mark.parametrize("method", ["ppll", pytest.param("gls", marks=pytest.mark.slow)])
 def test_steps_of_the_source_come_near_the_maximum(method):
-    parents, friends, labels = families()
+    parents, friends, labels = families(size=14)
     db = loaded(labels, parents, friends)
     best, walked, short = (
         sqlrl.SoftStructure(method=method, length=2, min_targets=3, steps=steps).fit(db, "Grandparent")
@@ -71,7 +72,7 @@ def test_steps_of_the_source_come_near_the_maximum(method):
 
 
 def test_labels_stand_in_no_body():
-    parents, friends, labels = families(1)
+    parents, friends, labels = families(1, 16)
     observed = [row[:2] for row in labels if row[2] == 1.0][:20]
     left = [row for row in labels if row[:2] not in set(observed)]
     db = loaded(left, parents, friends, observed)
@@ -122,11 +123,18 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("options", "target", "kind", "message"), WRONG)
-def test_what_cannot_be_learned_is_refused(options, target, kind, message):
+@pytest.fixture(scope="module")
+def shared():
+    """A database that tests share, which only read it."""
     parents, friends, labels = families()
     db = loaded(labels, parents, friends)
     db.load("Happy", [("p1",)], types=["person"], target=True)
+    return db
+
+
+@pytest.mark.parametrize(("options", "target", "kind", "message"), WRONG)
+def test_what_cannot_be_learned_is_refused(shared, options, target, kind, message):
+    db = shared
     with pytest.raises(kind, match=message):
         sqlrl.SoftStructure(**options).fit(db, target)
     assert db.sql("select count(*) from sqlrl.run where status = 'done'").fetchall() == [(0,)]

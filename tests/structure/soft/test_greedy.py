@@ -59,7 +59,7 @@ def score(rows, truth, rules, prior):
     return -found.fun, found.x
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [2, 3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1))])
 def test_the_search_is_the_greedy_one(seed):
     rows, truth = random_rules(seed)
     hinges = atom_hinges(hinge_network(rows, atoms=ATOMS, rules=5, squared=range(5)), truth)

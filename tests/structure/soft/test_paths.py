@@ -83,7 +83,7 @@ def support(world: World, rule: LogicalRule) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-@settings(max_examples=draws(20), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=draws(12), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(worlds(), st.integers(1, 3), st.integers(1, 2))
 def test_a_clause_holds_for_the_targets_that_its_path_connects(world: World, length: int, constant_length: int) -> None:
     clauses = found(
@@ -125,7 +125,7 @@ def variables(world: World, rule: LogicalRule) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-@settings(max_examples=draws(15), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=draws(8), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(worlds(("person", "person")), st.integers(1, 3))
 def test_clauses_of_a_symmetric_target_are_the_same_read_either_way(world: World, length: int) -> None:
     one_way = {x: y for x, y in world.labels.items() if x[1] <= x[2]} or {(0, 0, 1): True}
