@@ -254,3 +254,5 @@ OTHERS: dict[str, Parameters] = {
 }
 """Learners that have no oracle here yet; the contract holds for them, too."""
 EVERY = LEARNERS | SAMPLING | OTHERS
+SAME = {"cda-ml-bold", "cda-pl", "subgradient-ml", "mira-f1", "cd-mpe-constant", "cd-mpe-gaussian", "cd-gibbs-gaussian"}
+"""Learners that differ from one of the others in numbers, or in choices that still another one has."""

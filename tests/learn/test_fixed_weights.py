@@ -17,12 +17,11 @@ TYPES = "Item(doc, item)\nShape(doc, item, shape)\nRed(doc, item)\n"
 LEARNED = "Shape(d, i, +s) => Red(d, i)\nRed(d, i)\n"
 ODDS = math.log(3.0)
 
+# Of learners whose steps are compiled, those that read the fixed part of a margin in other ways.
 LEARNERS: dict[str, Any] = {
     "AdaGrad": sqlrl.AdaGrad(passes=2),
     "CDA": sqlrl.CDA(0.01),
     "MIRA": sqlrl.MIRA(),
-    "Subgradient": sqlrl.Subgradient(0.1),
-    "Perceptron": sqlrl.Perceptron(),
     "ContrastiveDivergence": sqlrl.ContrastiveDivergence(sweeps=2),
     "Likelihood": sqlrl.Likelihood("l2", 0.5),
     "MaxMargin": sqlrl.MaxMargin(),

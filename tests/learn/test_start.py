@@ -39,8 +39,13 @@ CONVEX: dict[str, Any] = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def db() -> sqlrl.Database:
+    """Documents, words and what is liked; runs are added, and nothing else."""
+    return filled()
+
+
+def filled() -> sqlrl.Database:
     random = np.random.default_rng(5)
     db = sqlrl.connect(progress=False)
     rows = [(f"d{k:02d}", word) for k in range(40) for word in WORDS if random.random() < 0.5]
@@ -70,12 +75,14 @@ def shifted(model: sqlrl.Model, seed: int) -> sqlrl.Model:
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize(
+    "name", ["l1", "margin l2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("l2", "margin l1"))]
+)
 def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(TEXT)
     plain = CONVEX[name]().fit(db, model)
     expected = weights(plain.model_)
-    for start in (plain.model_, shifted(plain.model_, 0), shifted(plain.model_, 1)):
+    for start in (plain.model_, shifted(plain.model_, 1)):
         found = CONVEX[name]().fit(db, model, start=start)
         tolerance = 2e-2 if name.startswith("margin") else 1e-5
         if name == "margin l1":
@@ -91,9 +98,9 @@ def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Dat
         assert again.iterations_["optimality"][0].as_py() < plain.iterations_["optimality"][0].as_py()
 
 
-@pytest.mark.parametrize("name", ["Perceptron", "MIRA", "ContrastiveDivergence, constant"])
+@pytest.mark.parametrize("name", ["Perceptron", pytest.param("MIRA", marks=pytest.mark.slow)])
 def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
-    model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(40)]
+    model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(24)]
     whole = ONLINE[name](average=False).fit(db, model, ids)
     first = ONLINE[name](average=False).fit(db, model, ids[:15])
     second = ONLINE[name](average=False).fit(db, model, ids[15:], start=first.model_)
@@ -103,15 +110,22 @@ def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Datab
     assert averaged.last_weights_.tolist() == second.last_weights_.tolist()
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("name", [name for name in ONLINE if name not in ("CDA", "MIRA")])
 def test_the_first_example_is_predicted_with_the_weights_of_the_start(name: str, db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(TEXT)
     start = sqlrl.parse_mln(
         'Word(doc, word)\nLiked(doc)\n1.25 Word(x, "the") => Liked(x)\n-0.5 Liked(y)\n9 Word(x, "never") => Liked(x)'
     )
-    for example in ("d00", "d07"):
+    good = {doc for (doc,) in db.sql("select doc from sqlrl.named_Liked").fetchall()}
+    # What is liked tells the start from weights of 0, with which worlds tie and ties are errors.
+    examples = (
+        [min(good)]
+        if name != "Perceptron"
+        else [min(good), next(d for d in map("d{:02}".format, range(40)) if d not in good)]
+    )
+    for example in examples:
         fit = ONLINE[name](average=False).fit(db, model, [example], start=start)
-        liked = bool(db.sql(f"select count(*) from sqlrl.named_Liked where doc = '{example}'").fetchall()[0][0])
+        liked = example in good
         # Word("the") => Liked is true in either world where Liked is: 1.25 - 0.5 speak for it.
         (step,) = fit.steps_.to_pylist()
         assert step["loss"] == (0 if liked else 1)
@@ -165,15 +179,26 @@ def test_the_gaussian_penalty_pulls_to_the_start(db: sqlrl.Database) -> None:
     assert plain.model_.rules[0].weight != pytest.approx(w, abs=0.1)
 
 
-@pytest.mark.parametrize("name", ["CDA", "Subgradient", "MIRA"])
-def test_a_start_is_like_a_fixed_feature_of_the_same_weight(name: str, db: sqlrl.Database) -> None:
-    text, odds = "Word(doc, word)\nLiked(doc)\nLiked(d)", -0.375
+ODDS = -0.375
+
+
+@pytest.fixture(scope="module")
+def soft() -> sqlrl.Database:
+    """The same with soft evidence of these log-odds for every document."""
+    db, p = filled(), 1 / (1 + np.exp(-ODDS))
+    db.load("Liked", [(f"d{k:02d}", p) for k in range(40)], types=["doc"], probability=1)
+    return db
+
+
+@pytest.mark.parametrize("name", ["CDA", "MIRA", pytest.param("Subgradient", marks=pytest.mark.slow)])
+def test_a_start_is_like_a_fixed_feature_of_the_same_weight(
+    name: str, db: sqlrl.Database, soft: sqlrl.Database
+) -> None:
+    text, odds = "Word(doc, word)\nLiked(doc)\nLiked(d)", ODDS
     started = ONLINE[name](average=False).fit(
         db, sqlrl.parse_mln(text), start=sqlrl.parse_mln(text.replace("\nLiked(d)", f"\n{odds} Liked(d)"))
     )
-    p = 1 / (1 + np.exp(-odds))
-    db.load("Liked", [(f"d{k:02d}", p) for k in range(40)], types=["doc"], probability=1)
-    fixed = ONLINE[name](average=False).fit(db, sqlrl.parse_mln(text))
+    fixed = ONLINE[name](average=False).fit(soft, sqlrl.parse_mln(text))
     assert started.weights_ == pytest.approx(fixed.weights_ + odds, abs=1e-9)
     assert fixed.weights_.any()
     assert started.steps_["loss"].to_pylist() == fixed.steps_["loss"].to_pylist()
@@ -229,21 +254,36 @@ def test_what_is_no_start_is_refused(start: Any, message: str, learner: Any, db:
         learner().fit(db, sqlrl.parse_mln(TEXT), start=start)
 
 
-@pytest.mark.parametrize("weight", [-1e5, 1e10, 1e200, 1e308])
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("rule", ["Next(x, y) => Nice(y)", "Next(x, y) ^ Nice(x) => Nice(y)"])
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_a_start_from_which_nothing_leads_back_is_left(weight: float, penalty: Any, rule: str) -> None:
-    """Closed forms and sums over worlds: where labels are all but impossible there is no slope, and sums may overflow."""
+@pytest.fixture(scope="module")
+def nice() -> sqlrl.Database:
+    """Six people in a row, the first three of them nice."""
     db = sqlrl.connect(progress=False)
     people = [f"p{i}" for i in range(6)]
     db.load("Next", list(pairwise(people)), types=["person", "person"])
     db.load("Nice", [(p,) for p in people[:3]], types=["person"], target=True)
+    return db
+
+
+@pytest.mark.parametrize(
+    ("rule", "penalty"),
+    [
+        ("Next(x, y) => Nice(y)", "l1"),
+        pytest.param("Next(x, y) => Nice(y)", "l2", marks=pytest.mark.slow),
+        pytest.param("Next(x, y) ^ Nice(x) => Nice(y)", "l1", marks=pytest.mark.slow),
+        ("Next(x, y) ^ Nice(x) => Nice(y)", "l2"),
+    ],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_start_from_which_nothing_leads_back_is_left(penalty: Any, rule: str, nice: sqlrl.Database) -> None:
+    """Closed forms and sums over worlds: where labels are all but impossible there is no slope, and sums may overflow."""
     text = "Next(person, person)\nNice(person)\n{0} " + rule + "\n{0} Nice(x)"
-    model, start = (sqlrl.parse_mln(text.format(each)) for each in ("", weight))
-    fits = [sqlrl.Likelihood(penalty, strength=0.1).fit(db, model, start=each) for each in (None, start)]
-    assert fits[1].weights_ == pytest.approx(fits[0].weights_, abs=1e-6)
-    assert fits[1].optimality_ < 1e-6
+    model = sqlrl.parse_mln(text.format(""))
+    plain = sqlrl.Likelihood(penalty, strength=0.1).fit(nice, model)
+    for weight in (-1e5, 1e10, 1e308):
+        start = sqlrl.parse_mln(text.format(weight))
+        fit = sqlrl.Likelihood(penalty, strength=0.1).fit(nice, model, start=start)
+        assert fit.weights_ == pytest.approx(plain.weights_, abs=1e-6), weight
+        assert fit.optimality_ < 1e-6, weight
 
 
 def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:
@@ -302,7 +342,7 @@ def test_clauses_that_are_found_start_no_other_way(db: sqlrl.Database) -> None:
         sqlrl.OSL(modes).fit(db, model, start=model)
 
 
-@pytest.mark.parametrize("learner", [sqlrl.Likelihood(), sqlrl.AdaGrad(), sqlrl.AdaGrad(window=7)], ids=str)
+@pytest.mark.parametrize("learner", [sqlrl.Likelihood(), sqlrl.AdaGrad(window=20)], ids=str)
 def test_a_start_of_which_no_clause_is_learned_is_warned_of(learner: Any, db: sqlrl.Database) -> None:
     other = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => !Liked(d)')
     with pytest.warns(StartWarning, match=r"all \d clauses begin at 0: none has the formula and the constants"):

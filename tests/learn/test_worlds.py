@@ -34,9 +34,10 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("count", [400, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
-def test_a_chain_from_the_distribution_stays_in_it(name: str) -> None:
-    problem, count = CASES[name], 3000
+def test_a_chain_from_the_distribution_stays_in_it(name: str, count: int) -> None:
+    problem = CASES[name]
     possible = list(worlds(problem))
     score = np.array([float(problem.score(world)) for world in possible])
     p = np.exp(score - score.max())
@@ -69,7 +70,7 @@ def test_labels_that_break_hard_clauses_are_a_start_all_the_same() -> None:
     ground = [(0, [1, 2], 1), (0, [3, -4], 1), (1, [5], 1)]
     problem = Problem(6, ground, [0.0, 0.0], hard=[0], blocks=[([4, 5], True)])
     truth, stream = np.array([False, False, True, True, True, True]), streams(2, 1)[0]
-    seen = [sampled_world(problem.network(), np.zeros(2), truth, sweeps=1, random=stream) for _ in range(200)]
+    seen = [sampled_world(problem.network(), np.zeros(2), truth, sweeps=1, random=stream) for _ in range(60)]
     found = np.array(seen)
     assert np.all(found[:, 4].astype(int) + found[:, 5] == 1)  # the block holds
     assert np.all(found[:, 2] | ~found[:, 3])  # so does the hard clause that the labels keep
@@ -133,7 +134,7 @@ def test_a_rounded_world_may_break_hard_clauses_and_is_learned_from() -> None:
 
 def test_relaxed_worlds_agree_with_enumeration_where_the_bound_is_met() -> None:
     rng, integral = random.Random(1), 0
-    for _ in range(40):
+    for _ in range(20):
         n = rng.randint(1, 6)
         ground = [
             (i, [a if rng.random() < 0.5 else -a for a in rng.sample(range(1, n + 1), rng.randint(1, min(2, n)))], 1)
@@ -145,12 +146,12 @@ def test_relaxed_worlds_agree_with_enumeration_where_the_bound_is_met() -> None:
         value = float(problem.score(tuple(world.tolist())))
         assert value <= best + 1e-12
         integral += value > best - 1e-9
-    assert integral > 25
+    assert integral > 12
 
 
 def test_samples_are_learned_from_without_a_proof_of_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Atoms that attract or repel each other at random: a wide component whose relaxation is fractional."""
-    n, draw = 24, np.random.default_rng(2)
+    n, draw = 20, np.random.default_rng(2)
     net = network(n, [(0 if draw.random() < 0.5 else 1, [-(a + 1), -(b + 1)]) for a in range(n) for b in range(a)])
     asked: list[int] = []
 

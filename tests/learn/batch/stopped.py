@@ -18,11 +18,11 @@ KILLED = 2
 """The iteration after which the run is killed."""
 
 
-def load(db: sqlrl.Database) -> None:
+def load(db: sqlrl.Database, count: int = 60) -> None:
     """Documents with words, some of which say whether they are liked."""
     rng = np.random.default_rng(4)
     weight = {"good": 2.0, "bad": -2.0, "long": 0.5, "odd": -0.7, "dull": 0.0}
-    has = {f"d{i:02}": [w for w in weight if rng.random() < 0.5] for i in range(60)}
+    has = {f"d{i:02}": [w for w in weight if rng.random() < 0.5] for i in range(count)}
     words = [(d, w) for d, found in has.items() for w in [*found, "the"]]
     db.load("Word", words, types=["doc", "word"], example="doc")
     liked = [(d,) for d, found in has.items() if rng.random() < 1 / (1 + np.exp(-sum(weight[w] for w in found)))]

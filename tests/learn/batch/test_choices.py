@@ -52,7 +52,7 @@ def choices_of(problem: networks.Problem, truth: networks.World) -> Choices:
 
 def test_the_likelihood_is_that_of_all_worlds() -> None:
     compared = 0
-    for seed in range(120):
+    for seed in range(40):
         problem = random_problem(seed)
         possible = list(networks.worlds(problem))
         if len(possible) < 2:
@@ -74,7 +74,7 @@ def test_the_likelihood_is_that_of_all_worlds() -> None:
             assert hessian == pytest.approx(covariance, abs=1e-9)
             assert found.curvature(np.array(problem.weights)) == pytest.approx(np.diag(covariance), abs=1e-9)
             compared += 1
-    assert compared > 150
+    assert compared > 50
 
 
 def test_the_gradient_is_that_of_the_value() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,57 +67,84 @@ def db() -> sqlrl.Database:
     return db
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def shared() -> sqlrl.Database:
+    """A database to which runs are added, and nothing else."""
+    db = sqlrl.connect(progress=False)
+    load(db)
+    return db
+
+
+@pytest.fixture(scope="module")
+def small() -> sqlrl.Database:
+    """Fewer documents, for learners that search for worlds."""
+    db = sqlrl.connect(progress=False)
+    load(db, 10)
+    return db
+
+
+SAME = ("likelihood l2", "max-margin l2, cuts", "pscg exact", "perceptron", "pseudo-likelihood of targets")
+"""Those that keep their weights as another one does."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SAME else name for name in LEARNERS]
+)
+def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: str, shared: sqlrl.Database) -> None:
     make, most, at = LEARNERS[name]
-    path = tmp_path / "kept.duckdb"
+    whole = make(**{most: at}).fit(shared, model())
     seen: list[Iteration] = []
+    fit = make()
+    with pytest.raises(KeyboardInterrupt) as stop:
+        fit.fit(shared, model(), on_iteration=press(at, seen))
+    rows, run = fit.iterations_.num_rows, whole.run_ + 1
+    assert seen[-1].iteration == at
+    assert len(seen) == rows == whole.iterations_.num_rows
+    assert all(each.so_far is None for each in seen)
+    assert fit.weights_.tobytes() == whole.weights_.tobytes()
+    assert np.abs(fit.weights_).max() > 0
+    assert fit.model_ == whole.model_ == shared.model()
+    assert fit.clauses().to_arrow() == whole.clauses().to_arrow()
+    assert (fit.interrupted_, whole.interrupted_) == (True, False)
+    for learned in set(type(fit).learned) - {"interrupted_", "infeasible_"}:
+        mine, others = getattr(fit, learned), getattr(whole, learned)
+        assert str(mine) == str(others), learned
+    assert f"{rows:,}, interrupted there" in repr(fit)
+    assert f"run {run} is kept as interrupted, with the best weights up to iteration {at}" in stop.value.__notes__[0]
+    of_run = shared.sql(f"select count(*), max(iteration) from sqlrl.iteration where run = {run}").fetchall()
+    assert of_run == [(rows, at)]
+    counts = "select clause, groundings, n_observed from sqlrl.clause_statistics where run = {} order by clause"
+    assert shared.sql(counts.format(run)).fetchall() == shared.sql(counts.format(whole.run_)).fetchall()
+
+
+def test_a_run_that_is_kept_is_in_the_file_and_begins_anew(tmp_path: Path) -> None:
+    path, fit = tmp_path / "kept.duckdb", sqlrl.Likelihood("l1", 0.05)
     with sqlrl.connect(path, progress=False) as db:
-        load(db)
-        whole = make(**{most: at}).fit(db, model())
-        fit = make()
-        with pytest.raises(KeyboardInterrupt) as stop:
-            fit.fit(db, model(), on_iteration=press(at, seen))
-        rows = fit.iterations_.num_rows
-        assert seen[-1].iteration == at
-        assert len(seen) == rows == whole.iterations_.num_rows
-        assert all(each.so_far is None for each in seen)
-        assert fit.weights_.tobytes() == whole.weights_.tobytes()
-        assert np.abs(fit.weights_).max() > 0
-        assert fit.model_ == whole.model_
-        assert fit.clauses().to_arrow() == whole.clauses().to_arrow()
-        assert (fit.interrupted_, whole.interrupted_) == (True, False)
-        for learned in set(type(fit).learned) - {"interrupted_", "infeasible_"}:
-            mine, others = getattr(fit, learned), getattr(whole, learned)
-            assert str(mine) == str(others), learned
-        assert f"{rows:,}, interrupted there" in repr(fit)
-        assert f"run 2 is kept as interrupted, with the best weights up to iteration {at}" in stop.value.__notes__[0]
+        load(db, 16)
+        sqlrl.Likelihood("l1", 5.0).fit(db, model())
+        with pytest.raises(KeyboardInterrupt):
+            fit.fit(db, model(), on_iteration=press(5))
     with sqlrl.connect(path, progress=False) as db:
         assert db.model() == fit.model_
         assert db.sql("select run, model, status, timings is not null from sqlrl.run").fetchall() == [
             (1, 1, "done", True),
             (2, 2, "interrupted", True),
         ]
-        of_run = db.sql("select count(*), max(iteration) from sqlrl.iteration where run = 2").fetchall()
-        assert of_run == [(rows, at)]
-        counts = "select clause, groundings, n_observed from sqlrl.clause_statistics where run = {} order by clause"
-        assert db.sql(counts.format(2)).fetchall() == db.sql(counts.format(1)).fetchall()
-        # It begins anew, and ends.
         assert fit.fit(db, model()).run_ == 3
         assert not fit.interrupted_
 
 
-def test_the_best_iteration_is_not_the_last_one(db: sqlrl.Database) -> None:
+def test_the_best_iteration_is_not_the_last_one(small: sqlrl.Database) -> None:
     """Cutting planes try weights that are worse than the best ones: of these the objective is shown, and they are kept."""
 
     def fit_of(most: int) -> sqlrl.MaxMargin:
-        return sqlrl.MaxMargin(C=5.0, loss="zero-one", max_iterations=most).fit(db, model())
+        return sqlrl.MaxMargin(C=5.0, loss="zero-one", max_iterations=most).fit(small, model())
 
     objective = fit_of(1000).iterations_["objective"].to_pylist()
     idle = next(k for k in range(2, len(objective)) if objective[k] == objective[k - 1]) + 1
     fit = sqlrl.MaxMargin(C=5.0, loss="zero-one")
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(idle))
+        fit.fit(small, model(), on_iteration=press(idle))
     assert fit.weights_.tobytes() == fit_of(idle - 1).weights_.tobytes()
     # Of the penalty and all slack the objective is what the weights have, whatever was tried after them.
     assert fit.choices_["objective"][0].as_py() == objective[idle - 1] == objective[idle - 2]
@@ -181,15 +209,15 @@ def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, mon
     assert db.sql("select count(*) from sqlrl.tuning where run = 2").fetchall() == [(10,)]
 
 
-def test_of_several_c_the_last_one_that_was_trained_is_kept(db: sqlrl.Database) -> None:
+def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Database) -> None:
     def learner(*strengths: float, **options: Any) -> sqlrl.MaxMargin:
         return sqlrl.MaxMargin(C=[*strengths], loss="zero-one", **options)
 
-    first = learner(0.1).fit(db, model())
+    first = learner(0.1).fit(small, model())
     iterations = first.iterations_.num_rows
     fit = learner(0.1, 5.0, 50.0)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(iterations + 2))
+        fit.fit(small, model(), on_iteration=press(iterations + 2))
     assert fit.weights_.tobytes() == first.weights_.tobytes()
     rows = fit.choices_.to_pylist()
     assert [(row["C"], row["chosen"], row["objective"] is None) for row in rows] == [
@@ -200,22 +228,22 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(db: sqlrl.Database) 
     assert "at C=0.1" in repr(fit)
     # Weights of the first C that is not trained to its end are better than none.
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(2))
+        fit.fit(small, model(), on_iteration=press(2))
     assert [row["chosen"] for row in fit.choices_.to_pylist()] == [True, False, False]
-    assert fit.weights_.tobytes() == learner(0.1, max_iterations=2).fit(db, model()).weights_.tobytes()
+    assert fit.weights_.tobytes() == learner(0.1, max_iterations=2).fit(small, model()).weights_.tobytes()
 
 
-def test_weights_learned_from_a_part_of_the_examples_are_not_kept(db: sqlrl.Database) -> None:
+def test_weights_learned_from_a_part_of_the_examples_are_not_kept(small: sqlrl.Database) -> None:
     seen: list[Iteration] = []
     options: dict[str, Any] = {"C": [0.1, 1.0], "loss": "zero-one", "folds": 2}
     with pytest.raises(KeyboardInterrupt) as stop:
-        sqlrl.MaxMargin(**options).fit(db, model(), on_iteration=press(3, seen))
-    assert "run 1 had no weights yet" in stop.value.__notes__[0]
-    whole = sqlrl.MaxMargin(**options).fit(db, model())
+        sqlrl.MaxMargin(**options).fit(small, model(), on_iteration=press(3, seen))
+    assert "had no weights yet" in stop.value.__notes__[0]
+    whole = sqlrl.MaxMargin(**options).fit(small, model())
     last = whole.iterations_["iteration"][-1].as_py()
     fit = sqlrl.MaxMargin(**options)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(last))
+        fit.fit(small, model(), on_iteration=press(last))
     assert [row["f1"] for row in fit.choices_.to_pylist()] == [row["f1"] for row in whole.choices_.to_pylist()]
 
 
@@ -277,20 +305,49 @@ def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.Mon
     ]
 
 
+def left_behind(path: Path, earlier: sqlrl.Model) -> None:
+    """A run that was killed is there as interrupted, and with nothing else."""
+    with sqlrl.connect(path, progress=False) as db:
+        assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), (None, "interrupted")]
+        assert db.model() == earlier
+        for table in ("iteration", "clause_statistics"):
+            assert db.sql(f"select distinct run from sqlrl.{table}").fetchall() == [(1,)]
+        assert db.sql("select distinct model from sqlrl.clause").fetchall() == [(1,)]
+        assert sqlrl.Likelihood().fit(db, model()).model_ == earlier
+
+
+def test_what_is_in_the_file_while_weights_are_kept_is_what_was_there_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process leaves that is killed then, without the process."""
+    path, image, append = tmp_path / "killed.duckdb", tmp_path / "image", Records.append
+    image.mkdir()
+
+    def appended(self: Records, table: str, number: int, data: Any) -> None:
+        append(self, table, number, data)
+        if table == "iteration":
+            for part in tmp_path.glob("killed.duckdb*"):
+                shutil.copy(part, image)
+
+    with sqlrl.connect(path, progress=False) as db:
+        load(db)
+        earlier = sqlrl.Likelihood().fit(db, model()).model_
+        monkeypatch.setattr(Records, "append", appended)
+        with pytest.raises(KeyboardInterrupt):
+            sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+        monkeypatch.undo()
+    left_behind(image / path.name, earlier)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["learning", "keeping"])
 def test_a_killed_process_leaves_what_was_there_before(where: str, tmp_path: Path) -> None:
     path = tmp_path / "killed.duckdb"
     with sqlrl.connect(path, progress=False) as db:
         load(db)
-        earlier = sqlrl.Likelihood().fit(db, model())
+        earlier = sqlrl.Likelihood().fit(db, model()).model_
     done = subprocess.run(
         [sys.executable, "-m", "tests.learn.batch.stopped", str(path), where], check=False, capture_output=True
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    with sqlrl.connect(path, progress=False) as db:
-        assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), (None, "interrupted")]
-        assert db.model() == earlier.model_
-        for table in ("iteration", "clause_statistics"):
-            assert db.sql(f"select distinct run from sqlrl.{table}").fetchall() == [(1,)]
-        assert db.sql("select distinct model from sqlrl.clause").fetchall() == [(1,)]
-        assert sqlrl.Likelihood().fit(db, model()).model_ == earlier.model_
+    left_behind(path, earlier)

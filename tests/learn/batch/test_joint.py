@@ -35,7 +35,7 @@ from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, t
 from tests.solve import networks
 from tests.solve.networks import World, holds, problems
 
-MANY = settings(max_examples=draws(1500), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=draws(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def feasible_worlds(problem: networks.Problem, truth: World) -> list[World]:
@@ -91,7 +91,7 @@ def test_value_and_gradient_are_those_of_all_worlds(case: tuple[networks.Problem
     assert found.log_likelihood(weights).sum() == pytest.approx(value, abs=1e-9 * size)
 
 
-@settings(max_examples=draws(150), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(labelled(), st.integers(0, 2**32 - 1))
 def test_the_gradient_is_the_slope_of_the_value(case: tuple[networks.Problem, World], seed: int) -> None:
     problem, truth = case
@@ -118,7 +118,7 @@ def conditional_value(
     return value, gradient
 
 
-@settings(max_examples=draws(300), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(120), deadline=None, suppress_health_check=list(HealthCheck))
 @given(problems(hardness=2), st.data())
 def test_each_atom_or_block_given_all_others(problem: networks.Problem, data: st.DataObject) -> None:
     possible = list(networks.worlds(problem))

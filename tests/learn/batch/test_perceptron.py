@@ -52,7 +52,7 @@ def by_listing(problem: Problem, truth: World, learner: VotedPerceptron) -> tupl
 
 
 @pytest.mark.parametrize("per_clause", [True, False])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_weights_are_those_of_the_rule(seed: int, per_clause: bool) -> None:
     problem, truth = random_problem(seed, longest=3)
     # Soft evidence with random digits, so that no two worlds have the same score.
@@ -151,22 +151,23 @@ def test_fit_keeps_iterations() -> None:
     assert weight['Word(d, "bad") => Liked(d)'] == pytest.approx(-0.001, rel=1e-3)
 
 
-@pytest.mark.parametrize("per_clause", [True, False])
-def test_examples_that_are_skipped_are_as_if_they_were_not_there(per_clause: bool) -> None:
+def test_examples_that_are_skipped_are_as_if_they_were_not_there() -> None:
     names = [f"d{i:02}" for i in range(24)]
     rules = "Word(d, +w) => !Liked(d)\nLong(d) <=> Liked(d)\nWord(d, w) ^ Liked(d)\nSpam(d) => !Liked(d)."
     model = sqlrl.parse_mln("Word(doc, word)\nSpam(doc)\nLong(doc)\nLiked(doc)\n" + rules)
 
+    db = sqlrl.connect()
+    db.load("Word", [(d, "good") for d in names], types=["doc", "word"], example="doc")
+    db.load("Spam", [(d,) for d in names[4:]], types=["doc"])
+    db.load("Long", [(d,) for d in names[::3]], types=["doc"])
+    db.load("Liked", [(d,) for d in names[1:]], types=["doc"], target=True)
+
     def fit(learner: VotedPerceptron, examples: list[str] | None = None) -> dict[str, float]:
-        db = sqlrl.connect()
-        db.load("Word", [(d, "good") for d in names], types=["doc", "word"], example="doc")
-        db.load("Spam", [(d,) for d in names[4:]], types=["doc"])
-        db.load("Long", [(d,) for d in names[::3]], types=["doc"])
-        db.load("Liked", [(d,) for d in names[1:]], types=["doc"], target=True)
         found = learner.fit(db, model, examples=examples).clauses().to_pylist()
         return {row["clause"]: row["weight"] for row in found}
 
-    with pytest.warns(InfeasibleTruthWarning, match="20 examples"):
-        skipped = fit(VotedPerceptron(0.1, 5, per_clause=per_clause, on_infeasible_truth="skip"))
-    # The divisor of a clause is a count, which the examples that are left out must not raise.
-    assert skipped == fit(VotedPerceptron(0.1, 5, per_clause=per_clause), names[:4])
+    for per_clause in (True, False):
+        with pytest.warns(InfeasibleTruthWarning, match="20 examples"):
+            skipped = fit(VotedPerceptron(0.1, 5, per_clause=per_clause, on_infeasible_truth="skip"))
+        # The divisor of a clause is a count, which the examples that are left out must not raise.
+        assert skipped == fit(VotedPerceptron(0.1, 5, per_clause=per_clause), names[:4])

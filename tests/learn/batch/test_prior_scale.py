@@ -14,7 +14,7 @@ RULES = "Word(d, +w) => Liked(d)\nLong(d) => Liked(d)\nLiked(d)"
 SCALES = (0.3, 2.0, 0.7)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def data() -> tuple[sqlrl.Database, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     has = rng.random((40, 5)) < 0.5

@@ -54,10 +54,15 @@ def probabilities(db: sqlrl.Database, learned: sqlrl.Model, *predicates: str) ->
     return atoms, np.concatenate([each["probability"].to_numpy() for each in found])
 
 
-@pytest.mark.parametrize("strength", [1.0, 3.0, 1000.0])
-@pytest.mark.parametrize("suffix", [".mln", ".json"])
-def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: Path) -> None:
-    db, rules = topics(), sqlrl.parse_mln(TOPICS)
+@pytest.fixture(scope="module")
+def shared() -> sqlrl.Database:
+    """For runs that only read these documents."""
+    return topics()
+
+
+@pytest.mark.parametrize(("strength", "suffix"), [(3.0, ".mln"), (1000.0, ".json")])
+def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: Path, shared: sqlrl.Database) -> None:
+    db, rules = shared, sqlrl.parse_mln(TOPICS)
     whole = sqlrl.Likelihood(strength=strength).fit(db, rules)
     fit = sqlrl.Likelihood(strength=strength, drop_zeros=True).fit(db, rules)
     assert fit.weights_.tobytes() == whole.weights_.tobytes()
@@ -118,6 +123,19 @@ def test_a_predicate_to_predict_keeps_a_clause() -> None:
     assert len(probabilities(db, fit.model_, "Rare", "Topic")[1]) == 40 + 3 * 40
 
 
+SILENT = sqlrl.parse_mln(str(model()) + "\nSilent(doc)\nWord(d, w) ^ Silent(d) ^ !Silent(d) => Liked(d)")
+
+
+@pytest.fixture(scope="module")
+def silent() -> sqlrl.Database:
+    db = sqlrl.connect(progress=False)
+    load(db)
+    db.load("Silent", [("d00",)], types=["doc"], example="doc")
+    with pytest.warns(sqlrl.errors.GroundingWarning, match="no ground clause"):
+        sqlrl.MaxMargin().fit(db, SILENT)
+    return db
+
+
 @pytest.mark.parametrize(
     "learner",
     [
@@ -128,14 +146,10 @@ def test_a_predicate_to_predict_keeps_a_clause() -> None:
     ],
     ids=["max-margin", "pseudo-likelihood", "pscg", "voted-perceptron"],
 )
-def test_every_batch_learner_can(learner: Any) -> None:
-    db = sqlrl.connect(progress=False)
-    load(db)
-    db.load("Silent", [("d00",)], types=["doc"], example="doc")
-    rules = sqlrl.parse_mln(str(model()) + "\nSilent(doc)\nWord(d, w) ^ Silent(d) ^ !Silent(d) => Liked(d)")
-    with pytest.warns(sqlrl.errors.GroundingWarning, match="no ground clause"):
-        whole = learner().fit(db, rules)
-    fit = learner(drop_zeros=True).fit(db, rules)
+def test_every_batch_learner_can(learner: Any, silent: sqlrl.Database) -> None:
+    db = silent
+    whole = learner().fit(db, SILENT)
+    fit = learner(drop_zeros=True).fit(db, SILENT)
     assert 0 in whole.weights_
     assert list(fit.clauses()) == [row for row in whole.clauses() if row["weight"] != 0]
     assert not any("Silent" in row["clause"] for row in fit.clauses())

@@ -81,7 +81,7 @@ class Relaxed:
 @pytest.mark.parametrize("strength", [0.05, 1.0, 300.0])
 def test_without_rows_weights_are_those_of_all_constraints_written_out(penalty: str, strength: float) -> None:
     solved = 0
-    for seed in range(12):
+    for seed in range(8):
         one = units(seed)
         problem = one.learned()
         assert is_joint(problem.network, relaxed=False)
@@ -99,14 +99,14 @@ def test_without_rows_weights_are_those_of_all_constraints_written_out(penalty: 
         assert found.converged
         assert own == pytest.approx(found.state.objective, abs=slack)
         assert own == pytest.approx(least, abs=slack)
-    assert solved >= 9
+    assert solved >= 6
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])
 @pytest.mark.parametrize("strength", [0.2, 20.0])
 def test_with_hard_clauses_weights_are_those_of_cuts_by_the_relaxation(penalty: str, strength: float) -> None:
     solved = fractional = 0
-    for seed in range(50, 64):
+    for seed in range(50, 56):
         one = units(seed, rows=4)
         problem = one.learned()
         found, states = trained(problem, penalty, strength)
@@ -128,7 +128,7 @@ def test_with_hard_clauses_weights_are_those_of_cuts_by_the_relaxation(penalty: 
         assert own <= found.state.objective + slack
         fractional += own < found.state.objective - 10 * slack
         assert len(states) > 1 or penalty == "l1"
-    assert solved >= 10
+    assert solved >= 4
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])

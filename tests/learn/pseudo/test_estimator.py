@@ -23,11 +23,28 @@ from sqlrl.errors import (
 from sqlrl.learn.batch.problem import Iteration
 from tests.learn.pseudo.town import MODEL, TYPES, load, log_likelihood, people, rows, town
 
+Town = tuple[sqlrl.Database, tuple[list[str], set[tuple[str, str]], set[str]]]
 
-@pytest.mark.parametrize("averaged", [True, False])
-@pytest.mark.parametrize(("penalty", "strength"), [("l2", 0.002), ("l2", 0.5), ("l1", 0.01), ("l1", 0.2)])
-def test_weights_are_those_of_logistic_regression_on_all_atoms(penalty: Any, strength: float, averaged: bool) -> None:
-    db, found = town(12)
+
+@pytest.fixture(scope="module")
+def dozen() -> Town:
+    """Twelve people, for runs that only read them."""
+    return town(12)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "strength", "averaged"),
+    [
+        ("l2", 0.002, True),
+        pytest.param("l2", 0.5, False, marks=pytest.mark.slow),
+        ("l1", 0.01, False),
+        pytest.param("l1", 0.2, True, marks=pytest.mark.slow),
+    ],
+)
+def test_weights_are_those_of_logistic_regression_on_all_atoms(
+    dozen: Town, penalty: Any, strength: float, averaged: bool
+) -> None:
+    db, found = dozen
     changes, truth, share = rows(*found)
     weight = share if averaged else np.ones(len(share))
     # A Laplacian prior of that strength for sums of 156 atoms would leave all weights.
@@ -48,14 +65,14 @@ def test_weights_are_those_of_logistic_regression_on_all_atoms(penalty: Any, str
 
 def test_targets_alone_are_learned_as_by_likelihood() -> None:
     """Where no rule joins query atoms, each is independent of the others."""
-    db, _ = town(30, target=True)
+    db, _ = town(16, target=True)
     model = sqlrl.parse_mln(
         TYPES + "Person(person)\nFriends(x, +y) => Smokes(x)\nFriends(x, y) ^ Friends(y, z) => Smokes(z)\nSmokes(x)"
     )
     one = sqlrl.PseudoLikelihood("l2", 0.3, averaged=False, discriminative=True, tolerance=1e-10).fit(db, model)
     other = sqlrl.Likelihood("l2", 0.3).fit(db, model)
     weights = [{row["clause"]: row["weight"] for row in fit.clauses().to_pylist()} for fit in (one, other)]
-    assert len(weights[0]) > 20
+    assert len(weights[0]) > 12
     assert weights[0] == pytest.approx(weights[1], abs=1e-5)
     assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, abs=1e-6)
     assert one.predicates_["predicate"] == ["Smokes"]
@@ -89,7 +106,7 @@ def test_what_is_kept_of_a_run() -> None:
 def test_the_same_data_in_any_order_give_the_same_bytes() -> None:
     found = people(25)
     learned = []
-    for threads, reverse in ((1, False), (2, True), (2, False)):
+    for threads, reverse in ((1, False), (2, True)):
         db = sqlrl.connect(threads=threads, progress=False)
         names, friends, smokes = found
         db.load("Person", [(name,) for name in names], types=["person"])
@@ -97,12 +114,12 @@ def test_the_same_data_in_any_order_give_the_same_bytes() -> None:
         db.load("Smokes", sorted(((name,) for name in smokes), reverse=reverse), types=["person"])
         fit = sqlrl.PseudoLikelihood("l1", 0.003).fit(db, MODEL)
         learned.append((fit.weights_.tobytes(), fit.predicates_.to_pylist()))
-    assert learned[0] == learned[1] == learned[2]
+    assert learned[0] == learned[1]
 
 
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-def test_a_start_is_near_the_end(penalty: Any) -> None:
-    db, _ = town(30)
+@pytest.mark.parametrize("penalty", ["l2", pytest.param("l1", marks=pytest.mark.slow)])
+def test_a_start_is_near_the_end(dozen: Town, penalty: Any) -> None:
+    db, _ = dozen
     cold = sqlrl.PseudoLikelihood(penalty, 0.003, tolerance=1e-8).fit(db, MODEL)
     warm = sqlrl.PseudoLikelihood(penalty, 0.003, tolerance=1e-8).fit(db, MODEL, start=cold.model_)
     assert warm.weights_ == pytest.approx(cold.weights_, abs=1e-5)
@@ -113,8 +130,8 @@ def test_a_start_is_near_the_end(penalty: Any) -> None:
 
 
 def test_most_pairs_are_never_listed() -> None:
-    """A ring of 10,000 people has 100 million pairs, of five kinds."""
-    size = 10_000
+    """A ring of 2,000 people has 4 million pairs, of five kinds."""
+    size = 2_000
     db = sqlrl.connect(progress=False)
     db.load("Friends", [(f"P{k}", f"P{(k + 1) % size}") for k in range(size)], types=["person", "person"])
     db.load("Smokes", [(f"P{k}",) for k in range(0, size, 2)], types=["person"])
@@ -140,13 +157,23 @@ QUANTIFIED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", QUANTIFIED)
-def test_what_an_atom_changes_under_a_quantifier(rule: str) -> None:
+@pytest.fixture(scope="module")
+def lonely() -> Town:
     """Some have nobody else: of these any friend would be the first, and of those with one friend that is the last."""
     names, friends, smokes = people(9, seed=3)
     friends = {pair for pair in friends if pair[0] != names[4] and pair[1] != names[6]}
     db = sqlrl.connect(progress=False)
     load(db, names, friends, smokes)
+    return db, (names, friends, smokes)
+
+
+# Existence alone, in a conclusion with other atoms, and negated; the others slowly.
+@pytest.mark.parametrize(
+    "rule",
+    [rule if k in (0, 3, 7) else pytest.param(rule, marks=pytest.mark.slow) for k, rule in enumerate(QUANTIFIED)],
+)
+def test_what_an_atom_changes_under_a_quantifier(lonely: Town, rule: str) -> None:
+    db, (names, friends, smokes) = lonely
     fit = sqlrl.PseudoLikelihood(strength=0.01, averaged=False, tolerance=1e-9).fit(
         db, sqlrl.parse_mln(f"{TYPES}{rule}\nSmokes(x)\nFriends(x, y)")
     )
@@ -261,7 +288,7 @@ def documents(db: sqlrl.Database, *, column: bool) -> list[tuple[str, str, str]]
     return found
 
 
-@pytest.mark.parametrize("column", [True, False])
+@pytest.mark.parametrize("column", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_examples_that_are_named_count_alone(column: bool) -> None:
     """Items and shapes are those that a document has, so that g of Shape is the sum of the products of both over the chosen documents."""
     db = sqlrl.connect(progress=False)
@@ -332,8 +359,8 @@ def _driving(db: sqlrl.Database) -> list[tuple[str, str]]:
     return [(x, y) for x, y in itertools.product(names, repeat=2) if x in smokes and y not in smokes]
 
 
-def test_templates_grow_for_the_constants_of_the_examples() -> None:
-    db, (_, friends, smokes) = town(12)
+def test_templates_grow_for_the_constants_of_the_examples(dozen: Town) -> None:
+    db, (_, friends, smokes) = dozen
     fit = sqlrl.PseudoLikelihood(strength=0.01, averaged=False).fit(
         db, sqlrl.parse_mln(TYPES + "Friends(x, +y) => Smokes(x)\nSmokes(x)")
     )
@@ -360,19 +387,18 @@ COMBINATIONS: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.GroundingWarning")
-@pytest.mark.parametrize("chosen", [None, ["D1", "D3"], ["D0"]])
-@pytest.mark.parametrize("rule", COMBINATIONS)
-def test_templates_have_the_combinations_of_bodies_that_occur(rule: str, chosen: list[str] | None) -> None:
+@pytest.mark.parametrize("chosen", [["D1", "D3"], *(pytest.param(x, marks=pytest.mark.slow) for x in (None, ["D0"]))])
+def test_templates_have_the_combinations_of_bodies_that_occur(chosen: list[str] | None) -> None:
     db = sqlrl.connect(progress=False)
     red = [(d, i) for d, i, s in ALL_SHAPES if s in ("S0", "S3")]
     db.load("Shape", ALL_SHAPES, types=["doc", "item", "shape"], example="doc")
     db.load("Red", red, types=["doc", "item"], example="doc")
-    fit = sqlrl.PseudoLikelihood().fit(db, sqlrl.parse_mln(f"{SHAPE}\n{RED}\n{rule}\nRed(d, i)"), chosen)
-    expansions = fit.model_.rules[0].expansions
+    fit = sqlrl.PseudoLikelihood().fit(db, sqlrl.parse_mln("\n".join([SHAPE, RED, *COMBINATIONS, "Red(d, i)"])), chosen)
     inside = [row for row in ALL_SHAPES if chosen is None or row[0] in chosen]
-    expected = COMBINATIONS[rule](inside, {pair for pair in red if chosen is None or pair[0] in chosen})
-    assert expansions is not None
-    assert set(expansions.rows) == expected
+    for text, rule in zip(COMBINATIONS, fit.model_.rules, strict=False):
+        expected = COMBINATIONS[text](inside, {pair for pair in red if chosen is None or pair[0] in chosen})
+        assert rule.expansions is not None, text
+        assert set(rule.expansions.rows) == expected, text
 
 
 # ---- bad input -------------------------------------------------------------------------------------------
@@ -411,8 +437,8 @@ def test_templates_have_the_combinations_of_bodies_that_occur(rule: str, chosen:
         ),
     ],
 )
-def test_what_cannot_be_learned_is_named(rules: str, kind: type[Exception], message: str) -> None:
-    db, _ = town(6)
+def test_what_cannot_be_learned_is_named(dozen: Town, rules: str, kind: type[Exception], message: str) -> None:
+    db, _ = dozen
     with pytest.raises(kind, match=message):
         sqlrl.PseudoLikelihood().fit(db, sqlrl.parse_mln(TYPES + rules))
     statuses = {row[0] for row in db.sql("select status from sqlrl.run").fetchall()}
@@ -431,8 +457,8 @@ def test_what_cannot_be_learned_is_named(rules: str, kind: type[Exception], mess
         ({"random_state": -1}, "random_state=-1: give an integer of at least 0"),
     ],
 )
-def test_parameters_out_of_range(options: dict[str, Any], message: str) -> None:
-    db, _ = town(6)
+def test_parameters_out_of_range(dozen: Town, options: dict[str, Any], message: str) -> None:
+    db, _ = dozen
     with pytest.raises(InputError, match=message):
         sqlrl.PseudoLikelihood(**options).fit(db, MODEL)
 
@@ -447,8 +473,8 @@ def test_atoms_without_labels_are_refused() -> None:
         sqlrl.PseudoLikelihood().fit(db, model)
 
 
-def test_without_a_target_nothing_is_discriminative() -> None:
-    db, _ = town(6)
+def test_without_a_target_nothing_is_discriminative(dozen: Town) -> None:
+    db, _ = dozen
     with pytest.raises(InputError, match=r"no predicate of the rules is open.*discriminative=False"):
         sqlrl.PseudoLikelihood(discriminative=True).fit(db, MODEL)
 
@@ -475,8 +501,8 @@ def test_a_rule_that_says_nothing_of_any_atom_is_warned_of() -> None:
         sqlrl.PseudoLikelihood().fit(db, model)
 
 
-def test_weights_that_are_not_precise_are_warned_of() -> None:
-    db, _ = town(12)
+def test_weights_that_are_not_precise_are_warned_of(dozen: Town) -> None:
+    db, _ = dozen
     with pytest.warns(ConvergenceWarning, match="after 1 iterations"):
         sqlrl.PseudoLikelihood(max_iterations=1).fit(db, MODEL)
 

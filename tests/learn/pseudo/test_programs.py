@@ -23,7 +23,7 @@ from tests.ground.cases import Case, fill, programs
 from tests.learn.pseudo.enumerated import Floats, Listed, is_clause, listed
 
 # A case is a database with its rules and costs about a second; HYPOTHESIS_PROFILE=search looks at as many as it says.
-FEW = settings(max_examples=draws(12))
+FEW = settings(max_examples=draws(8))
 NO_LIMIT = None
 
 

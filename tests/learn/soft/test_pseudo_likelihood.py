@@ -63,7 +63,7 @@ def best(network: Any, truth: Floats, prior: float, l1: float) -> tuple[Floats, 
 
 
 @pytest.mark.parametrize(
-    ("seed", "prior", "l1"), [(0, 1.0, 0.0), (1, 0.3, 0.0), (2, 0.05, 0.0), (3, 0.2, 0.4), (4, 1.0, 0.1)]
+    ("seed", "prior", "l1"), [(0, 1.0, 0.0), (3, 0.2, 0.4), pytest.param(2, 0.05, 0.0, marks=pytest.mark.slow)]
 )
 def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, hinges=20), random_truth(seed)
@@ -107,7 +107,7 @@ def test_many_steps_end_where_the_maximum_is() -> None:
     assert found.converged
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network, truth = random_network(seed, hinges=25), random_truth(seed)
     learner = SoftPseudoLikelihood(prior=0.01, tolerance=1e-10)
@@ -126,7 +126,7 @@ def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.Monk
     assert seen[-1].objective == other.objective
 
 
-@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("squared", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> None:
     """5,000 atoms, each drawn given an evidence of its own by the inverse of its distribution function on a grid."""
     random = np.random.default_rng(11)
