@@ -819,7 +819,6 @@ def test_a_model_says_types_that_the_data_do_not() -> None:
 # ---- real data -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_the_leaks_of_the_drugs_are_found(data_folder: Path) -> None:
     path = data_folder / "alzheimers" / "amine.csv"
     if not path.is_file():

@@ -48,6 +48,12 @@ def kept(db: sqlrl.Database, run: int) -> set[tuple[Any, ...]]:
     return set(rows)
 
 
+@pytest.fixture(scope="module")
+def documents() -> sqlrl.Database:
+    """For tests that learn and load nothing."""
+    return docs()
+
+
 LEARNERS: dict[str, Callable[[], Any]] = {
     "AdaGrad": sqlrl.AdaGrad,
     "MIRA": lambda: sqlrl.MIRA(passes=2, order="shuffle"),
@@ -62,8 +68,8 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_every_learner_keeps_its_examples(learner: str) -> None:
-    db = docs()
+def test_every_learner_keeps_its_examples(learner: str, documents: sqlrl.Database) -> None:
+    db = documents
     train = ["d6", "d1", "d3"]
     fit = LEARNERS[learner]().fit(db, DOCS, train)
     run = getattr(fit, "learner_", fit).run_
