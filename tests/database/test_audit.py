@@ -630,11 +630,11 @@ def test_random_folds_do_not_depend_on_the_order_of_loading() -> None:
     labels = tournament(9, 5)
     turned = dict(reversed(labels.items()))
     found = []
-    for each in (labels, turned, labels):
+    for each in (labels, turned):
         db = paired(each)
         audit = db.audit("T", random_state=3)
         found.append((str(audit), partition(db)))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
     assert str(paired(labels).audit("T", random_state=4)) != found[0][0]
 
 

@@ -48,7 +48,9 @@ def loaded(examples: int, *, apart: bool) -> sqlrl.Database:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize(
+    "rules", [rules if k % 2 == 0 else pytest.param(rules, marks=pytest.mark.slow) for k, rules in enumerate(RULES)]
+)
 def test_of_few_examples_the_rules_choose_a_batch_learner_that_learns(rules: str) -> None:
     db, model = loaded(30, apart=False), sqlrl.parse_mln(DECLARED + rules)
     chosen = choose_learner(db, model)
@@ -99,7 +101,6 @@ def test_examples_are_chosen_where_only_the_model_declares_types() -> None:
         (1, True, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
         (3, True, None, "Likelihood(penalty='l2')", "PSCG()", "3 examples"),
         (4, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=5)", "4 examples"),
-        (13, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "13 examples"),
         (19, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "19 examples"),
         (20, True, None, "AdaGrad()", "AdaGrad()", "20 examples"),
         (25, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),

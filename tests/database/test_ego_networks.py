@@ -130,6 +130,7 @@ def test_a_model_is_learned_from_ego_networks() -> None:
     assert (row["support"], row["matched"]) == (support, matched)
 
 
+@pytest.mark.slow
 def test_ego_networks_give_what_they_give_when_they_are_loaded(tmp_path: Path) -> None:
     draw = random.Random(2)
     friends = [(x, y) for x in range(40) for y in range(x) if draw.random() < (0.4 if x % 4 == y % 4 else 0.05)]

@@ -460,8 +460,18 @@ def pair() -> sqlrl.Database:
     return db
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("exact", [True, False])
+EITHER = pytest.mark.parametrize(
+    ("dialect", "exact"),
+    [
+        ("duckdb", False),
+        ("sqlite", True),
+        pytest.param("duckdb", True, marks=pytest.mark.slow),
+        pytest.param("sqlite", False, marks=pytest.mark.slow),
+    ],
+)
+
+
+@EITHER
 @pytest.mark.parametrize(
     ("further", "good", "bad", "fair"),
     [
@@ -503,8 +513,7 @@ def test_blocks_have_the_softmax_of_their_scores(
         assert log_odds == pytest.approx(right, abs=1e-9)
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("exact", [True, False])
+@EITHER
 def test_what_is_given_true_takes_its_block(dialect: str, exact: bool) -> None:
     db = sqlrl.connect(progress=False)
     db.load("Friends", [("Anna", "Bob")], types=["person"] * 2)

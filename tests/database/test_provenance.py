@@ -103,7 +103,7 @@ def test_atoms_of_a_scope_and_of_one_network_are_kept() -> None:
         (["d0", "d1", "d2"], ["d3", "d4"], 0),
         (["d0", "d1", "d2"], ["d2", "d4"], 1),
         (["d5"], None, 1),
-        (None, ["d5"], 1),
+        pytest.param(None, ["d5"], 1, marks=pytest.mark.slow),
     ],
 )
 def test_scores_say_how_many_examples_were_learned_from(

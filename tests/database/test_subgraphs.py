@@ -19,7 +19,7 @@ import pytest
 import sqlrl
 from sqlrl.database import subgraph_learning
 from sqlrl.errors import InputError, LabelWarning, ModelError, SqlrlError, UnsupportedError
-from tests.structure.resolwe.test_resolwe import DECLARED, FAST, MODEL, StoppedError, load, planted
+from tests.structure.resolwe.test_resolwe import FAST, StoppedError, load, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
@@ -32,14 +32,14 @@ def labelled(tables: Tables) -> Tables:
     good = set(zip(*(tables["Good"][c].to_pylist() for c in ("example", "x0")), strict=True))
     scope = tables["Scope"]
     truth = [row in good for row in zip(*(scope[c].to_pylist() for c in ("example", "x0")), strict=True)]
-    facts = {name: tables[name] for name in ("Talks", "Links", "Old", "Swims")}
+    facts = {name: tables[name] for name in ("Talks", "Old")}
     return facts | {"Good": scope.append_column("truth", pa.array(truth))}
 
 
-# Each window is a database of its own, which takes a quarter of a second: there are few.
-GRAMMAR = sqlrl.parse_grammar(
-    "NEAR(u, w) = {Talks, Links}\nOld(u) ^ [!]Good(u)\nSwims(u) ^ Good(u)\nNEAR(u, w) ^ Good(u) ^ Good(w)"
-)
+# Each window is a database of its own, which takes a quarter of a second: there are few, of few relations.
+DECLARED = "Talks(user, user)\nOld(user)\nGood(user)"
+MODEL = sqlrl.parse_mln(DECLARED)
+GRAMMAR = sqlrl.parse_grammar("NEAR(u, w) = {Talks}\nOld(u) ^ [!]Good(u)\nNEAR(u, w) ^ Good(u) ^ Good(w)")
 PLANTED = planted(3, subgraphs=22)
 FULL = labelled(PLANTED)
 NAMES: list[str] = list(dict.fromkeys(FULL["Good"]["example"].to_pylist()))
@@ -123,9 +123,7 @@ def test_subgraphs_that_say_nothing_might_as_well_not_be_there(loaded: dict[str,
             id=f"{type(learner).__name__}-{kind}",
             marks=[] if kind in quick else pytest.mark.slow,
         )
-        for learner, quick in zip(
-            LEARNERS, (("iterator", "queries", "one window"), ("iterator", "callable")), strict=True
-        )
+        for learner, quick in zip(LEARNERS, (("iterator", "queries"), ("iterator", "callable")), strict=True)
         for kind in STREAMS
     ],
 )
@@ -185,7 +183,7 @@ def strange(kind: str) -> Tables:
 def loading(tables: Tables) -> sqlrl.Database:
     """Load what a stream has, in the order of the stream."""
     db = new()
-    for name in ("Good", "Talks", "Links", "Old", "Swims"):
+    for name in ("Good", "Talks", "Old"):
         more: dict[str, Any] = {"truth": "truth", "target": True} if name == "Good" else {}
         columns = [c for c in tables[name].column_names if c not in ("example", "truth")]
         db.load(name, tables[name], columns=columns, types=["user"] * len(columns), example="example", **more)
@@ -196,9 +194,15 @@ def loading(tables: Tables) -> sqlrl.Database:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("none", r"^1 of 5 subgraphs is left out: 1 without query atoms, 0 of several that are all true or all false$"),
+        pytest.param(
+            "none",
+            r"^1 of 5 subgraphs is left out: 1 without query atoms, 0 of several that are all true or all false$",
+            marks=pytest.mark.slow,
+        ),
         ("true", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
-        ("false", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
+        pytest.param(
+            "false", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several", marks=pytest.mark.slow
+        ),
         ("one", "^1 of 6 subgraphs is left out: 1 without query atoms, 0 of several"),
     ],
 )
@@ -229,13 +233,10 @@ def test_where_nothing_is_left_that_is_said(say: list[str], message: str) -> Non
     rows = [(name, user, name in say and user == "u1") for name in names for user in ("u1", "u2")]
     good = pa.table({c: [row[i] for row in rows] for i, c in enumerate(("example", "x0", "truth"))})
     tables = {
-        **{name: FULL[name].slice(0, 0) for name in ("Talks", "Links", "Swims")},
+        "Talks": pa.table({c: ["s"] if c == "example" else ["u1"] for c in FULL["Talks"].column_names}),
         "Old": good.drop_columns(["truth"]),
         "Good": good,
     }
-    for name in ("Talks", "Links", "Swims"):
-        pair = {c: ["s"] if c == "example" else ["u1"] for c in tables[name].column_names}
-        tables[name] = pa.table(pair)
     said = []
     for db, examples in ((loading(tables), None), (new(), sqlrl.SubgraphTables([tables]))):
         with pytest.raises(InputError, match=message) as caught:
@@ -244,7 +245,7 @@ def test_where_nothing_is_left_that_is_said(say: list[str], message: str) -> Non
     assert said[0] == said[1]
 
 
-@pytest.mark.parametrize("stage", ["counting", "weights"])
+@pytest.mark.parametrize("stage", ["counting", pytest.param("weights", marks=pytest.mark.slow)])
 def test_loaded_subgraphs_go_on_as_a_run_that_never_stopped(stage: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "weights": sqlrl.AdaGrad(window=5),
@@ -288,7 +289,7 @@ def never_stopped() -> sqlrl.Resolwe:
     [
         ("callable", "weights", 5),  # in the second pass
         ("queries", "counting", 1),
-        ("queries", "weights", 2),
+        pytest.param("queries", "weights", 2, marks=pytest.mark.slow),
         pytest.param("callable", "counting", 1, marks=pytest.mark.slow),
         pytest.param("list", "weights", 2, marks=pytest.mark.slow),
         pytest.param("queries", "weights", 5, marks=pytest.mark.slow),
@@ -352,7 +353,9 @@ def test_windows_before_are_passed_over_without_a_query() -> None:
     assert again.cuts == [(18, 22)]
 
 
-@pytest.mark.parametrize(("kind", "known"), [("queries", True), ("callable", False)])
+@pytest.mark.parametrize(
+    ("kind", "known"), [pytest.param("queries", True, marks=pytest.mark.slow), ("callable", False)]
+)
 def test_windows_are_counted_as_far_as_they_are_known(kind: str, known: bool) -> None:
     seen: list[tuple[bool, int, int]] = []
     sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
@@ -601,7 +604,7 @@ def test_what_a_stream_does_not_take_is_said(
 
 
 def test_a_target_that_the_model_names_needs_labels() -> None:
-    model = sqlrl.parse_mln("Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)", query=["Old"])
+    model = sqlrl.parse_mln(DECLARED, query=["Old"])
     with pytest.raises(InputError, match="Old is to be predicted, and its table has no column truth"):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
 
@@ -619,7 +622,7 @@ def other_labels(tables: Tables) -> Tables:
     return {**tables, "Meets": meets.append_column("truth", pa.array(truth))}
 
 
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("named", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_only_labels_of_what_is_learned_count(named: bool) -> None:
     # Meets, of two classes everywhere, says nothing as long as no template or rule is about it.
     rule = "\nMeets(u) ^ Old(u) => Good(u)" if named else ""
@@ -639,9 +642,7 @@ def test_only_labels_of_what_is_learned_count(named: bool) -> None:
 
 
 def test_rules_with_a_clause_for_each_constant_are_refused() -> None:
-    model = sqlrl.parse_mln(
-        "Talks(user, user)\nLinks(user, user)\nOld(user)\nSwims(user)\nGood(user)\nOld(+u) => Good(u)"
-    )
+    model = sqlrl.parse_mln(f"{DECLARED}\nOld(+u) => Good(u)")
     with pytest.raises(UnsupportedError, match=r"Old\(\+u\) => Good\(u\) has a clause for each constant"):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
 
@@ -654,7 +655,7 @@ def test_other_learners_say_who_takes_streams() -> None:
 
 def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> None:
     con = graph()
-    con.execute("delete from g_links")
+    con.execute("delete from g_talks")
     before = con.execute("from duckdb_tables() union all by name from duckdb_views() where not internal").fetchall()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

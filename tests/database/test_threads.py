@@ -34,7 +34,12 @@ KINDS = [
 ]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(
+    params=[
+        pytest.param(kind, marks=pytest.mark.slow) if kind in ("file", "file without our tables that is read") else kind
+        for kind in KINDS
+    ]
+)
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlrl.Database]:
     """A Database of each kind, with something loaded."""
     kind = request.param

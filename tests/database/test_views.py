@@ -237,20 +237,21 @@ CLAUSES = "select text, weight from sqlrl.clause join sqlrl.run using (model) wh
 SUPPORT = "select clause, [for_right, for_wrong, against_right, against_wrong] as n, share_for_label from sqlrl.clause_support where run = {}"
 
 
-@pytest.mark.parametrize("entries", [None, 30])
-def test_support_is_what_counting_flipped_worlds_gives(
-    db: sqlrl.Database, entries: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_support_is_what_counting_flipped_worlds_gives(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     model = learned(db)
-    if entries is not None:
-        for module in ("predictions", "outcomes"):
-            monkeypatch.setattr(f"sqlrl.database.{module}.divided", partial(divided, entries=entries))
     prediction = db.predict(model, keep=True, examples=SOME)
-    assert (prediction.network is None) == (entries is not None)
+    assert prediction.network is not None
     prediction.evaluate()
     found = {row["clause"]: row for row in rows(db, SUPPORT.format(prediction.run))}
     expected = flipped_counts(db, model, prediction)
     assert {text: row["n"] for text, row in found.items()} == expected
+    for module in ("predictions", "outcomes"):
+        monkeypatch.setattr(f"sqlrl.database.{module}.divided", partial(divided, entries=30))
+    divided_ = db.predict(model, keep=True, examples=SOME)
+    assert divided_.network is None
+    assert divided_.result.world.tolist() == prediction.result.world.tolist()
+    divided_.evaluate()
+    assert rows(db, SUPPORT.format(divided_.run)) == rows(db, SUPPORT.format(prediction.run))
     assert sum(map(sum, expected.values())) > 30
     assert sum(n[1] + n[3] for n in expected.values()) > 1
     for text, row in found.items():

@@ -119,8 +119,29 @@ def test_every_learner_learns_what_it_learns_in_python(two: tuple[Database, Data
     check_learned(*two, list(LEARNED))
 
 
+@pytest.mark.parametrize("word", THEN)
+def test_a_learner_of_clauses_is_made_with_the_one_of_their_weights(
+    word: str, read_only_db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    kind: Any = learners()[word]
+
+    @wraps(kind.fit)
+    def fit(self: Any, *_: object, **__: object) -> None:
+        made.append(repr(self))
+        raise InputError("that is all")
+
+    monkeypatch.setattr(kind, "fit", fit)
+    options, finder = THEN[word]
+    with pytest.raises(ScriptError, match="that is all"):
+        read_only_db.run(statement(word, f"{options}, then = 'max-margin(C=0.1)'"))
+    assert made == [repr(finder(sqlrl.MaxMargin(C=0.1)))]
+    assert "then=MaxMargin(C=0.1)" in made[0]
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("word", ["ilp", *(pytest.param(word, marks=pytest.mark.slow) for word in ("osl", "msl"))])
+@pytest.mark.parametrize("word", THEN)
 def test_weights_of_found_clauses_are_learned_again(word: str, two: tuple[Database, Database]) -> None:
     one, other = two
     options, finder = THEN[word]
