@@ -47,7 +47,9 @@ def models(template: str, weight: str, semantics: str = "alchemy") -> tuple[sqlr
     return sqlrl.parse_mln(first, semantics=semantics), sqlrl.parse_mln(second, semantics=semantics)
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize(
+    "template", [*TEMPLATES[::2], *(pytest.param(each, marks=pytest.mark.slow) for each in TEMPLATES[1::2])]
+)
 def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, template: str) -> None:
     first, second = models(template, "0.5 ")
     whole = db.predict(first, keep=True)
@@ -58,9 +60,11 @@ def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, templa
     assert means[0] == pytest.approx(means[1])
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize(
+    "template", [TEMPLATES[0], *(pytest.param(each, marks=pytest.mark.slow) for each in TEMPLATES[1:])]
+)
 def test_weights_are_those_of_what_is_written_out(db: sqlrl.Database, template: str, tmp_path: Path) -> None:
-    first, second = (sqlrl.VotedPerceptron().fit(db, model).model_ for model in models(template, ""))
+    first, second = (sqlrl.VotedPerceptron(iterations=3).fit(db, model).model_ for model in models(template, ""))
     objective = db.predict(first).objective
     assert objective == pytest.approx(db.predict(second).objective)
     for name in ("saved.mln", "saved.json"):

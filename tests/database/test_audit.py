@@ -73,9 +73,8 @@ def tournament(size: int, seed: int) -> dict[Pair, bool]:
     return {(order[i], order[j]): i < j for i in range(size) for j in range(size) if i != j}
 
 
-@pytest.mark.parametrize("size", [9, 14])
-def test_an_antisymmetric_target_is_found_by_defaults(size: int) -> None:
-    labels = tournament(size, size)
+def test_an_antisymmetric_target_is_found_by_defaults() -> None:
+    labels = tournament(9, 9)
     db = paired(labels)
     audit = db.audit("T")
     check_shown(db, audit)
@@ -107,7 +106,7 @@ def test_a_symmetric_target_is_found_though_few_pairs_are_true() -> None:
 def test_reverses_that_tell_nothing_are_no_finding() -> None:
     names = [f"i{k:02}" for k in range(30)]
     draw = random.Random(1)
-    for share in (0.02, 0.5, 0.9):
+    for share in (0.02, 0.9):
         db = paired({pair: draw.random() < share for pair in permutations(names, 2)})
         assert kinds(db.audit("T", folds=3)) == [], share
 
@@ -166,20 +165,24 @@ def unlike(seed: int = 4) -> dict[Pair, bool]:
     return {(f"a{i:02}", f"b{j:02}"): draw.random() < 0.4 for i in range(20) for j in range(15)}
 
 
-@pytest.mark.parametrize("wrong", [0, 2])
-@pytest.mark.parametrize("copy", COPIES)
-def test_a_label_under_another_name_is_found(copy: str, wrong: int) -> None:
+def test_a_label_under_another_name_is_found() -> None:
+    """Twenty predicates, which take a second: five forms of the labels with 0, 2 and 12 of them turned, and of other labels."""
     labels = unlike()
-    make, text = COPIES[copy]
-    db = paired(labels, Copy=make(noisy(labels, wrong)), Other=make(unlike(9)))
+    facts, said = {}, {}
+    for k, (make, text) in enumerate(COPIES.values()):
+        facts[f"Other{k}"] = make(unlike(9))
+        for wrong in (0, 2, 12):
+            facts[f"Copy{k}With{wrong}"] = make(noisy(labels, wrong))
+            said[f"Copy{k}With{wrong}"] = text.replace("Copy", f"Copy{k}With{wrong}"), wrong
+    db = paired(labels, **facts)
     audit = db.audit("T", folds=3)
     check_shown(db, audit)
     found = [row for row in audit.findings if row["kind"] == "label copy"]
-    assert {row["predicate"] for row in found} == {"Copy"}
-    assert text in found[0]["what"]
-    assert [row["count"] for row in found] == [len(labels) - wrong] * len(found)
-    assert found[0]["share"] == 1 - wrong / len(labels)
-    assert kinds(paired(labels, Copy=make(noisy(labels, 12))).audit("T", folds=3)).count("label copy") == 0
+    assert sorted(row["predicate"] for row in found) == sorted(name for name in said if not name.endswith("12"))
+    for row in found:
+        text, wrong = said[row["predicate"]]
+        assert text in row["what"]
+        assert (row["count"], row["share"]) == (len(labels) - wrong, 1 - wrong / len(labels))
 
 
 def test_a_label_that_is_an_attribute_of_one_argument_is_found() -> None:
@@ -340,7 +343,7 @@ def test_facts_of_all_examples_about_people_of_a_tested_one_are_found() -> None:
 # ---- clean data ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(8))
 @given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([4, 12, 30]), st.sampled_from([1, 3, 8]))
 def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int, docs: int, words: int) -> None:
     draw = random.Random(seed)
@@ -349,12 +352,11 @@ def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int
     db = documents(rows)
     pairs = [(d, f"e{i}", f"e{j}") for d in rows for i, j in permutations(range(3), 2) if draw.random() < 0.5]
     db.load("Linked", pairs or [("d00", "e0", "e1")], types=["doc", "entity", "entity"], target=True)
-    for target in ("Liked", "Linked"):
-        audit = db.audit(target, folds=min(folds, docs), random_state=seed)
-        assert not set(kinds(audit)) - {"identity"}, audit
+    audit = db.audit(draw.choice(["Liked", "Linked"]), folds=min(folds, docs), random_state=seed)
+    assert not set(kinds(audit)) - {"identity"}, audit
 
 
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(6))
 @given(st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_random_folds_of_independent_atoms_have_no_leak(seed: int, share: float) -> None:
     draw = random.Random(seed)
@@ -375,7 +377,7 @@ def view(name: str, columns: str, kinds: str, **more: Any) -> FactView:
     return FactView(name, f"named_{name}", tuple(columns.split()), tuple(kinds.split()), **more)
 
 
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(8))
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), st.tuples(st.booleans(), st.sampled_from([0, 0, 1, 2])), min_size=6
@@ -432,7 +434,7 @@ def test_pairs_entities_and_claims_are_counted_as_one_by_one(
     assert found_claims == expected_claims
 
 
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(8))
 @given(st.integers(0, 10**6), st.sampled_from([60, 75, 80, 100]))
 def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: int) -> None:
     draw = random.Random(seed)
@@ -478,7 +480,7 @@ def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: i
     assert dict(ask(db, equal_units(asked))) == equal
 
 
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(8))
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12, unique=True),
     st.lists(st.sampled_from(["train", "test", "neither"]), min_size=6, max_size=6),
@@ -512,6 +514,18 @@ def partition(db: sqlrl.Database) -> set[frozenset[frozenset[tuple[Any, ...]]]]:
     return {frozenset(atoms) for atoms in folds.values()}  # type: ignore[misc]
 
 
+@pytest.fixture
+def _folds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Audits that end when the folds are kept, for tests of what folds are: looking for leaks is nearly all that an audit takes."""
+
+    def result(self: Any) -> sqlrl.Audit:
+        nothing = sqlrl.Table(pa.table({"kind": pa.array([], pa.string())}))
+        return sqlrl.Audit(self.info.name, str(self.folds), nothing, nothing, (), self.target.run)
+
+    monkeypatch.setattr("sqlrl.database.audit._Auditing.result", result)
+
+
+@pytest.mark.usefixtures("_folds_alone")
 def test_folds_of_examples_are_given_in_many_ways() -> None:
     rows = vocabulary(9, 3)
     db = documents(rows)
@@ -539,6 +553,7 @@ def test_folds_of_examples_are_given_in_many_ways() -> None:
     assert found["lists"] == expected
 
 
+@pytest.mark.usefixtures("_folds_alone")
 def test_folds_of_query_atoms_are_given_in_many_ways() -> None:
     labels = tournament(6, 0)
     own = {pair: k % 3 for k, pair in enumerate(labels)}
@@ -615,11 +630,11 @@ def test_random_folds_do_not_depend_on_the_order_of_loading() -> None:
     labels = tournament(9, 5)
     turned = dict(reversed(labels.items()))
     found = []
-    for each in (labels, turned, labels):
+    for each in (labels, turned):
         db = paired(each)
         audit = db.audit("T", random_state=3)
         found.append((str(audit), partition(db)))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
     assert str(paired(labels).audit("T", random_state=4)) != found[0][0]
 
 
@@ -705,15 +720,28 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_given_wrongly_is_said(wrong: str) -> None:
+@pytest.fixture(scope="module")
+def never_audited() -> sqlrl.Database:
     db = documents(vocabulary(6, 3), Pairs=([("w000", "w001")], ["word", "word"]))
     db.load("Seen", [("d00",)], types=["doc"], given=True)
+    return db
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_given_wrongly_is_said(wrong: str, never_audited: sqlrl.Database) -> None:
     given_, message = WRONG[wrong]
     with pytest.raises(InputError, match=message):
-        db.audit(**{"target": "Liked", **given_})
-    assert db.sql("select count(*) from sqlrl.leak").fetchall() == [(0,)]
-    # What failed leaves nothing behind, and the next audit works.
+        never_audited.audit(**{"target": "Liked", **given_})
+    # What failed leaves nothing behind.
+    for table in ("leak", "audit_atom", "audit_fold"):
+        assert never_audited.sql(f"select count(*) from sqlrl.{table}").fetchall() == [(0,)]
+
+
+def test_after_what_was_given_wrongly_the_next_audit_works() -> None:
+    db = documents(vocabulary(6, 3))
+    for folds in (7, [["d00"], ["d1"]]):
+        with pytest.raises(InputError):
+            db.audit("Liked", folds=folds)
     assert db.audit("Liked").folds == "6 random folds of examples"
 
 
@@ -791,9 +819,8 @@ def test_a_model_says_types_that_the_data_do_not() -> None:
 # ---- real data -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", ["amine", "toxic", "acetyl", "mem"])
-def test_the_leaks_of_the_drugs_are_found(task: str, data_folder: Path) -> None:
-    path = data_folder / "alzheimers" / f"{task}.csv"
+def test_the_leaks_of_the_drugs_are_found(data_folder: Path) -> None:
+    path = data_folder / "alzheimers" / "amine.csv"
     if not path.is_file():
         pytest.skip("the drugs are not there")
     with duckdb.connect() as other:

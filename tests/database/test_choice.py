@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
 import pytest
 
@@ -30,8 +32,9 @@ RULES = {
 }
 
 
+@cache
 def loaded(examples: int, *, apart: bool) -> sqlrl.Database:
-    """A database of so many documents, each an example of its own or all one network."""
+    """A database of so many documents, each an example of its own or all one network. Tests that share it load nothing."""
     db, names = sqlrl.connect(), [f"d{i}" for i in range(examples)]
     key = {"example": "doc"} if apart else {}
     db.load("Doc", [(name,) for name in names], types=["doc"], **key)
@@ -45,7 +48,9 @@ def loaded(examples: int, *, apart: bool) -> sqlrl.Database:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize(
+    "rules", [rules if k % 2 == 0 else pytest.param(rules, marks=pytest.mark.slow) for k, rules in enumerate(RULES)]
+)
 def test_of_few_examples_the_rules_choose_a_batch_learner_that_learns(rules: str) -> None:
     db, model = loaded(30, apart=False), sqlrl.parse_mln(DECLARED + rules)
     chosen = choose_learner(db, model)
@@ -94,10 +99,8 @@ def test_examples_are_chosen_where_only_the_model_declares_types() -> None:
     ("examples", "apart", "asked", "flat", "joined", "words"),
     [
         (1, True, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
-        (9, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),
         (3, True, None, "Likelihood(penalty='l2')", "PSCG()", "3 examples"),
         (4, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=5)", "4 examples"),
-        (13, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "13 examples"),
         (19, True, None, "Likelihood(penalty='l2')", "AdaGrad(passes=2)", "19 examples"),
         (20, True, None, "AdaGrad()", "AdaGrad()", "20 examples"),
         (25, False, None, "Likelihood(penalty='l2')", "PSCG()", "one network"),

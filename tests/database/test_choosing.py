@@ -43,9 +43,17 @@ def records(count: int, block: int, errors: float, rules: str, kinds: int = 0) -
     return db, sqlrl.parse_mln("\n".join([*lines, "-2 Same(x, y)", rules]), query=query)
 
 
-@pytest.mark.parametrize("kinds", [0, 3])
-@pytest.mark.parametrize("rules", [HARD, SOFT, HARD + "\n" + REWARD])
-@pytest.mark.parametrize("errors", [0.1, 0.6])
+@pytest.mark.parametrize(
+    ("errors", "rules", "kinds"),
+    [
+        (0.6, HARD, 3),
+        (0.1, SOFT, 0),
+        (0.6, HARD + "\n" + REWARD, 0),
+        pytest.param(0.1, HARD, 0, marks=pytest.mark.slow),
+        pytest.param(0.6, SOFT, 3, marks=pytest.mark.slow),
+        pytest.param(0.1, HARD + "\n" + REWARD, 3, marks=pytest.mark.slow),
+    ],
+)
 def test_the_world_of_full_grounding_whatever_is_chosen(
     errors: float, rules: str, kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ def found(table: sqlrl.report.Table) -> set[frozenset[str]]:
     return {frozenset(each) for each in sets.values()}
 
 
-@settings(max_examples=draws(25))
+@settings(max_examples=draws(12))
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=8, unique=True))
 def test_clusters_are_what_is_connected(pairs: list[tuple[str, str]]) -> None:
     prediction, expected = predicted(pairs), united(pairs)

@@ -172,7 +172,9 @@ PREDICTION = {"none": [], "l+i": [0, 1, 2, 3], "ibt": [0, 1, 2, 3], "ibt-approx"
               "sct-": [0, 1]}  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", list(ENFORCED))
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=pytest.mark.slow) if mode in ("none", "ibt") else mode for mode in ENFORCED]
+)
 def test_each_mode_enforces_what_the_thesis_says(db: sqlrl.Database, other: sqlrl.Database, mode: str) -> None:
     fit = ConstrainedTraining(sqlrl.CDA(0.01), mode=mode).fit(db, model())  # type: ignore[arg-type]
     texts = hard_texts(model())

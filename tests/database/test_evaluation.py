@@ -76,6 +76,12 @@ def test_hard_rules_against_labels_are_counted() -> None:
     assert math.isfinite(scores.possible_log_likelihood)
 
 
+@pytest.fixture(scope="module")
+def asked() -> tuple[sqlrl.Database, sqlrl.Marginals]:
+    db = texts()
+    return db, db.marginals(sqlrl.parse_mln(TEXT))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -84,10 +90,12 @@ def test_hard_rules_against_labels_are_counted() -> None:
         ({"bins": "10"}, "bins='10' must be a whole number of bins"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, object], message: str) -> None:
-    db = texts()
+def test_options_that_cannot_be(
+    options: dict[str, object], message: str, asked: tuple[sqlrl.Database, sqlrl.Marginals]
+) -> None:
+    db, marginals = asked
     with pytest.raises(InputError, match=message):
-        db.evaluate(db.marginals(sqlrl.parse_mln(TEXT)), **options)  # type: ignore[call-overload]
+        db.evaluate(marginals, **options)  # type: ignore[call-overload]
 
 
 def test_without_labels_and_of_another_database_it_says_so() -> None:

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -149,25 +149,25 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
         assert row["groundings"] == formulas.total(chosen)
 
 
-@settings(max_examples=draws(30))
+@settings(max_examples=draws(15))
 @given(programs(size=4), WEIGHTS)
 def test_random_programs(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
-@settings(max_examples=draws(12))
+@settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.witnessed), WEIGHTS)
 def test_existential_witnesses(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
-@settings(max_examples=draws(12))
+@settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.counted), WEIGHTS)
 def test_counted_variables_of_some_examples(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), case.subset if case.kind != "one" else None)
 
 
-@settings(max_examples=draws(12))
+@settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.sentences), WEIGHTS)
 def test_sentences(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
@@ -183,8 +183,9 @@ In(bib, fld, pos)
 """
 
 
+@cache
 def fields() -> sqlrl.Database:
-    """Positions are local: B1 has P2 alone."""
+    """Positions are local: B1 has P2 alone. Tests share it, and change nothing."""
     db = sqlrl.connect()
     tokens = [("B1", "P2", "F"), ("B2", "P1", "F"), ("B2", "P3", "F")]
     db.load("Tok", tokens, types=("bib", "pos", "fld"), example="bib")
@@ -271,8 +272,19 @@ JOINING = """
 """
 
 
-@pytest.mark.parametrize("block", ["In(bib, pos, fld!)", "In(bib, pos, fld)\n!In(c, p, f) v !In(c, p, g) v f = g."])
-@pytest.mark.parametrize("more", [[("B1", "P2", "F"), ("B1", "P1", "G")], []])
+BLOCKS = ("In(bib, pos, fld!)", "In(bib, pos, fld)\n!In(c, p, f) v !In(c, p, g) v f = g.")
+TWICE = [("B1", "P2", "F"), ("B1", "P1", "G")]
+
+
+@pytest.mark.parametrize(
+    ("block", "more"),
+    [
+        (BLOCKS[0], TWICE),
+        (BLOCKS[1], []),
+        pytest.param(BLOCKS[0], [], marks=pytest.mark.slow),
+        pytest.param(BLOCKS[1], TWICE, marks=pytest.mark.slow),
+    ],
+)
 def test_observed_counts_where_labels_violate_blocks(block: str, more: list[tuple[str, str, str]]) -> None:
     model = sqlrl.parse_mln(f"Tok(bib, pos)\nCap(fld)\n{block}\n{JOINING}")
     db = sqlrl.connect()
@@ -332,22 +344,29 @@ def database(labels: int = 0, path: Path | None = None) -> sqlrl.Database:
     return db
 
 
+@pytest.fixture(scope="module")
+def docs() -> sqlrl.Database:
+    """The documents, for tests that change nothing."""
+    return database()
+
+
 def test_labels_are_read_for_the_observed_counts_alone() -> None:
-    found = [database(seed).expected_counts(MODEL).to_arrow() for seed in range(4)]
+    databases = [database(seed) for seed in range(2)]
+    found = [db.expected_counts(MODEL).to_arrow() for db in databases]
     expected = [each.column("n_expected").to_numpy().tobytes() for each in found]
     assert len(set(expected)) == 1
     observed = {str(each.column("n_observed").to_pylist()) for each in found}
-    assert len(observed) == 4
-    for seed, each in enumerate(found):
-        counted = database(seed).count(MODEL)
+    assert len(observed) == 2
+    for db, each in zip(databases, found, strict=True):
+        counted = db.count(MODEL)
         assert each.column("n_observed").to_pylist() == counted["n"]
         assert each.column("groundings").to_pylist() == counted["groundings"]
         difference = np.array(counted["n"]) - each.column("n_expected").to_numpy()
         np.testing.assert_allclose(each.column("difference").to_numpy(), difference, atol=1e-12)
 
 
-def test_expected_counts_are_sums_of_exact_probabilities() -> None:
-    db = database()
+def test_expected_counts_are_sums_of_exact_probabilities(docs: sqlrl.Database) -> None:
+    db = docs
     model = sqlrl.parse_mln(RULES.replace("-0.2 Good(d)", "-0.2 Good(d)\n0 Class(d, X)"))
     chances = db.marginals(model, method="exact")
     n = dict(zip(*(db.expected_counts(model)[name] for name in ("text", "n_expected")), strict=True))
@@ -357,8 +376,8 @@ def test_expected_counts_are_sums_of_exact_probabilities() -> None:
 
 
 @pytest.mark.parametrize("entries", [1, 30])
-def test_windows_add_up(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    db = database()
+def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = docs
     whole = db.expected_counts(MODEL).to_arrow()
     windows: list[int] = []
 
@@ -377,17 +396,16 @@ def test_windows_add_up(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert parts.select(rest).equals(whole.select(rest))
 
 
-def test_chosen_examples_are_counted_alone() -> None:
-    db = database()
+def test_chosen_examples_are_counted_alone(docs: sqlrl.Database) -> None:
+    db = docs
     halves = [db.expected_counts(MODEL, part) for part in (DOCS[:4], DOCS[4:])]
     whole = db.expected_counts(MODEL)
     for name in ("n_expected", "n_observed", "groundings", "difference"):
         assert np.array(halves[0][name]) + np.array(halves[1][name]) == pytest.approx(np.array(whole[name]))
 
 
-def test_without_labels_the_observed_counts_are_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    labelled = database()
-    expected = labelled.expected_counts(MODEL)["n_expected"]
+def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = docs.expected_counts(MODEL)["n_expected"]
     db = sqlrl.connect()
     db.load("Word", WORDS, types=("doc", "word"), example="doc")
     db.load("Class", [(d, "X") for d in DOCS], types=("doc", "class"), target=True)
@@ -512,8 +530,8 @@ def test_a_component_that_is_too_wide_is_named() -> None:
     assert "(from Across(x, y) => (On(x) <=> On(y)))" in text
 
 
-def test_what_is_refused() -> None:
-    db = database()
+def test_what_is_refused(docs: sqlrl.Database) -> None:
+    db = docs
     head = RULES[: RULES.index("0.7")]
     with pytest.raises(InputError, match="weight"):
         db.expected_counts(sqlrl.parse_mln(head + "Good(d)"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -11,12 +13,17 @@ from sqlrl.database.explanations import Explanations
 PEOPLE = 40
 
 
-def people(rule: str) -> tuple[sqlrl.Database, sqlrl.Model]:
+@cache
+def network() -> sqlrl.Database:
     db = sqlrl.connect()
     friends = [(f"p{i}", f"p{(i * k) % PEOPLE}") for i in range(PEOPLE) for k in (3, 7)]
     db.load("Friends", sorted(set(friends)), types=["person", "person"])
+    return db
+
+
+def people(rule: str) -> tuple[sqlrl.Database, sqlrl.Model]:
     declared = "Friends(person, person)\nSmokes(person)\nCancer(person)\n"
-    return db, sqlrl.parse_mln(declared + rule, query=["Smokes", "Cancer"])
+    return network(), sqlrl.parse_mln(declared + rule, query=["Smokes", "Cancer"])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,6 @@ def test_the_number_of_ground_clauses_is_a_bound(rule: str, exact: bool) -> None
     assert found.estimate == clauses if exact else found.estimate >= clauses
     assert f"at most {found.estimate:,} ground clause" in str(found)
     assert found.bound == "at most"
-    db.close()
 
 
 def test_what_is_not_counted_is_what_the_database_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +58,6 @@ def test_what_is_not_counted_is_what_the_database_estimates(monkeypatch: pytest.
     assert not found.at_most
     assert "1 clause, about " in repr(found)
     assert db.explain(model).table()["bound"] == ["about"]
-    db.close()
 
 
 def test_a_number_past_128_bits_is_not_counted() -> None:
@@ -63,8 +68,6 @@ def test_a_number_past_128_bits_is_not_counted() -> None:
     assert wide.explain(other)[0].estimate == PEOPLE**15
     assert wide.explain(other).table()["estimate"] == [PEOPLE**15]
     assert isinstance(found, Explanations)
-    db.close()
-    wide.close()
 
 
 def test_a_template_with_a_variable_that_one_of_its_clauses_lacks() -> None:
@@ -73,4 +76,3 @@ def test_a_template_with_a_variable_that_one_of_its_clauses_lacks() -> None:
     found = db.explain(model)
     assert all(each.at_most for each in found)
     assert sum(each.estimate for each in found) >= len(network.row_clause)
-    db.close()

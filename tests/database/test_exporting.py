@@ -99,8 +99,11 @@ def test_a_table_of_ground_clauses_scores_every_world(
     tmp_path: Path, model: sqlrl.Model, engine: str, request: pytest.FixtureRequest
 ) -> None:
     with sqlrl.connect(engine=request.getfixturevalue("spark") if engine == "spark" else None, progress=False) as db:
-        filled(db)
+        # Three people, so that all worlds can be listed.
+        db.load("Friends", [("Anna", "Bob"), ("Bob", "Anna"), ("Bob", "Chris")])
+        db.load("Smokes", [("Anna",)], given=True)
         db.load("Smokes", [("Bob", 0.8), ("Chris", 0.25)], probability=1)
+        db.load("Mood", [("Bob", "Good")], types=["person", "mood"], target=True)
         exported = db.export(model, tmp_path / "network.parquet")
         with db.session.expanded(Query(model)) as (program, chosen):
             weighted = weigh(ground_network(Extent(program, chosen)), program.weights())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -40,7 +41,7 @@ def entities(rows: Iterable[Any]) -> set[object]:
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 @pytest.mark.parametrize(("fraction", "held"), [(0.25, 3), (0.5, 6), (0.01, 1), (0.99, 11)])
 def test_examples(fraction: float, held: int) -> None:
-    db = documents()
+    db = made(documents)
     split = db.split(fraction)
     assert split.predicate is None
     assert (len(split.test), len(split.train), split.neither) == (held, 12 - held, 0)
@@ -143,6 +144,12 @@ def untyped() -> sqlrl.Database:
     return db
 
 
+@cache
+def made(make: Callable[[], sqlrl.Database]) -> sqlrl.Database:
+    """Make a database once for tests that only ask it."""
+    return make()
+
+
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
@@ -167,7 +174,7 @@ def untyped() -> sqlrl.Database:
 )
 def test_what_cannot_be_split(make: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(SqlrlError, match=message):
-        make().split(**options)
+        made(make).split(**options)
 
 
 def test_one_target_of_several_and_with_a_model_that_knows_the_types() -> None:

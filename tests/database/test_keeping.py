@@ -68,7 +68,7 @@ def by_hand() -> dict[str, tuple[Any, ...]]:
     return {text: (len(v), v.count(None), v.count(True), v.count(False)) for text, v in found.items()}
 
 
-@pytest.mark.parametrize("window", [1, 512])
+@pytest.mark.parametrize("window", [1, pytest.param(512, marks=pytest.mark.slow)])
 def test_a_learner_keeps_what_evidence_and_labels_say(window: int) -> None:
     db = database()
     fit = sqlrl.AdaGrad(window=window, passes=2).fit(db, RULES)
@@ -249,11 +249,11 @@ GLOBAL = "Near(word, word)\n" + TEXT + "Near(v, w) => Near(w, v)"
     ("text", "again"),
     [
         # Templates that grow: of an earlier window nobody knows the groundings of a clause that a later one brings.
-        (TEXT, {1: True, 2: True, 3: False}),
+        (TEXT, {1: True, 3: False}),
         # The clauses of a learned model are known from the start.
-        (None, {1: False, 2: False, 3: False}),
+        (None, {1: False, 3: False}),
         # Of a clause about no example each window has all groundings.
-        (GLOBAL.replace("+", ""), {1: True, 2: True, 3: False}),
+        (GLOBAL.replace("+", ""), {1: True, 3: False}),
     ],
 )
 def test_windows_are_counted_again_only_where_their_counts_do_not_add_up(
@@ -275,4 +275,4 @@ def test_windows_are_counted_again_only_where_their_counts_do_not_add_up(
         run = sqlrl.AdaGrad(window=window, passes=2).fit(db, model).run_
         assert bool(queries) == recounted
         found[window] = {name: row[:5] for name, row in statistics(db, run).items()}
-    assert found[1] == found[2] == found[3]
+    assert found[1] == found[3]

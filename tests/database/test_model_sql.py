@@ -76,8 +76,7 @@ def run(exported: ExportedSQL, tables: Rows) -> Found:
     return found
 
 
-@pytest.mark.parametrize("wrong", ["Friends", "Smokes", "Smokes_scope"])
-def test_a_column_that_is_not_there_is_an_error_also_of_sqlite(wrong: str) -> None:
+def test_a_column_that_is_not_there_is_an_error_also_of_sqlite() -> None:
     # SQLite takes a quoted name that no table has for a text, which would be a constant of each row.
     db = sqlrl.connect()
     db.load("Friends", [("Anna", "Bob")], types=["person", "person"])
@@ -91,9 +90,9 @@ def test_a_column_that_is_not_there_is_an_error_also_of_sqlite(wrong: str) -> No
         "Smokes_scope": (["column0"], [("Anna",), ("Bob",)]),
     }
     assert list(run(view, tables)) == [("Bob",)]
-    columns, rows = tables[wrong]
-    with pytest.raises(sqlite3.OperationalError, match="no such column"):
-        run(view, {**tables, wrong: (["person", *columns[1:]], rows)})
+    for wrong, (columns, rows) in tables.items():
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            run(view, {**tables, wrong: (["person", *columns[1:]], rows)})
     db.close()
 
 
@@ -200,7 +199,7 @@ def agree(found: Found, right: Mapping[tuple[object, ...], float]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=draws(20))
+@settings(max_examples=draws(8))
 @given(single_programs())
 def test_views_give_pythons_probabilities(case: Case) -> None:
     db = loaded(case)
@@ -218,7 +217,7 @@ def test_views_give_pythons_probabilities(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=draws(15))
+@settings(max_examples=draws(8))
 @given(single_programs())
 def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
     plain = [
@@ -248,7 +247,7 @@ def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=draws(12))
+@settings(max_examples=draws(6))
 @given(st.data())
 def test_rules_that_join_atoms_are_named_and_left_out(data: st.DataObject) -> None:
     """What a view has of a rule adds up over atoms; it is the view of the model without the rules that are named."""
@@ -372,7 +371,7 @@ def test_the_view_runs_on_postgres(postgres: Postgres) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=draws(8))
+@settings(max_examples=draws(4))
 @given(single_programs())
 def test_postgres_gives_pythons_probabilities(postgres: Postgres, case: Case) -> None:
     db = loaded(case)
@@ -395,8 +394,19 @@ PEOPLE = "Friends(person, person)\nSmokes(person)\n"
 FRIENDS = [("Anna", "Bob"), ("Bob", "Chris"), ("Chris", "Anna"), ("Anna", "Chris")]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def people() -> Iterator[sqlrl.Database]:
+    """For tests that only export."""
+    yield from friends()
+
+
+@pytest.fixture
+def mine() -> Iterator[sqlrl.Database]:
+    """For tests that change it."""
+    yield from friends()
+
+
+def friends() -> Iterator[sqlrl.Database]:
     db = sqlrl.connect(progress=False)
     db.load(
         "Friends", pa.table({"one": [a for a, _ in FRIENDS], "other": [b for _, b in FRIENDS]}), types=["person"] * 2
@@ -442,8 +452,26 @@ BLOCK = "Friends(person, person)\nMood(person, mood{})\nmood = {{Good, Bad, Fair
 MOODS = "1.5 Friends(x, y) => Mood(x, Good)\n-2 Mood(x, Bad)\n{}"
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("exact", [True, False])
+@pytest.fixture(scope="module")
+def pair() -> sqlrl.Database:
+    """Two friends, for tests that only export."""
+    db = sqlrl.connect(progress=False)
+    db.load("Friends", [("Anna", "Bob")], types=["person"] * 2)
+    return db
+
+
+EITHER = pytest.mark.parametrize(
+    ("dialect", "exact"),
+    [
+        ("duckdb", False),
+        ("sqlite", True),
+        pytest.param("duckdb", True, marks=pytest.mark.slow),
+        pytest.param("sqlite", False, marks=pytest.mark.slow),
+    ],
+)
+
+
+@EITHER
 @pytest.mark.parametrize(
     ("further", "good", "bad", "fair"),
     [
@@ -455,13 +483,17 @@ MOODS = "1.5 Friends(x, y) => Mood(x, Good)\n-2 Mood(x, Bad)\n{}"
     ],
 )
 def test_blocks_have_the_softmax_of_their_scores(
-    dialect: str, exact: bool, further: str, good: float | None, bad: float | None, fair: float | None
+    pair: sqlrl.Database,
+    dialect: str,
+    exact: bool,
+    further: str,
+    good: float | None,
+    bad: float | None,
+    fair: float | None,
 ) -> None:
-    db = sqlrl.connect(progress=False)
-    db.load("Friends", [("Anna", "Bob")], types=["person"] * 2)
     at_most = "" if exact else "Mood(x, m) ^ Mood(x, n) => m = n.\n"
     model = sqlrl.parse_mln(BLOCK.format("!" if exact else "") + at_most + MOODS.format(further), query=["Mood"])
-    found = run(db.export_sql(model, dialect=dialect), {"Friends": (["column0", "column1"], [("Anna", "Bob")])})
+    found = run(pair.export_sql(model, dialect=dialect), {"Friends": (["column0", "column1"], [("Anna", "Bob")])})
     scores = {m: s for m, s in (("Good", good), ("Bad", bad), ("Fair", fair)) if s is not None}
     context = Context(prec=1000)
     weights = {m: context.exp(Decimal(s)) if s != math.inf else Decimal(1) for m, s in scores.items()}
@@ -481,8 +513,7 @@ def test_blocks_have_the_softmax_of_their_scores(
         assert log_odds == pytest.approx(right, abs=1e-9)
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-@pytest.mark.parametrize("exact", [True, False])
+@EITHER
 def test_what_is_given_true_takes_its_block(dialect: str, exact: bool) -> None:
     db = sqlrl.connect(progress=False)
     db.load("Friends", [("Anna", "Bob")], types=["person"] * 2)
@@ -556,12 +587,12 @@ def test_values_are_the_constants_that_loading_made_of_them(dialect: str, reques
     assert {(row[0],): float(row[1]) for row in found} == right
 
 
-def test_ten_thousand_words_are_one_query_with_one_table_of_values() -> None:
+def test_thousands_of_words_are_one_query_with_one_table_of_values() -> None:
     db = sqlrl.connect(progress=False)
-    words = [f"word {i}" for i in range(10_000)]
-    db.load("Has", pa.table({"doc": [f"d{i // 100}" for i in range(10_000)], "word": words}), types=["doc", "word"])
+    words = [f"word {i}" for i in range(2_000)]
+    db.load("Has", pa.table({"doc": [f"d{i // 100}" for i in range(2_000)], "word": words}), types=["doc", "word"])
     template = sqlrl.parse_mln("Has(doc, word)\nTopic(doc)\nHas(d, +w) => Topic(d)\n-1 Topic(d)", query=["Topic"])
-    weights = tuple((i % 7 - 3) / 7 for i in range(10_000))
+    weights = tuple((i % 7 - 3) / 7 for i in range(2_000))
     rule = replace(template.rules[0], expansions=Expansions(("w",), tuple((w,) for w in words), weights))
     model = template.with_rules((rule, template.rules[1]))
     exported = db.export_sql(model, dialect="sqlite")
@@ -569,7 +600,7 @@ def test_ten_thousand_words_are_one_query_with_one_table_of_values() -> None:
     assert exported.query.count("VALUES") == 1
     rows = [(f"d{i // 100}", w) for i, w in enumerate(words)]
     found = run(exported, {"Has": (["doc", "word"], rows)})
-    right = {(f"d{k}",): sum(weights[100 * k : 100 * k + 100]) - 1 for k in range(100)}
+    right = {(f"d{k}",): sum(weights[100 * k : 100 * k + 100]) - 1 for k in range(20)}
     assert {k: v[0] for k, v in found.items()} == pytest.approx(right, abs=1e-12)
 
 
@@ -600,7 +631,8 @@ def test_what_is_asked_wrongly_is_told(people: sqlrl.Database, options: dict[str
         people.export_sql(smoking("1 Friends(x, y) => Smokes(y)"), **options)
 
 
-def test_the_text_says_of_which_tables_rules_have_the_facts(people: sqlrl.Database) -> None:
+def test_the_text_says_of_which_tables_rules_have_the_facts(mine: sqlrl.Database) -> None:
+    people = mine
     people.define("Near(x, y) :- Friends(x, y). Near(x, z) :- Friends(x, y), Near(y, z).")
     model = sqlrl.parse_mln(PEOPLE + "Near(person, person)\n1 Near(x, y) => Smokes(y)", query=["Smokes"])
     exported = people.export_sql(model, tables={"Near": "reachable", "Friends": "public.friends"})
@@ -608,7 +640,8 @@ def test_the_text_says_of_which_tables_rules_have_the_facts(people: sqlrl.Databa
     assert '--   reachable: ("x", "y") facts of Near, which rules define: fill it with what they say' in exported.text
 
 
-def test_models_that_no_view_can_have_are_told(people: sqlrl.Database) -> None:
+def test_models_that_no_view_can_have_are_told(mine: sqlrl.Database) -> None:
+    people = mine
     with pytest.raises(InputError, match="has no weight"):
         people.export_sql(smoking("Friends(x, y) => Smokes(y)"))
     two = sqlrl.parse_mln(PEOPLE + "Cancer(person)\n1 Smokes(x)\n1 Cancer(x)", query=["Smokes", "Cancer"])
@@ -656,6 +689,7 @@ actor(y) => !workedUnder(x, y).
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_learned_model_of_real_data_scores_new_data_in_sqlite(data_folder: Path) -> None:
     """Its weights are those of three folds, whose tables the view never sees: it reads those of another one."""

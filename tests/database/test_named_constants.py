@@ -15,7 +15,7 @@ import sqlrl
 from sqlrl.errors import CatalogError, UnseenConstantWarning
 from tests.effort import draws
 
-FEW = settings(max_examples=draws(15))
+FEW = settings(max_examples=draws(8))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
@@ -103,6 +103,15 @@ def test_a_scope_may_hold_what_rules_name() -> None:
     assert db.bind(model).types["shade"].size == 3
 
 
+@pytest.fixture(scope="module")
+def shades() -> sqlrl.Database:
+    """For tests that load nothing."""
+    db = sqlrl.connect()
+    db.load("Hat", [("h1",)], types=["hat"])
+    db.load("Seen", [("Maroon",), ("Tan",), ("S11",)], types=["shade"])
+    return db
+
+
 @pytest.mark.parametrize(
     ("given", "like"),
     [
@@ -116,11 +125,9 @@ def test_a_scope_may_hold_what_rules_name() -> None:
     ],
 )
 def test_a_constant_like_one_of_the_data_is_a_warning(
-    given: str, like: str | None, recwarn: pytest.WarningsRecorder
+    given: str, like: str | None, shades: sqlrl.Database, recwarn: pytest.WarningsRecorder
 ) -> None:
-    db = sqlrl.connect()
-    db.load("Hat", [("h1",)], types=["hat"])
-    db.load("Seen", [("Maroon",), ("Tan",), ("S11",)], types=["shade"])
+    db = shades
     text = TWO + f'Seen(shade)\n1 Worn(h, "{given}")'
     db.bind(sqlrl.parse_mln(text, query=["Worn"]))
     found = [str(w.message) for w in recwarn if w.category is UnseenConstantWarning]

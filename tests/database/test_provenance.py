@@ -48,6 +48,12 @@ def kept(db: sqlrl.Database, run: int) -> set[tuple[Any, ...]]:
     return set(rows)
 
 
+@pytest.fixture(scope="module")
+def documents() -> sqlrl.Database:
+    """For tests that learn and load nothing."""
+    return docs()
+
+
 LEARNERS: dict[str, Callable[[], Any]] = {
     "AdaGrad": sqlrl.AdaGrad,
     "MIRA": lambda: sqlrl.MIRA(passes=2, order="shuffle"),
@@ -62,8 +68,8 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_every_learner_keeps_its_examples(learner: str) -> None:
-    db = docs()
+def test_every_learner_keeps_its_examples(learner: str, documents: sqlrl.Database) -> None:
+    db = documents
     train = ["d6", "d1", "d3"]
     fit = LEARNERS[learner]().fit(db, DOCS, train)
     run = getattr(fit, "learner_", fit).run_
@@ -97,7 +103,7 @@ def test_atoms_of_a_scope_and_of_one_network_are_kept() -> None:
         (["d0", "d1", "d2"], ["d3", "d4"], 0),
         (["d0", "d1", "d2"], ["d2", "d4"], 1),
         (["d5"], None, 1),
-        (None, ["d5"], 1),
+        pytest.param(None, ["d5"], 1, marks=pytest.mark.slow),
     ],
 )
 def test_scores_say_how_many_examples_were_learned_from(

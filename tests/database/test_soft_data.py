@@ -133,10 +133,11 @@ def test_a_program_without_data_is_refused():
         sqlrl.connect(progress=False).load_soft_data(sqlrl.parse_psl(RULES[0]))
 
 
-EXAMPLES = ("citeseer", "epinions", "knowledge-graph-identification", "lastfm", "trust-prediction", "friendship")
+EXAMPLES = ("citeseer", "friendship")
+FURTHER = ("epinions", "knowledge-graph-identification", "lastfm", "trust-prediction")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [*EXAMPLES, *(pytest.param(name, marks=pytest.mark.slow) for name in FURTHER)])
 def test_programs_of_psl_run_on_tiny_data(data_folder, name):
     model = sqlrl.read_psl(next((data_folder / "psl" / name / "cli").glob("*.json")))
     roles = {p: {part.role for part in model.partitions if part.predicate == p} for p in model.predicates}

@@ -270,8 +270,9 @@ def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_netwo
     whole, cut = smokers().predict(model), friends.predict(model, method="cutting-plane")
     assert cut.network.partial
     for name in ("Smokes(Bob)", "Cancer(Chris)", "Smokes(Anna)"):
-        assert cut.why(name).margin == pytest.approx(whole.why(name).margin, abs=1e-6)
-        assert cut.why(name).table.to_arrow() == whole.why(name).table.to_arrow()
+        ours, theirs = cut.why(name), whole.why(name)
+        assert ours.margin == pytest.approx(theirs.margin, abs=1e-6)
+        assert ours.table.to_arrow() == theirs.table.to_arrow()
 
 
 @pytest.mark.parametrize("method", ["full", "cutting-plane"])
@@ -361,19 +362,24 @@ def test_groundings_of_other_constants_do_not_cancel(friends: sqlrl.Database) ->
     assert sorted(row["contribution"] for row in reasons.table.to_arrow().to_pylist()) == [-1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("name", ["\x1b[31mred", "a\u202eb", "tab\tand\rback", "bell\x07", "\x9b2J", "two\nlines"])
-def test_no_constant_acts_on_a_terminal(name: str, tmp_path: Path) -> None:
+def test_no_constant_acts_on_a_terminal(tmp_path: Path) -> None:
     db = sqlrl.connect()
-    db.load("Friends", [(name, "Bob"), ("Bob", name)], types=("person", "person"))
+    names = ["\x1b[31mred", "a\u202eb", "tab\tand\rback", "bell\x07", "\x9b2J", "two\nlines"]
+    db.load("Friends", [pair for name in names for pair in ((name, "Bob"), ("Bob", name))], types=("person", "person"))
     model = sqlrl.parse_mln(HEADER + "1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=["Smokes"])
     prediction = db.predict(model)
-    atom = 'Smokes("' + name.replace("\n", "\\n") + '")'
-    reasons = prediction.why(atom)
-    with pytest.raises(InputError) as refused:
-        prediction.why(atom.replace("Smokes", "Smoke"))
-    learned = sqlrl.parse_mln("Smokes(person)\n1 " + atom, query=["Smokes"])
-    exported = db.export(model, tmp_path / "n.wcnf")
-    shown = (reasons, prediction, learned, prediction.table("Smokes", every=True), db.explain(model)[0], exported)
-    for text in (*map(repr, shown), str(refused.value), str(db.explain(learned)[0]), reasons._repr_html_()):
+    shown = [
+        *map(repr, (prediction, prediction.table("Smokes", every=True))),
+        *map(repr, (db.explain(model)[0], db.export(model, tmp_path / "n.wcnf"))),
+    ]
+    for name in names:
+        atom = 'Smokes("' + name.replace("\n", "\\n") + '")'
+        reasons = prediction.why(atom)
+        with pytest.raises(InputError) as refused:
+            prediction.why(atom.replace("Smokes", "Smoke"))
+        learned = sqlrl.parse_mln("Smokes(person)\n1 " + atom, query=["Smokes"])
+        shown += [repr(reasons), reasons._repr_html_(), repr(learned), str(refused.value)]
+        shown.append(str(db.explain(learned)[0]))
+    for text in shown:
         assert all(line.isprintable() for line in text.split("\n"))
-        assert name not in text
+        assert not [name for name in names if name in text]

@@ -73,7 +73,7 @@ def small(monkeypatch: pytest.MonkeyPatch, entries: int = 40) -> None:
     monkeypatch.setattr("sqlrl.database.predictions.divided", partial(divided, entries=entries))
 
 
-@settings(max_examples=draws(10))
+@settings(max_examples=draws(6))
 @given(PAGES, st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=5), st.integers(1, 200))
 def test_windows_find_what_is_found_at_once(
     pages: list[list[str]], rules: list[tuple[str, float]], entries: int
@@ -98,15 +98,17 @@ def test_windows_find_what_is_found_at_once(
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("rule", OF_NO_EXAMPLE_OR_TWO)
-def test_counts_that_do_not_add_up_over_examples_need_all_of_them(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
-    db, rules = database([["W1", "W2", "W4"]] * 6), model([(RULES[0], 1.0), (rule, 0.3)])
-    whole = db.predict(rules, examples=["D0", "D2", "D3", "D5"], keep=True)
-    small(monkeypatch, 20)
-    found = db.predict(rules, examples=["D0", "D2", "D3", "D5"], keep=True)
-    assert found.objective == whole.objective
+def test_counts_that_do_not_add_up_over_examples_need_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    db, chosen = database([["W1", "W2", "W4"]] * 6), ["D0", "D2", "D3", "D5"]
     query = "select * exclude (run) from sqlrl.clause_statistics where run = {} order by clause"
-    assert db.sql(query.format(found.run)).fetchall() == db.sql(query.format(whole.run)).fetchall()
+    for rule in OF_NO_EXAMPLE_OR_TWO:
+        rules = model([(RULES[0], 1.0), (rule, 0.3)])
+        whole = db.predict(rules, examples=chosen, keep=True)
+        with monkeypatch.context() as patched:
+            small(patched, 20)
+            found = db.predict(rules, examples=chosen, keep=True)
+        assert found.objective == whole.objective, rule
+        assert db.sql(query.format(found.run)).fetchall() == db.sql(query.format(whole.run)).fetchall(), rule
 
 
 def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +156,7 @@ def test_a_window_that_has_no_room_is_tried_with_fewer_examples() -> None:
 
 
 def test_reasons_and_counts_of_a_prediction_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = [["W1", "W2"], ["W3", "W4", "W2"], ["W2"]] * 3
+    pages = [["W1", "W2"], ["W3", "W4", "W2"], ["W2"]] * 2
     rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
     whole_db, db = database(pages), database(pages)
     whole = whole_db.predict(rules)
@@ -162,7 +164,7 @@ def test_reasons_and_counts_of_a_prediction_in_windows(monkeypatch: pytest.Monke
     found = db.predict(rules)
     assert found.network is None
     assert whole.network is not None
-    for atom in ("Label(D0, Date, P0)", "Label(D7, Rest, P0)", "Odd(D8)"):
+    for atom in ("Label(D4, Rest, P0)", "Odd(D5)"):
         ours, theirs = found.why(atom), whole.why(atom)
         assert ours.table.to_arrow() == theirs.table.to_arrow()
         assert ours.margin == pytest.approx(theirs.margin)

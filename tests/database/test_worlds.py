@@ -242,7 +242,7 @@ HELPED = sqlrl.parse_mln(
 
 
 @given(smokes=people, cancer=people)
-@settings(max_examples=draws(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, cancer: People) -> None:
     both = smokes & cancer
     want = [

@@ -75,6 +75,7 @@ def test_citations(citations: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_drugs(tmp_path: Path) -> None:
     # Drugs of one target interact.
     kind = "FROM range(24) d(d)"
@@ -107,6 +108,7 @@ def test_records(tmp_path: Path) -> None:
     assert [row["name"] for row in db.models()] == ["fields", "matching"]
 
 
+@pytest.mark.slow
 def test_transfer(tmp_path: Path) -> None:
     for fold in (1, 2, 3):
         lines = []
@@ -122,6 +124,7 @@ def test_transfer(tmp_path: Path) -> None:
     assert db.sql("select distinct name from sqlrl.example order by name").fetchall() == [("fold2.db",), ("fold3.db",)]
 
 
+@pytest.mark.slow
 def test_citations_of_the_thesis(data_folder: Path) -> None:
     # A slice: 60 citations of two topics.
     db = sqlrl.connect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ import pytest
 
 import sqlrl
 from sqlrl import Database, Model
-from sqlrl.errors import ScriptError
+from sqlrl.errors import InputError, ScriptError
 from sqlrl.learn.parameters import REQUIRED, declarations
 from sqlrl.script.learning import learners
-from tests.script.conftest import DOCUMENTS, RULES
+from tests.script.conftest import RULES
 
 PLAIN = RULES.replace("\n0.75 Link(x, y) ^ Liked(x) => Liked(y)", "")
 MODES = "modeP(2, Word(-,#))\nmodeP(1, Link(-,-))\nmodeP(2, Liked(-))\n"
@@ -53,40 +54,96 @@ SOFTLY: dict[str, Callable[[], Any]] = {
 }
 
 
-def two() -> tuple[Database, Database]:
+@pytest.fixture
+def two(documents: Callable[[], Database]) -> tuple[Database, Database]:
     """Two databases with the same data: what a run leaves behind in one is not in the other."""
-    made = (sqlrl.connect(), sqlrl.connect())
-    for db in made:
-        db.run(DOCUMENTS)
-    return made
+    return documents(), documents()
+
+
+def statement(word: str, options: str, name: str = "m") -> str:
+    rules = {"likelihood": f"AS $${PLAIN}$$", "ilp": ""}.get(word, f"AS $${RULES}$$")
+    return f"CREATE MODEL {name} OPTIONS (learner = '{word}'{', ' if options else ''}{options}) {rules}"
 
 
 def test_every_learner_is_among_them() -> None:
     assert {*LEARNED, *SOFTLY, "resolwe", "constrained"} == set(learners())
 
 
+@pytest.mark.parametrize("word", [*LEARNED, *SOFTLY])
+def test_a_learner_is_made_and_asked_as_in_python(
+    word: str, read_only_db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    kind: Any = learners()[word]
+
+    @wraps(kind.fit)
+    def fit(self: Any, db: Database, model: object, examples: object = None, **options: object) -> None:
+        asked.append((repr(self), db, str(model), examples, options))
+        raise InputError("that is all")
+
+    monkeypatch.setattr(kind, "fit", fit)
+    begun: object = sqlrl.parse_mln(RULES)
+    if word in LEARNED:
+        script = statement(word, LEARNED[word][0])
+    elif word == "soft-structure":
+        script, begun = "CREATE MODEL m OPTIONS (learner = 'soft-structure', target = 'Liked')", "Liked"
+    else:
+        script, begun = f"CREATE MODEL m OPTIONS (learner = '{word}') AS $${SOFT}$$", sqlrl.parse_psl(SOFT)
+    with pytest.raises(ScriptError, match="that is all"):
+        read_only_db.run(script)
+    with pytest.raises(InputError, match="that is all"):
+        LEARNED[word][1](read_only_db, begun) if word in LEARNED else SOFTLY[word]().fit(read_only_db, begun)  # type: ignore[arg-type]
+    assert asked[0] == asked[1]
+
+
+def check_learned(one: Database, other: Database, words: list[str]) -> None:
+    """Learn by scripts in one database and by Python in another, and compare models and runs."""
+    for word in words:
+        options, fit = LEARNED[word]
+        one.run(statement(word, options, f'"{word}"'))
+        assert str(one.model(word)) == str(fit(other, sqlrl.parse_mln(RULES)).model_), word
+    runs = "select run, learner, status from sqlrl.run order by run"
+    assert one.sql(runs).fetchall() == other.sql(runs).fetchall()
+    assert {row["name"]: row["run"] for row in one.models()}.keys() == set(words)
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("word", LEARNED)
-def test_a_learner_learns_what_it_learns_in_python(word: str) -> None:
-    one, other = two()
-    options, fit = LEARNED[word]
-    rules = {"likelihood": f"AS $${PLAIN}$$", "ilp": ""}.get(word, f"AS $${RULES}$$")
-    one.run(f"CREATE MODEL m OPTIONS (learner = '{word}'{', ' if options else ''}{options}) {rules}")
-    expected = fit(other, sqlrl.parse_mln(RULES)).model_
-    found = one.model("m")
-    assert str(found) == str(expected)
-    assert (
-        one.sql("select learner, status from sqlrl.run").fetchall()
-        == other.sql("select learner, status from sqlrl.run").fetchall()
-    )
-    (row,) = one.models()
-    assert (row["name"], row["run"]) == ("m", 1)
+def test_a_learner_learns_what_it_learns_in_python(two: tuple[Database, Database]) -> None:
+    check_learned(*two, ["adagrad"])
+    assert [row["run"] for row in two[0].models()] == [1]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_learner_learns_what_it_learns_in_python(two: tuple[Database, Database]) -> None:
+    check_learned(*two, list(LEARNED))
+
+
+@pytest.mark.parametrize("word", THEN)
+def test_a_learner_of_clauses_is_made_with_the_one_of_their_weights(
+    word: str, read_only_db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    kind: Any = learners()[word]
+
+    @wraps(kind.fit)
+    def fit(self: Any, *_: object, **__: object) -> None:
+        made.append(repr(self))
+        raise InputError("that is all")
+
+    monkeypatch.setattr(kind, "fit", fit)
+    options, finder = THEN[word]
+    with pytest.raises(ScriptError, match="that is all"):
+        read_only_db.run(statement(word, f"{options}, then = 'max-margin(C=0.1)'"))
+    assert made == [repr(finder(sqlrl.MaxMargin(C=0.1)))]
+    assert "then=MaxMargin(C=0.1)" in made[0]
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("word", THEN)
-def test_weights_of_found_clauses_are_learned_again(word: str) -> None:
-    one, other = two()
+def test_weights_of_found_clauses_are_learned_again(word: str, two: tuple[Database, Database]) -> None:
+    one, other = two
     options, finder = THEN[word]
     rules = "" if word == "ilp" else f"AS $${RULES}$$"
     one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', {options}, then = 'max-margin(C=0.1)') {rules}")
@@ -102,10 +159,11 @@ def test_weights_of_found_clauses_are_learned_again(word: str) -> None:
     assert str(one.model("found")) == str(fit.found_)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("word", SOFTLY)
-def test_learners_of_soft_logic(word: str) -> None:
-    one, other = two()
+def test_learners_of_soft_logic(word: str, two: tuple[Database, Database]) -> None:
+    one, other = two
     for db in (one, other):
         db.run(
             "CREATE PREDICATE Near(doc, doc) OPTIONS (value = 'v', given = true) AS SELECT a, b, 0.5 AS v FROM links"
@@ -267,11 +325,11 @@ def test_what_fit_does_not_take_is_no_option() -> None:
         if not {name, "options"} & set(names)
     ]
     assert {("adagrad", "groups"), ("ilp", "limit"), ("resolwe", "start")} <= set(refused)
+    db = sqlrl.connect()
+    db.run("CREATE PREDICATE Old(x) AS SELECT 'a'; CREATE MODEL m AS $$ Old(x)\n1 Old(x) $$")
     for word, name in refused:
         if any(each.default is REQUIRED for each in declarations(learners()[word]).values()):
             continue
-        db = sqlrl.connect()
-        db.run("CREATE PREDICATE Old(x) AS SELECT 'a'; CREATE MODEL m AS $$ Old(x)\n1 Old(x) $$")
         form = (
             "OPTIONS (target = 'Old', learner = '{}', {} = 'm')"
             if name == "start"
@@ -290,13 +348,13 @@ def test_what_fit_does_not_take_is_no_option() -> None:
         ("learner = 'adagrad', delta = (SELECT 1)", "delta takes a value, and no query"),
     ],
 )
-def test_options_that_are_no_values(db: Database, options: str, problem: str) -> None:
+def test_options_that_are_no_values(read_only_db: Database, options: str, problem: str) -> None:
     with pytest.raises(ScriptError) as caught:
-        db.run(f"CREATE MODEL m OPTIONS ({options}) FROM MODEL taste")
+        read_only_db.run(f"CREATE MODEL m OPTIONS ({options}) FROM MODEL taste")
     assert problem in caught.value.problem
 
 
-def test_a_switch_of_an_export_is_a_truth_value(db: Database, tmp_path: Path) -> None:
+def test_a_switch_of_an_export_is_a_truth_value(read_only_db: Database, tmp_path: Path) -> None:
     with pytest.raises(ScriptError, match="partial must be true or false"):
-        db.run(f"EXPORT MODEL taste TO '{tmp_path / 'a.sql'}' OPTIONS (partial = 'no')")
+        read_only_db.run(f"EXPORT MODEL taste TO '{tmp_path / 'a.sql'}' OPTIONS (partial = 'no')")
     assert not (tmp_path / "a.sql").exists()
