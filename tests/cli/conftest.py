@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from sqlrl.cli.app import app
@@ -49,6 +50,21 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_made_once() -> Iterator[None]:
+    """Make the commands with their hundreds of options once; making them is most of what a command takes that is refused."""
+    made = typer.main.get_command
+    whole = made(app)
+
+    def found(of: typer.Typer) -> Any:
+        return whole if of is app else made(of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", found)
+        patch.setattr("typer.testing._get_command", found)
+        yield
 
 
 @pytest.fixture
@@ -102,6 +118,12 @@ def _prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, result.output
     return folder
+
+
+@pytest.fixture(scope="session")
+def lasting(_prepared: Path) -> Project:
+    """The project itself, for commands that are refused, or that only read it."""
+    return Project(_prepared)
 
 
 @pytest.fixture

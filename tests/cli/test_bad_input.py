@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +20,26 @@ HOSTILE = [
     "κόσμος",
     "[red]x[/red]",
     "%s",
-    "select 1",
 ]
+TOGETHER = ["; ".join(HOSTILE), "select 1"]
+"""All of them in one name, and one that is a query."""
+
+
+@pytest.fixture(scope="module")
+def broken(lasting: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with files that have faults, which no command may change."""
+    project = Project(tmp_path_factory.mktemp("broken"))
+    shutil.copytree(lasting.folder, project.folder, dirs_exist_ok=True)
+    (project / "damaged.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
+    (project / "syntax.mln").write_text("P(x)\n1.5 P(x => P(y)\n", encoding="utf-8")
+    (project / "unknown.mln").write_text("Token(token, position, bib)\n1 Tokn(t, p, c)\n", encoding="utf-8")
+    (project / "nodata.mln").write_text(
+        "InField(bib, field, position)\nVenue(bib)\n1 Venue(c) => InField(c, f, p)\n", encoding="utf-8"
+    )
+    (project / "empty.mln").write_text("", encoding="utf-8")
+    (project / "header.csv").write_text("a\n", encoding="utf-8")
+    (project / "wrong.db").write_text("Smokes(Anna\n", encoding="utf-8")
+    return project
 
 
 @pytest.mark.parametrize(
@@ -63,18 +82,9 @@ HOSTILE = [
     ],
 )
 def test_an_error_names_the_place_and_ends_with_1(
-    run: Run, project: Project, arguments: list[str], words: list[str]
+    run: Run, broken: Project, arguments: list[str], words: list[str]
 ) -> None:
-    (project / "damaged.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
-    (project / "syntax.mln").write_text("P(x)\n1.5 P(x => P(y)\n", encoding="utf-8")
-    (project / "unknown.mln").write_text("Token(token, position, bib)\n1 Tokn(t, p, c)\n", encoding="utf-8")
-    (project / "nodata.mln").write_text(
-        "InField(bib, field, position)\nVenue(bib)\n1 Venue(c) => InField(c, f, p)\n", encoding="utf-8"
-    )
-    (project / "empty.mln").write_text("", encoding="utf-8")
-    (project / "header.csv").write_text("a\n", encoding="utf-8")
-    (project / "wrong.db").write_text("Smokes(Anna\n", encoding="utf-8")
-    done = run(*(a.replace("{}", str(project.folder)) for a in arguments), stdin="")
+    done = run(*(a.replace("{}", str(broken.folder)) for a in arguments), stdin="")
     assert done.code == 1, done.out + done.err
     assert done.out == ""
     assert "error: " in done.err
@@ -162,9 +172,9 @@ def test_a_busy_file_names_the_process(run: Run, project: Project) -> None:
     assert run("sql", project / "cite.duckdb", "select 1", "--read-only").code == 0
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_data(run: Run, project: Project, name: str) -> None:
-    folder = project / name.replace("/", "|")
+@pytest.mark.parametrize("name", [*TOGETHER, *(pytest.param(name, marks=pytest.mark.slow) for name in HOSTILE)])
+def test_hostile_names_stay_data(run: Run, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name.replace("/", "|")
     folder.mkdir()
     source = folder / f"{name.replace('/', '|')}.csv"
     quoted = name.replace('"', '""')

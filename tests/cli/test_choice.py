@@ -4,46 +4,85 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+import sqlrl
+from sqlrl.errors import SqlrlError
+from tests.cli.conftest import Outcome, Run
 from tests.database.test_choice import DECLARED
 
+# fmt: off
+CASES: list[tuple[str, list[str], str, str]] = [
+    ("Word(d, +w) => Good(d)", [], "--learner likelihood --penalty l2, since there are 8 examples", "Likelihood"),
+    ("Word(d, +w) => Good(d)", ["--penalty", "l1"], "--learner likelihood, since no other one has", "Likelihood"),
+    ("Cites(d, d) ^ Good(d) => Topic(d, Fun)", ["--seed", "3"], "--learner likelihood --penalty l2, since there are 8 examples, and", "Likelihood"),
+    ("Word(d, +w) => Good(d)", ["--iterations", "3"], "--learner pscg, since no other one has", "PSCG"),
+    ("Word(d, +w) => Good(d)", ["--passes", "2"], "--learner adagrad, since no other one has", "AdaGrad"),
+    ("Word(d, +w) => Good(d)", ["--checkpoint"], "--learner adagrad --passes 100, since no other one has", "AdaGrad"),
+    ("Word(d, +w) => Good(d)", ["--learner", "adagrad"], "", "AdaGrad"),
+    ("Word(d, +w) => Good(d)", ["--quiet"], "", "Likelihood"),
+]
+# fmt: on
 
-@pytest.mark.parametrize(
-    ("model", "options", "said", "learner"),
-    [
-        ("Word(d, +w) => Good(d)", [], "--learner likelihood --penalty l2, since there are 8 examples", "Likelihood"),
-        ("Word(d, +w) => Good(d)", ["--penalty", "l1"], "--learner likelihood, since no other one has", "Likelihood"),
-        ("Cites(d, d) ^ Good(d) => Topic(d, Fun)", ["--seed", "3"], "--learner likelihood --penalty l2, since there are 8 examples, and", "Likelihood"),
-        ("Word(d, +w) => Good(d)", ["--iterations", "3"], "--learner pscg, since no other one has", "PSCG"),
-        ("Word(d, +w) => Good(d)", ["--passes", "2"], "--learner adagrad, since no other one has", "AdaGrad"),
-        ("Word(d, +w) => Good(d)", ["--checkpoint"], "--learner adagrad --passes 100, since no other one has", "AdaGrad"),
-        ("Word(d, +w) => Good(d)", ["--learner", "adagrad"], "", "AdaGrad"),
-        ("Word(d, +w) => Good(d)", ["--quiet"], "", "Likelihood"),
-    ],
-)  # fmt: skip
-def test_the_command_line_says_what_was_chosen_and_why(
-    run: Run, tmp_path: Path, model: str, options: list[str], said: str, learner: str
-) -> None:
-    for name, arguments in {
-        "Doc": ["select 'd' || range as doc from range(8)", "--example", "doc"],
-        "Word": ["select 'd' || range as doc, 'w' || range % 3 as word from range(8)"],
-        "Cites": ["select 'd' || range as doc, 'd' || range as cited from range(8)", "--types", "doc,doc"],
-        "Good": ["select 'd' || range * 2 as doc from range(4)", "--target"],
-        "Topic": ["select 'd' || range as doc, if(range < 5, 'Fun', 'Art') as topic from range(8)", "--target"],
-    }.items():
-        done = run("load", tmp_path / "a.duckdb", name, *arguments)
-        assert done.code == 0, done.err
-    (tmp_path / "a.mln").write_text(DECLARED + model, encoding="utf-8")
-    done = run(
-        "learn", tmp_path / "a.duckdb", "--model", tmp_path / "a.mln", "--query", "Good,Topic", "--json", *options
-    )
-    assert done.code == 0, done.err
-    assert done.rows()
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight documents with their words, citations and labels."""
+    path = tmp_path_factory.mktemp("texts") / "a.duckdb"
+    with sqlrl.connect(path, progress=False) as db:
+        docs = range(8)
+        db.load("Doc", [(f"d{i}",) for i in docs], types=["doc"], example="doc")
+        db.load("Word", [(f"d{i}", f"w{i % 3}") for i in docs], types=["doc", "word"])
+        db.load("Cites", [(f"d{i}", f"d{i}") for i in docs], types=["doc", "doc"])
+        db.load("Good", [(f"d{i * 2}",) for i in range(4)], types=["doc"], target=True)
+        db.load("Topic", [(f"d{i}", "Fun" if i < 5 else "Art") for i in docs], types=["doc", "topic"], target=True)
+    return path
+
+
+def learn(run: Run, texts: Path, model: str, options: list[str]) -> Outcome:
+    text = texts.with_name("a.mln")
+    text.write_text(DECLARED + model, encoding="utf-8")
+    return run("learn", texts, "--model", text, "--query", "Good,Topic", "--json", *options)
+
+
+def check_said(done: Outcome, said: str) -> None:
     lines = [line for line in done.err.splitlines() if re.match("--learner", line)]
     assert len(lines) == bool(said)
     assert all(line.startswith(said) for line in lines), lines
+
+
+class SeenError(SqlrlError):
+    """Ends a command where it would begin to learn."""
+
+
+def test_the_command_line_says_what_was_chosen_and_why(run: Run, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def begun(job: object, training: Any, *_: object) -> None:
+        seen.append(type(training).__name__)
+        raise SeenError("seen")
+
+    for how in ("batch", "online"):
+        monkeypatch.setattr(f"sqlrl.cli.learn.learn_{how}", begun)
+    for model, options, said, learner in CASES:
+        done = learn(run, texts, model, options)
+        assert (done.code, seen.pop()) == (1, learner), (model, options)
+        check_said(done, said)
+
+
+# The first of the cases of each learner.
+LEARN = [
+    case if i in (0,) else pytest.param(*case, marks=pytest.mark.slow) for i, case in enumerate(CASES) if i in (0, 3, 4)
+]
+
+
+@pytest.mark.parametrize(("model", "options", "said", "learner"), LEARN)
+def test_what_was_chosen_learns(run: Run, texts: Path, model: str, options: list[str], said: str, learner: str) -> None:
+    done = learn(run, texts, model, options)
+    assert done.code == 0, done.err
+    assert done.rows()
+    check_said(done, said)
     query = "select learner from sqlrl.run order by run desc limit 1"
-    assert run("sql", tmp_path / "a.duckdb", query, "--json").rows() == [{"learner": learner}]
+    assert run("sql", texts, query, "--json").rows() == [{"learner": learner}]

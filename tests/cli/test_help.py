@@ -22,9 +22,11 @@ COMMANDS = {each.callback.__name__: each.callback for each in app.registered_com
 WORD = {"run_script": "run"}
 
 
+GROUP: Any = typer.main.get_command(app)
+
+
 def name_of(function: Any) -> str:
-    group = typer.main.get_command(app)
-    (name,) = [n for n in group.commands if n == function.__name__ or n == WORD.get(function.__name__)]  # type: ignore[attr-defined]
+    (name,) = [n for n in GROUP.commands if n == function.__name__ or n == WORD.get(function.__name__)]
     return str(name)
 
 
@@ -33,33 +35,31 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("function", COMMANDS.values(), ids=COMMANDS)
-def test_each_command_has_an_example_in_its_help(run: Run, function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = command_lines(function.__doc__)
-    assert lines, f"sqlrl {function.__name__} has no example"
+def test_each_command_has_an_example_in_its_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    help_ = run(name_of(function), "--help").out
-    heading = "Examples" if len(lines) > 1 else "Example"
-    assert re.search(rf"^ {heading} *$", help_, re.M)
-    # Pasted from the screen of a terminal it is the command.
-    screen = "\n".join(line.rstrip() for line in help_.splitlines())
-    flat = " ".join(screen.replace("\\\n", " ").split())
-    assert all(" ".join(line.split()) in flat for line in lines)
-    summary = with_examples(function).split("\n\n")[0]
-    assert len(summary) <= 200
+    for function in COMMANDS.values():
+        lines = command_lines(function.__doc__ or "")
+        assert lines, f"sqlrl {function.__name__} has no example"
+        help_ = run(name_of(function), "--help").out
+        heading = "Examples" if len(lines) > 1 else "Example"
+        assert re.search(rf"^ {heading} *$", help_, re.M), function.__name__
+        # Pasted from the screen of a terminal it is the command.
+        screen = "\n".join(line.rstrip() for line in help_.splitlines())
+        flat = " ".join(screen.replace("\\\n", " ").split())
+        assert [line for line in lines if " ".join(line.split()) not in flat] == []
+        summary = with_examples(function).split("\n\n")[0]
+        assert len(summary) <= 200, function.__name__
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES)
-def test_each_example_parses(name: str, line: str) -> None:
-    program, *arguments = shlex.split(re.sub(r" > \S+$", "", line))
-    assert program == "sqlrl"
-    assert arguments[0] == name
-    assert shlex.split(pasteable(line).replace("\\\n", " ")) == shlex.split(line)
-    group: Any = typer.main.get_command(app)
-    outer = typer.Context(group)
-    _, command, rest = group.resolve_command(outer, arguments)
-    with command.make_context(name, rest, parent=outer) as context:
-        assert context.params
+def test_each_example_parses() -> None:
+    outer = typer.Context(GROUP)
+    for name, line in EXAMPLES:
+        program, *arguments = shlex.split(re.sub(r" > \S+$", "", line))
+        assert (program, arguments[0]) == ("sqlrl", name), line
+        assert shlex.split(pasteable(line).replace("\\\n", " ")) == shlex.split(line)
+        _, command, rest = GROUP.resolve_command(outer, arguments)
+        with command.make_context(name, rest, parent=outer) as context:
+            assert context.params, line
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,7 @@ def test_the_examples_that_are_run_are_those_of_many_commands() -> None:
     assert len({line.split()[1] for line in RUNS}) >= 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", RUNS)
 def test_examples_work_on_the_data_of_the_demo(
     run: Run, demo: Path, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 import typer
 
-from sqlrl.cli.app import app
 from tests.cli.conftest import Project, Run
-from tests.cli.test_help import COMMANDS, name_of
+from tests.cli.test_help import COMMANDS, GROUP, name_of
 
 TYPES = {"UniqueStringID"}
 """Columns of arguments are called like their types, as in the tables: names that are the user's, or PSL's where a program has none."""
@@ -48,15 +46,32 @@ CALLS: dict[str, list[str]] = {
 
 
 def test_each_command_is_tried_and_has_the_option() -> None:
-    group: Any = typer.main.get_command(app)
-    assert set(CALLS) == set(group.commands)
+    assert set(CALLS) == set(GROUP.commands)
     for function in COMMANDS.values():
         name = name_of(function)
-        _, command, _ = group.resolve_command(typer.Context(group), [name, "--help"])
+        _, command, _ = GROUP.resolve_command(typer.Context(GROUP), [name, "--help"])
         assert "--json" in {option for each in command.params for option in each.opts}, name
 
 
-@pytest.mark.parametrize("name", CALLS)
+LIKE_OTHERS = {
+    "demo",
+    "evaluate",
+    "learn",
+    "load",
+    "diagnose",
+    "overlap",
+    "count",
+    "migrate",
+    "remove",
+    "export",
+    "explain",
+}
+"""Commands whose rows in JSON other tests of theirs read, and those that take long."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LIKE_OTHERS else []) for name in CALLS]
+)
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.SqlrlWarning")
 def test_standard_output_is_a_list_of_rows(
     run: Run, project: Project, name: str, monkeypatch: pytest.MonkeyPatch
@@ -80,18 +95,16 @@ def test_standard_output_is_a_list_of_rows(
     assert len({tuple(row) for row in rows}) <= 1 + (name == "infer")
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(CALLS) - {"version", "doctor", "demo", "ego", "define", "remove", "psl", "run"})
-)
 def test_an_error_is_text_on_standard_error_and_a_code(
-    run: Run, project: Project, name: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, lasting: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = project.folder
+    folder = lasting.folder
     monkeypatch.chdir(folder)
-    arguments = [str(folder / "none.duckdb") if each.endswith(".duckdb") else each for each in CALLS[name]]
-    arguments = [f"{folder}/none.mln" if each == "smokers.mln" else each for each in arguments]
-    done = run(name, *arguments, *(["--types", "one"] if name == "load" else []), "--json")
-    assert done.code in (1, 2)
-    assert done.out == ""
-    assert "none" in done.err or name == "load"
-    assert not done.err.startswith(("[", "{"))
+    for name in set(CALLS) - {"version", "doctor", "demo", "ego", "define", "remove", "psl", "run"}:
+        arguments = [str(folder / "none.duckdb") if each.endswith(".duckdb") else each for each in CALLS[name]]
+        arguments = [f"{folder}/none.mln" if each == "smokers.mln" else each for each in arguments]
+        done = run(name, *arguments, *(["--types", "one"] if name == "load" else []), "--json")
+        assert done.code in (1, 2), name
+        assert done.out == "", name
+        assert "none" in done.err or name == "load", name
+        assert not done.err.startswith(("[", "{")), name

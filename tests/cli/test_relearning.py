@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,8 +23,10 @@ BIAS = "modeh(1, 'Liked'(+doc)).\nmodeb(*, 'Word'(+doc,#word)).\n"
 DECLARED = "Word(doc, word)\nLiked(doc)\n"
 
 
-@pytest.fixture
-def documents(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Labelled documents, and what finds clauses about them, made once."""
+    tmp_path = tmp_path_factory.mktemp("documents")
     with sqlrl.connect(tmp_path / "docs.duckdb", progress=False) as db:
         load(db)
         for word in ("good", "bad", "odd"):
@@ -40,6 +43,13 @@ def documents(tmp_path: Path) -> Path:
     (tmp_path / "words.mln").write_text(words, encoding="utf-8")
     rules = "1 Good(d) => Liked(d)\n1 Odd(d) => Liked(d)\n1 Bad(d) => !Liked(d)\n"
     (tmp_path / "source.mln").write_text(words + rules, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def documents(loaded: Path, tmp_path: Path) -> Path:
+    """A copy that the test may change."""
+    shutil.copytree(loaded, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -71,7 +81,9 @@ def weights(path: Path) -> list[float | None]:
     return [*listed, *(rule.weight for rule in model.rules if rule.expansions is None)]
 
 
-@pytest.mark.parametrize("learner", FINDERS)
+@pytest.mark.parametrize(
+    "learner", [pytest.param(each, marks=[] if each == "osl" else pytest.mark.slow) for each in FINDERS]
+)
 def test_found_clauses_are_weighed_again(run: Run, documents: Path, learner: str) -> None:
     out = documents / "again.mln"
     done = run(*learn(documents, learner, "--then", "likelihood(strength=4)", "--out", out))
@@ -101,6 +113,7 @@ def test_found_clauses_with_weights_are_scored_on_what_was_held_out(run: Run, do
 
 
 def test_rows_of_json_say_what_caused_the_clauses_that_are_left(run: Run, documents: Path) -> None:
+    """Of both finders whose clauses have causes: each is asked once."""
     done = run(*learn(documents, "osl", "--then", "likelihood(strength=4)", "--json"))
     assert done.code == 0, done.err
     rows = done.rows()
@@ -110,6 +123,7 @@ def test_rows_of_json_say_what_caused_the_clauses_that_are_left(run: Run, docume
     assert {"clause", "weight", "support"} <= of_ilp[0].keys()
 
 
+@pytest.mark.slow
 def test_a_saved_model_is_learned_again_from_its_own_weights(run: Run, documents: Path) -> None:
     found, again, whole = (documents / f"{name}.mln" for name in ("found", "again", "whole"))
     assert run(*learn(documents, "osl", "--out", found)).code == 0
@@ -145,14 +159,14 @@ def test_a_saved_model_is_learned_again_from_its_own_weights(run: Run, documents
     ],
 )  # fmt: skip
 def test_what_cannot_learn_weights_again_is_refused(
-    run: Run, documents: Path, options: list[str], words: list[str]
+    run: Run, loaded: Path, options: list[str], words: list[str]
 ) -> None:
-    learner, *more = [str(documents / x) if x == "rules.mln" else x for x in options]
-    done = run(*learn(documents, learner, *more))
+    learner, *more = [str(loaded / x) if x == "rules.mln" else x for x in options]
+    done = run(*learn(loaded, learner, *more))
     said = " ".join(done.err.replace("│", " ").split())
     assert done.code != 0
     assert all(word in said for word in words), said
-    assert runs(run, documents) == []
+    assert runs(run, loaded) == []
 
 
 # ---- Ctrl-C --------------------------------------------------------------------------------------------------
@@ -229,6 +243,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_signal_in_the_middle_of_an_evaluation(run: Run, documents: Path) -> None:
     options = ["--model", documents / "rules.mln", "--penalty", "l2", "--strength", "0.05"]
     command = [sys.executable, "-c", SIGNALLED, *map(str, learn(documents, "likelihood", *options))]

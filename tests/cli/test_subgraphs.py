@@ -32,8 +32,9 @@ CREATE VIEW IF NOT EXISTS Swims(example, swimmer) AS SELECT example, x0 FROM g_s
 CREATE VIEW Good AS SELECT example, x0, truth FROM centres JOIN g_good USING (example);
 -- the end
 """
-WINDOW = ["--window", "10", "--select", "20", "--weights", "adagrad"]
-"""Two windows choose structure, four learn weights."""
+SIZE = 20
+WINDOW = ["--window", str(SIZE), "--select", "40", "--weights", "adagrad"]
+"""Two windows choose structure, one learns weights: each window of subgraphs is a database of its own, and takes a third of a second."""
 
 
 def graph(path: Path) -> None:
@@ -58,7 +59,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fitted(prepared: Path, stream: SubgraphQueries) -> sqlrl.Resolwe:
     """Return what Python learns of a stream with the options of `WINDOW`."""
-    learner = sqlrl.Resolwe(prepared / "users.grammar", weights=sqlrl.AdaGrad(), select=20, random_state=0)
+    learner = sqlrl.Resolwe(prepared / "users.grammar", weights=sqlrl.AdaGrad(), select=40, random_state=0)
     with pytest.warns(sqlrl.errors.LabelWarning):
         return learner.fit(sqlrl.connect(progress=False), sqlrl.parse_mln(DECLARED), stream)
 
@@ -68,7 +69,7 @@ def whole(prepared: Path) -> sqlrl.Resolwe:
     """Return what Python learns of the same queries, written for `SubgraphQueries`."""
     relations = {name: f"from g_{name.lower()} semi join centres using (example)" for name in FULL}
     with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
-        stream = SubgraphQueries(con, "select distinct example from g_good order by 1", relations, window=10)
+        stream = SubgraphQueries(con, "select distinct example from g_good order by 1", relations, window=SIZE)
         return fitted(prepared, stream)
 
 
@@ -81,42 +82,90 @@ def said(done: Outcome) -> str:
     return " ".join(done.err.replace("│", " ").split())
 
 
-@pytest.mark.parametrize("how", ["elsewhere", "kept", "inside", "same file", "standard input"])
+WHERE = ["elsewhere", "kept", "inside", "same file", "standard input"]
+"""Where the graph is, whether the run is kept, and where the views come from."""
+
+
+def placed(how: str, prepared: Path, folder: Path) -> tuple[list[object], dict[str, Any]]:
+    """Return the options that say where graph and views are, and what else `learn` takes."""
+    own, inside = folder / "own.duckdb", how in ("inside", "same file")
+    if inside:
+        graph(own)
+    named: list[object] = [] if how == "inside" else ["--graph", own if inside else prepared / "graph.duckdb"]
+    piped = how == "standard input"
+    options = [*WINDOW, *named, "--stream", "-" if piped else prepared / "users.sql"]
+    return options, {"database": own if inside or how == "kept" else None, "stdin": VIEWS if piped else None}
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param(each, marks=pytest.mark.slow) for each in WHERE if each != "same file"] + ["same file"]
+)
 def test_a_file_of_views_gives_what_python_gives(
     how: str, run: Run, prepared: Path, whole: sqlrl.Resolwe, tmp_path: Path
 ) -> None:
-    inside = how in ("inside", "same file")
-    if inside:
-        graph(tmp_path / "own.duckdb")
-    database = tmp_path / "own.duckdb" if inside or how == "kept" else None
-    named = [] if how == "inside" else ["--graph", tmp_path / "own.duckdb" if inside else prepared / "graph.duckdb"]
+    """It learns once, after `whole`: a second each."""
     before = (prepared / "graph.duckdb").read_bytes()
-    done = learn(
-        run, prepared, *WINDOW, *named, "--stream", "-" if how == "standard input" else prepared / "users.sql",
-        "--out", tmp_path / "found.mln", database=database, stdin=VIEWS if how == "standard input" else None,
-    )  # fmt: skip
+    options, given = placed(how, prepared, tmp_path)
+    done = learn(run, prepared, *options, "--out", tmp_path / "found.mln", **given)
     assert done.code == 0, done.err
     assert sqlrl.read_mln(tmp_path / "found.mln") == whole.model_
     assert f"{60 - len(mixed())} of 60 subgraphs" in said(done)
     assert (prepared / "graph.duckdb").read_bytes() == before
-    if database is not None:
-        with sqlrl.connect(database, read_only=True) as db:
+    if given["database"] is not None:
+        with sqlrl.connect(given["database"], read_only=True) as db:
             stored = db.sql("from sqlrl.formulation order by candidate, implied nulls first").to_arrow_table()
             assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
             tables = {name for (name,) in db.sql("select view_name from duckdb_views() where not internal").fetchall()}
         assert not tables & {"centres", "talking", *FULL}
 
 
-def test_python_reads_the_same_file(prepared: Path, whole: sqlrl.Resolwe) -> None:
+class SeenError(sqlrl.SqlrlError):
+    """Ends a command where it would begin to learn."""
+
+
+def test_wherever_graph_and_views_are_the_stream_is_the_same(
+    run: Run, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
-        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, sqlrl.parse_mln(DECLARED), window=10)
+        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, sqlrl.parse_mln(DECLARED), window=SIZE)
+        wanted = (stream.names(0, 60), stream.cut(0, 5).tables)
+    found, runs = [], []
+
+    def seen(learner: sqlrl.Resolwe, db: object, model: object, stream: SubgraphQueries, **given: object) -> None:
+        found.append((stream.names(0, 60), stream.cut(0, 5).tables))
+        runs.append((given["checkpoint"], given["resume"]))
+        raise SeenError("seen")
+
+    monkeypatch.setattr(sqlrl.Resolwe, "fit", seen)
+    for how in WHERE:
+        (tmp_path / how).mkdir()
+        options, given = placed(how, prepared, tmp_path / how)
+        done = learn(run, prepared, *options, **given)
+        assert (done.code, "seen" in done.err) == (1, True), (how, done.err)
+        assert found.pop() == wanted, how
+        assert runs.pop() == (False, None)
+    options, given = placed("kept", prepared, tmp_path)
+    for saving, wanted_run in ((["--checkpoint"], (True, None)), (["--resume", "3"], (False, 3))):
+        learn(run, prepared, *options, *saving, **given)
+        assert runs.pop() == wanted_run
+
+
+def test_python_reads_the_same_file(prepared: Path) -> None:
+    with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
+        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, sqlrl.parse_mln(DECLARED), window=SIZE)
         assert (len(stream), sorted(stream.queries())) == (60, sorted(FULL))
-        fit = fitted(prepared, stream)
         # What `queries` shows may be given to `SubgraphQueries`.
-        again = SubgraphQueries(con, stream.centres, stream.queries(), window=10)
+        again = SubgraphQueries(con, stream.centres, stream.queries(), window=SIZE)
         assert [t.to_pylist() for t in again.cut(3, 9).tables.values()] == [
             t.to_pylist() for t in stream.cut(3, 9).tables.values()
         ]
+
+
+@pytest.mark.slow
+def test_python_learns_the_same_of_it(prepared: Path, whole: sqlrl.Resolwe) -> None:
+    with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
+        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, sqlrl.parse_mln(DECLARED), window=SIZE)
+        fit = fitted(prepared, stream)
     assert str(fit.model_) == str(whole.model_)
 
 
@@ -135,10 +184,12 @@ class Stop:
         patch.setattr(SubgraphQueries, "cut", stopping)
 
 
-@pytest.mark.parametrize("after", [1, 2, 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [1, 2])
 def test_a_resumed_run_ends_as_one_that_never_stopped(
     after: int, run: Run, prepared: Path, whole: sqlrl.Resolwe, tmp_path: Path
 ) -> None:
+    """It is stopped while structure is chosen, or before weights are learned."""
     database = tmp_path / "runs.duckdb"
     given = [*WINDOW, "--graph", prepared / "graph.duckdb", "--stream", prepared / "users.sql", "--checkpoint"]
     with pytest.MonkeyPatch.context() as patch:
@@ -155,10 +206,11 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
             "select example_name from sqlrl.learned_from where run = (select max(run) from sqlrl.run) order by example"
         ).fetchall()
         stored = db.sql("from sqlrl.formulation order by candidate, implied nulls first").to_arrow_table()
-    assert [name for (name,) in names] == [name for name in NAMES[20:] if name in mixed()]
+    assert [name for (name,) in names] == [name for name in NAMES[40:] if name in mixed()]
     assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
 
 
+@pytest.mark.slow
 def test_lines_may_move_before_a_run_is_resumed_and_queries_may_not_change(
     run: Run, prepared: Path, tmp_path: Path
 ) -> None:
@@ -166,7 +218,7 @@ def test_lines_may_move_before_a_run_is_resumed_and_queries_may_not_change(
     given = [*WINDOW, "--graph", prepared / "graph.duckdb", "--stream", views, "--checkpoint"]
     views.write_text(VIEWS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        Stop(patch, 2)
+        Stop(patch, 1)
         assert learn(run, prepared, *given, database=database).code == 130
     views.write_text(VIEWS.replace("FROM g_swims", "FROM g_old"), encoding="utf-8")
     done = learn(run, prepared, *given, "--resume", "1", database=database)
@@ -181,64 +233,74 @@ def change(old: str, new: str) -> Callable[[], str]:
     return lambda: VIEWS.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    ("views", "message"),
-    [
-        (lambda: "hello world", r"users\.sql is no SQL: Parser Error: syntax error at or near \"hello\" LINE 1:"),
-        (change("FROM talking;", "FRM talking;"), r"is no SQL: .* LINE 6:"),
-        (lambda: "", r"users\.sql has no view centres, .* write CREATE VIEW centres AS SELECT"),
-        (lambda: "-- nothing", "has no view centres"),
-        (change("VIEW centres", "VIEW center"), "has no view centres"),
-        (
-            change("DISTINCT example FROM g_good ORDER BY example", "DISTINCT example AS name FROM g_good"),
-            r"users\.sql:2: the view centres has the columns name: it needs one, example",
-        ),
-        (
-            change("SELECT DISTINCT example FROM", "SELECT DISTINCT example, x0 FROM"),
-            "the view centres has the columns example, x0: it needs one",
-        ),
-        (change("DISTINCT example", "example"), "subgraph 's000' comes again"),
-        (
-            change("VIEW Old", "VIEW Olds"),
-            r"users\.sql:10: the view Olds is of no predicate that the model declares, and none after it reads it; did you mean 'Old'",
-        ),
-        (
-            lambda: VIEWS + "CREATE VIEW zzz AS SELECT 1;",
-            r"users\.sql:\d+: the view zzz is of no predicate .*: write its declaration, or leave it out",
-        ),
-        (change("VIEW Old", "VIEW links"), r"users\.sql:10: there is a view Links before"),
-        (change("talking", "g_old"), r"users\.sql:5: the graph has a table graph\.main\.g_old, too"),
-        (lambda: VIEWS + "SELECT 1;", r"users\.sql:\d+: 'SELECT 1' makes no view"),
-        (lambda: VIEWS + "DROP TABLE g_old;", "'DROP TABLE g_old' makes no view"),
-        (lambda: VIEWS + "CREATE TABLE t AS SELECT 1", "'CREATE TABLE t AS SELECT 1' makes no view"),
-        (change("VIEW Old", "VIEW main.Old"), r"users\.sql:10: the name of a view is one word"),
-        (
-            change("SELECT example, x0, truth", "SELECT example, nope"),
-            r"users\.sql: the view Good fails: .*nope.* LINE 13:",
-        ),
-        (
-            change("SELECT * FROM g_links", "SELECT * FROM nowhere"),
-            r"the view Links fails: .*nowhere does not exist.* LINE 9:",
-        ),
-        (change("x0, x1 FROM", "x0, x7 FROM"), r"the view Talks fails: .*x7.* LINE 5:"),
-        (change("FROM g_good ORDER", "FROM nowhere ORDER"), r"the view centres fails: .*nowhere.* LINE 3:"),
-        (
-            change("x0, truth FROM", "x0, cast(x0 AS integer) > 3 AS truth FROM"),
-            r"users\.sql: the view Good fails: Conversion Error: .* LINE 13:",
-        ),
-        (change("x0, truth FROM", "truth FROM"), r"Good\(user\) has 1 argument, and its table 0 columns"),
-        (change("(SELECT example, x0 FROM g_old", "(SELECT x0 FROM g_old"), "Old has no column example"),
-        (change("CREATE VIEW Old AS", "CREATE VIEW step AS"), "the view step is of no predicate"),
-    ],
-)
-def test_what_is_wrong_in_the_file_is_said(
-    views: Callable[[], str], message: str, run: Run, prepared: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "users.sql").write_text(views(), encoding="utf-8")
-    done = learn(run, prepared, *WINDOW, "--graph", prepared / "graph.duckdb", "--stream", tmp_path / "users.sql")
+WRONG: list[tuple[Callable[[], str], str]] = [
+    (lambda: "hello world", r"users\.sql is no SQL: Parser Error: syntax error at or near \"hello\" LINE 1:"),
+    (change("FROM talking;", "FRM talking;"), r"is no SQL: .* LINE 6:"),
+    (lambda: "", r"users\.sql has no view centres, .* write CREATE VIEW centres AS SELECT"),
+    (lambda: "-- nothing", "has no view centres"),
+    (change("VIEW centres", "VIEW center"), "has no view centres"),
+    (
+        change("DISTINCT example FROM g_good ORDER BY example", "DISTINCT example AS name FROM g_good"),
+        r"users\.sql:2: the view centres has the columns name: it needs one, example",
+    ),
+    (
+        change("SELECT DISTINCT example FROM", "SELECT DISTINCT example, x0 FROM"),
+        "the view centres has the columns example, x0: it needs one",
+    ),
+    (change("DISTINCT example", "example"), "subgraph 's000' comes again"),
+    (
+        change("VIEW Old", "VIEW Olds"),
+        r"users\.sql:10: the view Olds is of no predicate that the model declares, and none after it reads it; did you mean 'Old'",
+    ),
+    (
+        lambda: VIEWS + "CREATE VIEW zzz AS SELECT 1;",
+        r"users\.sql:\d+: the view zzz is of no predicate .*: write its declaration, or leave it out",
+    ),
+    (change("VIEW Old", "VIEW links"), r"users\.sql:10: there is a view Links before"),
+    (change("talking", "g_old"), r"users\.sql:5: the graph has a table graph\.main\.g_old, too"),
+    (lambda: VIEWS + "SELECT 1;", r"users\.sql:\d+: 'SELECT 1' makes no view"),
+    (lambda: VIEWS + "DROP TABLE g_old;", "'DROP TABLE g_old' makes no view"),
+    (lambda: VIEWS + "CREATE TABLE t AS SELECT 1", "'CREATE TABLE t AS SELECT 1' makes no view"),
+    (change("VIEW Old", "VIEW main.Old"), r"users\.sql:10: the name of a view is one word"),
+    (
+        change("SELECT example, x0, truth", "SELECT example, nope"),
+        r"users\.sql: the view Good fails: .*nope.* LINE 13:",
+    ),
+    (
+        change("SELECT * FROM g_links", "SELECT * FROM nowhere"),
+        r"the view Links fails: .*nowhere does not exist.* LINE 9:",
+    ),
+    (change("x0, x1 FROM", "x0, x7 FROM"), r"the view Talks fails: .*x7.* LINE 5:"),
+    (change("FROM g_good ORDER", "FROM nowhere ORDER"), r"the view centres fails: .*nowhere.* LINE 3:"),
+    (
+        change("x0, truth FROM", "x0, cast(x0 AS integer) > 3 AS truth FROM"),
+        r"users\.sql: the view Good fails: Conversion Error: .* LINE 13:",
+    ),
+    (change("x0, truth FROM", "truth FROM"), r"Good\(user\) has 1 argument, and its table 0 columns"),
+    (change("(SELECT example, x0 FROM g_old", "(SELECT x0 FROM g_old"), "Old has no column example"),
+    (change("CREATE VIEW Old AS", "CREATE VIEW step AS"), "the view step is of no predicate"),
+]
+
+
+def test_what_is_wrong_in_the_file_is_said(run: Run, prepared: Path, tmp_path: Path) -> None:
+    path, model = tmp_path / "users.sql", sqlrl.parse_mln(DECLARED)
+    with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
+        for views, message in WRONG:
+            path.write_text(views(), encoding="utf-8")
+            with pytest.raises(sqlrl.SqlrlError) as raised:
+                learned_from_views(path, con, model, prepared / "users.grammar")
+            words = " ".join(str(raised.value).split())
+            assert re.search(message, words), words
+    done = learn(run, prepared, *WINDOW, "--graph", prepared / "graph.duckdb", "--stream", path)
     assert done.code == 1
-    assert re.search(message, said(done)), done.err
+    assert re.search(WRONG[-1][1], said(done)), done.err
     assert "Traceback" not in done.err
+
+
+def learned_from_views(path: Path, con: duckdb.DuckDBPyConnection, model: sqlrl.Model, templates: Path) -> None:
+    """Learn what a file of views gives, as the command does."""
+    stream = sqlrl.read_subgraphs(path, con, model, window=SIZE)
+    sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad(), select=SIZE).fit(sqlrl.connect(progress=False), model, stream)
 
 
 def test_a_relation_that_templates_need_must_be_there(run: Run, prepared: Path, tmp_path: Path) -> None:

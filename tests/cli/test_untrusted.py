@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -42,9 +43,11 @@ COMMANDS = {
 }
 
 
-@pytest.fixture
-def hostile(project: Project) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def hostile(lasting: Project, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A database whose list of predicates is a view of a file outside, a model that includes that file, and their names."""
+    project = Project(tmp_path_factory.mktemp("hostile"))
+    shutil.copytree(lasting.folder, project.folder, dirs_exist_ok=True)
     secret = project / "secret.csv"
     secret.write_text(f"{MARKER}\n{MARKER}(x\n", encoding="utf-8")
     (project / "models").mkdir()
@@ -69,26 +72,24 @@ def hostile(project: Project) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_refuses_a_stranger_s_file(command: str, hostile: dict[str, str], run: Run) -> None:
-    found = run(*(part.format_map(hostile) for part in COMMANDS[command]), "--untrusted")
-    assert (found.code, found.out) == (1, "")
-    assert "sqlrl.predicate is a view, not a table" in found.err
-    assert "open it without --untrusted" in found.err
-    assert MARKER not in found.err
+def test_every_command_refuses_a_stranger_s_file(hostile: dict[str, str], run: Run) -> None:
+    for command, words in COMMANDS.items():
+        found = run(*(part.format_map(hostile) for part in words), "--untrusted")
+        assert (found.code, found.out) == (1, ""), command
+        assert "sqlrl.predicate is a view, not a table" in found.err, command
+        assert "open it without --untrusted" in found.err, command
+        assert MARKER not in found.err, command
 
 
-@pytest.mark.parametrize("command", [name for name, words in COMMANDS.items() if "{model}" in words])
-def test_every_command_refuses_a_model_that_leads_out_of_its_folder(
-    command: str, hostile: dict[str, str], run: Run
-) -> None:
-    words = [part.format_map(hostile | {"model": hostile["bad"]}) for part in COMMANDS[command]]
-    for more in ([], ["--untrusted"]):
-        found = run(*words, *more)
-        assert found.code == 1
-        assert MARKER not in found.out
-        assert f"{MARKER}(x" not in found.err
-    assert "the include leads out of a model read with --untrusted" in found.err
+def test_every_command_refuses_a_model_that_leads_out_of_its_folder(hostile: dict[str, str], run: Run) -> None:
+    for command in (words for words in COMMANDS.values() if "{model}" in words):
+        words = [part.format_map(hostile | {"model": hostile["bad"]}) for part in command]
+        for more in ([], ["--untrusted"]):
+            found = run(*words, *more)
+            assert found.code == 1, words
+            assert MARKER not in found.out, words
+            assert f"{MARKER}(x" not in found.err, words
+        assert "the include leads out of a model read with --untrusted" in found.err, words
 
 
 def test_no_command_is_left_out() -> None:
