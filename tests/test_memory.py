@@ -104,7 +104,7 @@ ARROW = pa.ArrowMemoryError("malloc of size 80 failed")
 def test_rows_that_do_not_fit(verb: str, error: MemoryError) -> None:
     db, model = opened()
     db.bind(model, training=True)
-    db.engine.connection = Full(db.engine.connection, error)
+    db.engine._connection = Full(db.engine.connection, error)
     with pytest.raises(MemoryUsedUpError, match=rf"^[\w ]+: the memory is used up( \({error}.*\))?: pass fewer"):
         VERBS[verb](db, model)
 

@@ -188,25 +188,17 @@ def layout_script() -> str:
 COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 """A comment in the script of the layout."""
 
-_VIEW = re.compile(r"^CREATE VIEW .*?;\n", re.MULTILINE | re.DOTALL)
-"""A view in the script of the layout."""
-
 
 @cache
-def _parted(script: str) -> tuple[str, str, str]:
-    """Return the tables of a layout, its views and its comments; only somebody who looks at the tables needs the last two."""
-    return COMMENT.sub("", _VIEW.sub("", script)), "".join(_VIEW.findall(script)), "".join(COMMENT.findall(script))
+def _parted(script: str) -> tuple[str, str]:
+    """Return a layout without its comments, and the comments, which are most of what it takes."""
+    return COMMENT.sub("", script), "".join(COMMENT.findall(script))
 
 
-def _show(engine: DuckDBEngine, commented: bool, *, views: str, comments: str, tables: Collection[str]) -> None:
-    """Make the views of a layout, unless they are there, and comments on them and on the tables that were made before."""
-    store = Store(engine)
-    first = re.search(r'^CREATE VIEW "(\w+)"', views, re.MULTILINE)
-    if first is None or first[1] not in store.table_names():
-        engine.run_script(views, step="show the layout")
-    if commented:
-        engine.run_script(comments, step="comment on the layout")
-        comment_tables(store, tables)
+def _comment(engine: DuckDBEngine, *, comments: str, tables: Collection[str]) -> None:
+    """Comment on a layout and on the tables that were made before."""
+    engine.run_script(comments, step="comment on the layout")
+    comment_tables(Store(engine), tables)
 
 
 @cache
@@ -226,7 +218,7 @@ def open_layout(
     """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
 
     Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
-    reason of each. Views and comments of a new layout, most of what it takes, are made once somebody can see them (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
+    reason of each. Comments of a new layout in memory, most of what it takes, are written once somebody can see them (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
     step fails (nothing has changed then).
     """
     steps = shipped_migrations() if migrations is None else migrations
@@ -235,13 +227,13 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        tables, views, comments = _parted(layout_script())
+        script, comments = _parted(layout_script())
         unseen = store.engine.unseen
         if unseen is None:
-            tables += views + comments
+            script += comments
         else:
-            store.engine.on_seen = partial(_show, views=views, comments=comments, tables=unseen)
-        store.engine.run_script(tables + _stamp(current), step="create the layout")
+            store.engine.on_seen = partial(_comment, comments=comments, tables=unseen)
+        store.engine.run_script(script + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found
     if layout > current:

@@ -219,8 +219,6 @@ def audit(
         parameters = {"target": target, "folds": str(chosen), "near": near}
         with run.ending():
             number = run.begin("audit", parameters, int(random_state))
-            # Its queries read a view of the layout.
-            session.engine.show()
             with session.records.together():
                 found = _Auditing(session, layout, info, chosen, number, percent).result()
                 seconds = {"audit": time.perf_counter() - clock}

@@ -104,10 +104,9 @@ class DuckDBEngine:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
         self._beside = 0
-        # Tables that were made while nobody could see them (None where somebody can), what shows them, with or without comments, and
-        # whether a cursor waits for the comments.
+        # Tables that were made while nobody could see them (None where somebody can), what comments on them, and whether a cursor waits for that.
         self.unseen: set[str] | None = set() if self._alone else None
-        self.on_seen: Callable[[DuckDBEngine, bool], None] | None = None
+        self.on_seen: Callable[[DuckDBEngine], None] | None = None
         self._showing = threading.RLock()
         self._awaited = False
         self._moved = False
@@ -119,7 +118,7 @@ class DuckDBEngine:
         return self._connection
 
     def show(self) -> None:
-        """Make what only somebody who looks at sqlrl's tables needs, before SQL of the user's runs; at most once.
+        """Comment on sqlrl's tables before SQL of the user's runs, who alone can see comments; at most once.
 
         Memory of our own is seen by nobody until then: no other connection leads there. What a user may hold after that, such as a relation,
         may look whenever it likes, so nothing waits any more. A file may be opened by another connection of the process at any
@@ -137,25 +136,23 @@ class DuckDBEngine:
     def _show_beside(self, made: DuckDBEngine) -> None:
         """Do as `show` for a cursor, on its connection, whatever another thread does with this one."""
         with self._showing:
-            if self.unseen is None or self.on_seen is None:
+            if self.unseen is None:
                 return
             if not self._depth:
                 self._show(made)
                 return
             # A comment on a table that the open transaction writes would make that one fail, so that comments wait for its end.
             self._awaited = True
-            with made.transaction():
-                self.on_seen(made, False)
 
     def _show(self, by: DuckDBEngine) -> None:
-        """Show the tables by an engine on them, this one or its cursor, unless that is done."""
+        """Comment on the tables by an engine on them, this one or its cursor, unless that is done."""
         # What is made from now on is shown by who makes it.
         unseen, self.unseen = self.unseen, None
         if unseen is None or self.on_seen is None:
             return
         try:
             with by.transaction():
-                self.on_seen(by, True)
+                self.on_seen(by)
         except BaseException:
             self.unseen = unseen
             raise

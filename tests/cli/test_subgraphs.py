@@ -13,8 +13,11 @@ import pytest
 import sqlrl
 from sqlrl.database.subgraphs import SubgraphQueries, SubgraphWindow
 from tests.cli.conftest import Outcome, Run
-from tests.database.test_subgraphs import FULL, NAMES, mixed
-from tests.structure.resolwe.test_resolwe import DECLARED, TEMPLATES
+from tests.database.test_subgraphs import labelled, mixed
+from tests.structure.resolwe.test_resolwe import DECLARED, TEMPLATES, planted
+
+FULL = labelled(planted(3))
+NAMES: list[str] = list(dict.fromkeys(FULL["Good"]["example"].to_pylist()))
 
 VIEWS = """\
 -- Users of an étude: what they talk of; ümläuts move places
@@ -109,7 +112,7 @@ def test_a_file_of_views_gives_what_python_gives(
     done = learn(run, prepared, *options, "--out", tmp_path / "found.mln", **given)
     assert done.code == 0, done.err
     assert sqlrl.read_mln(tmp_path / "found.mln") == whole.model_
-    assert f"{60 - len(mixed())} of 60 subgraphs" in said(done)
+    assert f"{60 - len(mixed(FULL))} of 60 subgraphs" in said(done)
     assert (prepared / "graph.duckdb").read_bytes() == before
     if given["database"] is not None:
         with sqlrl.connect(given["database"], read_only=True) as db:
@@ -199,14 +202,14 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
     assert "--resume 1" in stopped.err
     again = learn(run, prepared, *given, "--resume", "1", "--out", tmp_path / "found.mln", database=database)
     assert again.code == 0, again.err
-    assert f"{60 - len(mixed())} of 60 subgraphs" in said(again)
+    assert f"{60 - len(mixed(FULL))} of 60 subgraphs" in said(again)
     assert sqlrl.read_mln(tmp_path / "found.mln") == whole.model_
     with sqlrl.connect(database, read_only=True) as db:
         names = db.sql(
             "select example_name from sqlrl.learned_from where run = (select max(run) from sqlrl.run) order by example"
         ).fetchall()
         stored = db.sql("from sqlrl.formulation order by candidate, implied nulls first").to_arrow_table()
-    assert [name for (name,) in names] == [name for name in NAMES[40:] if name in mixed()]
+    assert [name for (name,) in names] == [name for name in NAMES[40:] if name in mixed(FULL)]
     assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
 
 

@@ -97,16 +97,16 @@ def test_a_kept_program_finds_what_a_new_one_finds(
 
 
 def bindings(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> list[sqlrl.Model]:
-    from sqlrl.database import session
+    from sqlrl.ground import binding
 
     found: list[sqlrl.Model] = []
-    bind = session.bind_program
+    bind = binding.bind_program
 
     def counted(engine: object, layout: object, model: sqlrl.Model, **options: object) -> object:
         found.append(model)
         return bind(engine, layout, model, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(session, "bind_program", counted)
+    monkeypatch.setattr(binding, "bind_program", counted)
     return found
 
 

@@ -6,7 +6,7 @@ import gc
 import re
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ Tables = dict[str, pa.Table]
 LEARNERS = [sqlrl.AdaGrad(), sqlrl.ContrastiveDivergence(passes=2)]
 
 
-def labelled(tables: Tables) -> Tables:
+def labelled(tables: Tables, relations: Sequence[str] = ("Talks", "Links", "Old", "Swims")) -> Tables:
     """Return planted subgraphs with the query atoms as a stream has them."""
     good = set(zip(*(tables["Good"][c].to_pylist() for c in ("example", "x0")), strict=True))
     scope = tables["Scope"]
     truth = [row in good for row in zip(*(scope[c].to_pylist() for c in ("example", "x0")), strict=True)]
-    facts = {name: tables[name] for name in ("Talks", "Old")}
+    facts = {name: tables[name] for name in relations}
     return facts | {"Good": scope.append_column("truth", pa.array(truth))}
 
 
@@ -41,17 +41,17 @@ DECLARED = "Talks(user, user)\nOld(user)\nGood(user)"
 MODEL = sqlrl.parse_mln(DECLARED)
 GRAMMAR = sqlrl.parse_grammar("NEAR(u, w) = {Talks}\nOld(u) ^ [!]Good(u)\nNEAR(u, w) ^ Good(u) ^ Good(w)")
 PLANTED = planted(3, subgraphs=22)
-FULL = labelled(PLANTED)
+FULL = labelled(PLANTED, ("Talks", "Old"))
 NAMES: list[str] = list(dict.fromkeys(FULL["Good"]["example"].to_pylist()))
 CHOOSE, WINDOW = 8, 5
 
 
-def mixed() -> list[str]:
+def mixed(tables: Tables = FULL) -> list[str]:
     """Return the subgraphs that have true and false query atoms, by counting."""
-    found: dict[str, set[bool]] = {name: set() for name in NAMES}
-    for name, truth in zip(FULL["Good"]["example"].to_pylist(), FULL["Good"]["truth"].to_pylist(), strict=True):
-        found[name].add(truth)
-    return [name for name in NAMES if len(found[name]) == 2]
+    found: dict[str, set[bool]] = {}
+    for name, truth in zip(tables["Good"]["example"].to_pylist(), tables["Good"]["truth"].to_pylist(), strict=True):
+        found.setdefault(name, set()).add(truth)
+    return [name for name in found if len(found[name]) == 2]
 
 
 def part(tables: Tables, names: list[str]) -> Tables:
