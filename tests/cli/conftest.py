@@ -14,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from sqlrl.cli.app import app
+from sqlrl.errors import SqlrlError
 
 MODEL = """\
 Token(token, position, bib)
@@ -50,6 +51,10 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+
+
+class SeenError(SqlrlError):
+    """Ends a command at the place where a test looks at it."""
 
 
 @pytest.fixture(scope="session", autouse=True)

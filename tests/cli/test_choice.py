@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import sqlrl
-from sqlrl.errors import SqlrlError
-from tests.cli.conftest import Outcome, Run
+from tests.cli.conftest import Outcome, Run, SeenError
 from tests.database.test_choice import DECLARED
 
 # fmt: off
@@ -51,10 +50,6 @@ def check_said(done: Outcome, said: str) -> None:
     lines = [line for line in done.err.splitlines() if re.match("--learner", line)]
     assert len(lines) == bool(said)
     assert all(line.startswith(said) for line in lines), lines
-
-
-class SeenError(SqlrlError):
-    """Ends a command where it would begin to learn."""
 
 
 def test_the_command_line_says_what_was_chosen_and_why(run: Run, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

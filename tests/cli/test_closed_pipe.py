@@ -55,18 +55,23 @@ def _end(*arguments: str) -> object:
     ("arguments", "file"),
     [
         pytest.param((*_LEARN, "--learner", "adagrad"), "out.mln", id="online"),
-        pytest.param((*_LEARN, "--learner", "pscg"), "out.mln", id="batch"),
-        pytest.param((*_LEARN, "--learner", "osl", "--modes", "osl.modes", "--json"), "out.mln", id="osl"),
+        pytest.param((*_LEARN, "--learner", "pscg", "--iterations", "1"), "out.mln", id="batch"),
+        pytest.param(
+            (*_LEARN, "--learner", "osl", "--modes", "osl.modes", "--json"), "out.mln", id="osl", marks=pytest.mark.slow
+        ),
         pytest.param(
             ("learn", "cite.duckdb", "--learner", "ilp", "--bias", "ilp.modes", "--nodes", "5", "--out", "out.json"),
             "out.json",
             id="ilp",
+            marks=pytest.mark.slow,
         ),
         pytest.param(("export", *_TEST, "--out", "out.wcnf", "--json"), "out.wcnf", id="export"),
         pytest.param(
             ("load", "new.duckdb", "Next", "next.parquet", "--types", "position,position"), "new.duckdb", id="load"
         ),
-        pytest.param(("demo", "--citations", "20", "--directory", "kept"), "kept/model.mln", id="demo"),
+        pytest.param(
+            ("demo", "--citations", "20", "--directory", "kept"), "kept/model.mln", id="demo", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_files_are_written_before_anything_is_printed(
@@ -87,6 +92,7 @@ def test_files_are_written_before_anything_is_printed(
             ("infer", *_TEST, "--marginals", "--into", "guess", "--json"),
             "from guess where probability > 0",
             id="marginals",
+            marks=pytest.mark.slow,
         ),
         pytest.param(("infer", *_TEST, "--keep"), "from sqlrl.prediction", id="keep"),
         pytest.param(

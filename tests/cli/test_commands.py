@@ -50,8 +50,7 @@ def test_help_lists_every_command_and_no_arguments_mean_help(run: Run) -> None:
     ]
     shown = run("--help").out
     assert all(f" {name} " in shown for name in names)
-    for name in names:
-        assert run(name, "-h").code == 0
+    assert run("load", "-h").out == run("load", "--help").out != ""
 
 
 def test_load_shows_the_predicates(run: Run, project: Project) -> None:
@@ -148,18 +147,18 @@ def test_count_gives_exact_integers(run: Run, project: Project) -> None:
 
 
 def test_count_by_variables(run: Run, project: Project) -> None:
+    database = project / "smokers.duckdb"
+    assert run("load", database, "-e", project / "smokers.db", "-m", project / "smokers.mln").code == 0
     shared = [
+        database,
         "-m",
         project / "smokers.mln",
-        "-e",
-        project / "smokers.db",
         "--query",
         "Smokes,Cancer",
         "--world",
         "Smokes=select 'Bob' as person",
     ]
     shared += ["--world", "Cancer=select 'Bob' as person where false"]
-    (project / "smokers.db").write_text(EVIDENCE, encoding="utf-8")
     whole = {row["clause"]: row["n"] for row in run("count", *shared, "--json").rows()}
     rows = run("count", *shared, "--json", "--by", "x,y").rows()
     (clause,) = {row["clause"] for row in rows}
@@ -207,6 +206,7 @@ def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project
     assert [abs(r["weight"] or 0) for r in rows] == sorted((abs(r["weight"] or 0) for r in rows), reverse=True)
 
 
+@pytest.mark.slow
 def test_same_seed_same_model(run: Run, project: Project) -> None:
     arguments = [
         "learn",
@@ -355,6 +355,7 @@ def test_evidence_can_be_loaded_into_a_file(run: Run, project: Project) -> None:
     assert counts["Smokes(x) => Cancer(x)"] == (2, 3)
 
 
+@pytest.mark.slow
 def test_the_real_programs_of_tuffy_run(run: Run, data_folder: Path) -> None:
     folder = data_folder / "mln" / "tuffy"
     smoke = [
@@ -402,19 +403,25 @@ def test_verbose_logs_sql_and_quiet_says_nothing(run: Run, project: Project) -> 
     assert "SELECT" not in run(*arguments).err
 
 
-def test_demo_learns_and_asks(run: Run, project: Project) -> None:
-    shown = run("demo", "--citations", "60", "--directory", project / "demo")
+def test_demo_learns_and_asks(run: Run, tmp_path: Path) -> None:
+    """It loads, learns and infers, in a second."""
+    folder = tmp_path / "demo"
+    shown = run("demo", "--citations", "20", "--directory", folder)
     assert shown.code == 0
     assert "held out: F1" in shown.out
     assert "from sqlrl.strongest_clauses" in shown.out
-    assert {p.name for p in (project / "demo").iterdir()} >= {
+    assert {p.name for p in folder.iterdir()} >= {
         "token.parquet",
         "cite.duckdb",
         "model.mln",
         "learned.mln",
     }
-    again = run("demo", "--citations", "60", "--directory", project / "demo")
+    again = run("demo", "--citations", "20", "--directory", folder)
     assert "exists already" in again.err
+
+
+@pytest.mark.slow
+def test_demo_predicts_most_fields(run: Run) -> None:
     (row,) = run("demo", "--citations", "60", "--json").rows()
     assert row["f1"] > 50
     assert {field["field"] for field in row["fields"]} == {"Author", "Title", "Venue", "Date", "Pages"}

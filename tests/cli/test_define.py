@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import sqlrl
 from tests.cli.conftest import Run
 
 RULES = "Ancestor(x, y) :- Parent(x, y). Ancestor(x, z) :- Parent(x, y), Ancestor(y, z)."
@@ -13,10 +14,11 @@ PROLOG = "Ancestor(X, Y) :- Parent(X, Y). Ancestor(X, Z) :- Parent(X, Y), Ancest
 
 
 @pytest.fixture
-def family(run: Run, tmp_path: Path) -> Path:
+def family(tmp_path: Path) -> Path:
     source = tmp_path / "parent.csv"
     source.write_text("a,b\nAnn,Bob\nBob,Cid\nCid,Dan\n", encoding="utf-8")
-    assert run("load", tmp_path / "family.duckdb", "Parent", source, "--types", "person,person").code == 0
+    with sqlrl.connect(tmp_path / "family.duckdb", progress=False) as db:
+        db.load("Parent", source, types=["person", "person"])
     return tmp_path / "family.duckdb"
 
 
@@ -37,19 +39,16 @@ def test_rules_define_a_predicate(run: Run, family: Path, way: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("rules", "words"),
-    [
-        ("rules.pl", ["'rules.pl' is neither a file nor a rule"]),
-        ("Old(x) :- Parnt(x, y).", ["Parnt", "Parent"]),
-        ("Old(x) :- Parent(x y).", ["^"]),
-        (PROLOG, ["--variables upper"]),
-    ],
-)
-def test_what_is_no_definition_is_refused(run: Run, family: Path, rules: str, words: list[str]) -> None:
-    done = run("define", family, rules)
-    assert done.code == 1
-    assert all(word in done.err for word in words), done.err
+def test_what_is_no_definition_is_refused(run: Run, family: Path) -> None:
+    for rules, words in {
+        "rules.pl": ["'rules.pl' is neither a file nor a rule"],
+        "Old(x) :- Parnt(x, y).": ["Parnt", "Parent"],
+        "Old(x) :- Parent(x y).": ["^"],
+        PROLOG: ["--variables upper"],
+    }.items():
+        done = run("define", family, rules)
+        assert done.code == 1, rules
+        assert all(word in done.err for word in words), done.err
     assert [row["predicate"] for row in run("load", family, "--refresh", "--json").rows()] == ["Parent(person, person)"]
 
 

@@ -41,7 +41,9 @@ RELATIONS = ["--relation", "Knows=select \"from\", \"to\" from friends", "--rela
 GIVEN: dict[str, Any] = {"Knows": 'select "from", "to" from friends', "Likes": ("likes", ["person"])}
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind in ("plain", "all") else []) for kind in OPTIONS]
+)
 def test_what_is_printed_is_the_stream_of_ego_networks(kind: str, run: Run, graph: Path) -> None:
     more, options = OPTIONS[kind]
     done = run("ego", graph, "friends", "--target", "Friend", *RELATIONS, *more)
@@ -59,6 +61,7 @@ def test_what_is_printed_is_the_stream_of_ego_networks(kind: str, run: Run, grap
             assert windows[0] == windows[1] == windows[2]
 
 
+@pytest.mark.slow
 def test_what_is_printed_can_be_learned_from(run: Run, graph: Path, tmp_path: Path) -> None:
     views, model, templates = (tmp_path / name for name in ("friends.sql", "friends.mln", "friends.grammar"))
     views.write_text(run("ego", "--db", graph, "friends", "--target", "Friend", *RELATIONS).out, encoding="utf-8")

@@ -11,7 +11,14 @@ from tests.cli.conftest import Project, Run
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
-@pytest.mark.parametrize("learner", [["--learner", "mira"], ["--learner", "likelihood", "--strength", "1"], []])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(["--learner", "mira"], marks=pytest.mark.slow),
+        ["--learner", "likelihood", "--strength", "1"],
+        pytest.param([], marks=pytest.mark.slow),
+    ],
+)
 def test_examples(run: Run, project: Project, learner: list[str]) -> None:
     text = (project / "chain.mln").read_text(encoding="utf-8")
     (project / "words.mln").write_text(text.replace("Next(p1, p2)", "//"), encoding="utf-8")
@@ -80,7 +87,7 @@ def test_a_run_that_fails_leaves_the_scope_as_it_was(run: Run, people: Path) -> 
         ),
     ],
 )
-def test_what_does_not_go_together(run: Run, project: Project, options: list[str], message: str) -> None:
-    done = run("learn", project / "cite.duckdb", "-m", project / "chain.mln", *options)
+def test_what_does_not_go_together(run: Run, lasting: Project, options: list[str], message: str) -> None:
+    done = run("learn", lasting / "cite.duckdb", "-m", lasting / "chain.mln", *options)
     assert done.code in (1, 2)
     assert message in " ".join(done.err.replace("│", " ").split())

@@ -57,7 +57,15 @@ def test_the_theory_is_printed_and_the_model_saved(run: Run, family: Path) -> No
     assert row.startswith(clause)
     assert "clauses scored, 1 clause, 1 in the theory" in done.err
     assert clause in out.read_text(encoding="utf-8")
-    # The clauses are the model of a learner of weights.
+
+
+@pytest.mark.slow
+def test_the_clauses_of_a_theory_are_the_model_of_a_learner_of_weights(run: Run, family: Path) -> None:
+    out = family / "found.mln"
+    assert (
+        run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes", "--out", out).code
+        == 0
+    )
     weighted = run("learn", family / "family.duckdb", "--model", out, "--passes", "20", "--json")
     assert weighted.code == 0, weighted.err
     assert weighted.rows()[0]["weight"] > 0
@@ -166,6 +174,16 @@ def test_a_bias_is_printed_to_be_edited(run: Run, family: Path) -> None:
     assert "parent" in refused.err
 
 
+def test_options_reach_the_learner(run: Run, loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[dict[str, object]] = []
+    monkeypatch.setattr("sqlrl.cli.learn.induce", lambda inputs, own, *_, **__: found.append(own))
+    options = ["--distinct", "coverage", "--keep-coverage", "--below-seed", "--explore", "--keep-above", "0"]
+    assert run("learn", loaded / "family.duckdb", "--learner", "ilp", "--query", "grandparent", *options).code == 0
+    wanted = {"distinct": "coverage", "keep_coverage": True, "above_seed": False, "explore": True, "keep_above": 0.0}
+    assert {name: found[0][name] for name in wanted} == wanted
+
+
+@pytest.mark.slow
 def test_what_a_theory_may_have_and_what_is_kept(run: Run, family: Path) -> None:
     db, bias = family / "family.duckdb", family / "family.modes"
     common = (

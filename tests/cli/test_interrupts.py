@@ -58,8 +58,11 @@ IMPORTS = [
 ]
 
 
-def test_imports_end_before_the_command_does(inference: list[str]) -> None:
-    running = [(started("-c", HOOKED, module, *inference, *LONG[-3:]), module, words) for module, words in IMPORTS]
+@pytest.mark.parametrize(
+    "imports", [IMPORTS[:1], pytest.param(IMPORTS[1:], marks=pytest.mark.slow)], ids=["own", "compiled"]
+)
+def test_imports_end_before_the_command_does(inference: list[str], imports: list[tuple[str, str]]) -> None:
+    running = [(started("-c", HOOKED, module, *inference, *LONG[-3:]), module, words) for module, words in imports]
     for process, module, words in running:
         out, err = process.communicate(timeout=100)
         assert (module, process.returncode, out) == (module, INTERRUPTED, "")
@@ -67,6 +70,7 @@ def test_imports_end_before_the_command_does(inference: list[str]) -> None:
         assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("-m", "sqlrl"), ("-c", SCRIPT)], ids=["module", "script"])
 def test_the_first_seconds(inference: list[str], command: tuple[str, ...]) -> None:
     for delay in (0.05, 0.2, 0.9):

@@ -16,11 +16,11 @@ import sqlrl
 from sqlrl.catalog.records import Records
 from sqlrl.cli.learners import LEARNERS
 from sqlrl.cli.learning import BATCHES, GENERATIVE, ONLINE, SEARCHES, SOFT
-from sqlrl.errors import EngineError, SqlrlError
+from sqlrl.errors import EngineError
 from sqlrl.learn import BatchEstimator, OnlineEstimator, OnlineLearner
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.soft.estimator import SoftEstimator
-from tests.cli.conftest import Project, Run
+from tests.cli.conftest import Project, Run, SeenError
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
 
@@ -147,10 +147,6 @@ def test_every_learner_learns(run: Run, project: Project, learner: str) -> None:
     assert kept["random_state"] == 0
     name, value = WANTED[learner]
     assert kept[name] == value
-
-
-class SeenError(SqlrlError):
-    """Ends a command where it would begin to learn."""
 
 
 def test_options_reach_every_learner(run: Run, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,8 +62,8 @@ def test_tables_of_a_database(run: Run, project: Project) -> None:
         (["--marginals", "--samples", "0"], "greater than or equal to 1"),
     ],
 )
-def test_options_that_do_not_go_together(run: Run, project: Project, arguments: list[str], message: str) -> None:
-    done = run("infer", *options(project), *arguments)
+def test_options_that_do_not_go_together(run: Run, lasting: Project, arguments: list[str], message: str) -> None:
+    done = run("infer", *options(lasting), *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.replace("│", " ").split())
 
@@ -103,9 +103,9 @@ def test_evaluate_scores_probabilities_as_the_library_does(run: Run, project: Pr
     ],
 )
 def test_options_of_evaluate_that_do_not_go_together(
-    run: Run, project: Project, arguments: list[str], message: str
+    run: Run, lasting: Project, arguments: list[str], message: str
 ) -> None:
-    done = run("evaluate", *options(project), *arguments)
+    done = run("evaluate", *options(lasting), *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.replace("│", " ").split())
 
@@ -133,9 +133,7 @@ def test_why(run: Run, project: Project) -> None:
 def test_why_is_kept_for_sql(run: Run, project: Project) -> None:
     database = project / "cite.duckdb"
     given = ["--model", project / "learned.json", "--examples", project / "test.txt"]
-    predicted = run("infer", database, *given, "--json").rows()[0]
-    atom = f'InField("{predicted["bib"]}", {predicted["field"]}, "{predicted["position"]}")'
-    done = run("why", database, *given, "--atom", atom, "--keep", "--neutral", "--json")
+    done = run("why", database, *given, "--atom", "InField(b0021, Author, p00)", "--keep", "--neutral", "--json")
     assert done.code == 0, done.err
     kept = run("sql", database, "select side, ground_clause, contribution from sqlrl.explanation", "--json").rows()
     assert kept == [{k: row[k] for k in ("side", "ground_clause", "contribution")} for row in done.rows()]
@@ -151,20 +149,20 @@ def test_why_is_kept_for_sql(run: Run, project: Project) -> None:
     ],
 )
 def test_atoms_that_are_not_there(
-    run: Run, project: Project, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, lasting: Project, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_late(*_: object, **__: object) -> None:
         raise AssertionError("predicted before the atom was looked up")
 
     monkeypatch.setattr("sqlrl.database.database.Database.predict", too_late)
-    done = run("why", *options(project), *arguments)
+    done = run("why", *options(lasting), *arguments)
     assert done.code == 1
     assert message in done.err
 
 
-def test_why_needs_an_atom_and_a_database_to_keep_it_in(run: Run, project: Project) -> None:
-    assert run("why", *options(project)).code == 2
-    assert run("why", *options(project), "--atom", "Cancer(Anna)", "--keep").code == 2
+def test_why_needs_an_atom_and_a_database_to_keep_it_in(run: Run, lasting: Project) -> None:
+    assert run("why", *options(lasting)).code == 2
+    assert run("why", *options(lasting), "--atom", "Cancer(Anna)", "--keep").code == 2
 
 
 def test_a_command_warns_once(run: Run, tmp_path: Path) -> None:
@@ -180,7 +178,9 @@ def test_a_command_warns_once(run: Run, tmp_path: Path) -> None:
     assert done.err.count("1 label of Smokes lies outside the scope") == 1
 
 
-@pytest.mark.parametrize("weight", [20, -25, 16.123456789])
+@pytest.mark.parametrize(
+    "weight", [pytest.param(20, marks=pytest.mark.slow), -25, pytest.param(16.123456789, marks=pytest.mark.slow)]
+)
 def test_json_has_all_digits(run: Run, tmp_path: Path, weight: float) -> None:
     (tmp_path / "sure.mln").write_text(f"P(t)\nQ(t)\n{weight} P(x) => Q(x)\n", encoding="utf-8")
     (tmp_path / "sure.db").write_text("P(A)\n", encoding="utf-8")

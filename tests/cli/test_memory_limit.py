@@ -6,24 +6,31 @@ from pathlib import Path
 
 import pytest
 
+import sqlrl
 from tests.cli.conftest import Run
 
 PAIRS = "*D(t)\nQ(t)\n0.3 Q(x) v Q(y)\n"
 
 
-@pytest.fixture
-def people(run: Run, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three thousand atoms and a model of their pairs."""
+    tmp_path = tmp_path_factory.mktemp("people")
     (tmp_path / "d.csv").write_text("a\n" + "".join(f"c{i}\n" for i in range(3000)), encoding="utf-8")
     (tmp_path / "pairs.mln").write_text(PAIRS, encoding="utf-8")
     file = tmp_path / "people.duckdb"
-    done = run("load", file, "D", tmp_path / "d.csv", "--types", "t", "--memory-limit", "1GB")
-    assert done.code == 0, done.err
+    with sqlrl.connect(file, progress=False, memory_limit="1GB") as db:
+        db.load("D", tmp_path / "d.csv", types=["t"])
     return file
 
 
 @pytest.mark.parametrize(
     "command",
-    [("infer", "--method", "full"), ("infer", "--marginals"), ("ground",)],
+    [
+        pytest.param(("infer", "--method", "full"), marks=pytest.mark.slow),
+        pytest.param(("infer", "--marginals"), marks=pytest.mark.slow),
+        ("ground",),
+    ],
     ids=["infer", "marginals", "ground"],
 )
 def test_a_network_beyond_the_limit_is_refused(run: Run, people: Path, command: tuple[str, ...]) -> None:

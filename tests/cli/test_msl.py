@@ -35,7 +35,12 @@ def test_clauses_are_found_without_a_model(run: Run, town: Path, tmp_path: Path)
         "Married": ("person", "person"),
     }
     assert sum("v" in str(each.formula) for each in model.rules) == len(model.rules)
-    # The model that was found is one to begin with.
+
+
+@pytest.mark.slow
+def test_a_model_that_was_found_is_one_to_begin_with(run: Run, town: Path, tmp_path: Path) -> None:
+    out, rule = tmp_path / "found.mln", "Lives(v0, v1) v !Lives(v2, v1) v !Married(v2, v0)"
+    out.write_text(f"Lives(person, house)\nMarried(person, person)\n1 {rule}\n", encoding="utf-8")
     again = run(
         "learn", town, "--learner", "msl", "--max-literals", "3", "--literal-cost", "0.2", "--model", out, "--json"
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Project, Run
+from sqlrl.structure.osl.learner import OSLLearner
+from tests.cli.conftest import Project, Run, SeenError
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
 
@@ -72,6 +70,7 @@ def test_json_rows_say_what_caused_a_clause(run: Run, project: Project) -> None:
     assert all(row["wrong_atom"] is None and row["first_delta_n"] is None for row in own)
 
 
+@pytest.mark.slow
 def test_the_model_alone_on_standard_output(run: Run, project: Project) -> None:
     done = run(*arguments(project, "--out", "-", "--min-count-difference", "3"))
     assert done.code == 0, done.err
@@ -84,16 +83,20 @@ def test_the_model_alone_on_standard_output(run: Run, project: Project) -> None:
     assert predicted.code == 0, predicted.err
 
 
-def test_extensions_reach_the_learner(run: Run, project: Project) -> None:
+def test_extensions_reach_the_learner(run: Run, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+
+    def begun(job: object, learner: Any, *_: object) -> None:
+        found.append(learner)
+        raise SeenError("seen")
+
+    monkeypatch.setattr("sqlrl.cli.learn.learn_online", begun)
     options = ("--longest-only", "--look-ahead", "--pool", "3", "--eta", "0.5", "--delta", "2", "--no-history")
-    done = run(*arguments(project, *options, "--json"))
-    assert done.code == 0, done.err
-    query = "select parameters from sqlrl.run order by run desc limit 1"
-    (row,) = run("sql", project / "cite.duckdb", query, "--json").rows()
-    found = json.loads(row["parameters"])
+    assert "seen" in run(*arguments(project, *options, "--json")).err
     wanted = {"longest_only": True, "look_ahead": True, "pool": 3, "learning_rate": 0.5, "delta": 2.0, "max_length": 4}
     wanted["record_history"] = False
-    assert {name: found[name] for name in wanted} == wanted
+    (learner,) = found
+    assert {name: getattr(learner, name) for name in wanted} == wanted
 
 
 @pytest.mark.parametrize(
@@ -106,37 +109,30 @@ def test_extensions_reach_the_learner(run: Run, project: Project) -> None:
         ("", ["there are no modes"]),
     ],
 )
-def test_bad_modes_are_named(run: Run, project: Project, modes: str, words: list[str]) -> None:
-    done = run(*arguments(project, modes=modes))
+def test_bad_modes_are_named(run: Run, lasting: Project, modes: str, words: list[str]) -> None:
+    done = run(*arguments(lasting, modes=modes))
     assert done.code == 1
     assert all(word in done.err for word in words), done.err
     assert "Traceback" not in done.err
 
 
-STOPPED = """
-import os, signal, sys
-from sqlrl.structure.osl.learner import OSLLearner
-from sqlrl.cli import main
-original, calls = OSLLearner.learn_many, []
-def learn(self, window):
-    calls.append(1)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGINT)
-    return original(self, window)
-OSLLearner.learn_many = learn
-sys.argv[0] = "sqlrl"
-main()
-"""
-
-
+@pytest.mark.slow
 def test_a_run_goes_on_after_ctrl_c(run: Run, project: Project) -> None:
     options = ["--window", "3", "--order", "shuffle", "--seed", "5"]
-    command = [sys.executable, "-c", STOPPED, *map(str, arguments(project, *options, "--checkpoint"))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode in (130, -signal.SIGINT), done.stderr
-    (row,) = run("sql", project / "cite.duckdb", "select max(run) as run from sqlrl.run", "--json").rows()
-    assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
-    resumed = run(*arguments(project, *options, "--resume", str(row["run"]), "--json"))
+    learn_many, calls = OSLLearner.learn_many, []
+
+    def pressed(learner: OSLLearner, window: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return learn_many(learner, window)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OSLLearner, "learn_many", pressed)
+        stopped = run(*arguments(project, *options, "--checkpoint"))
+    assert stopped.code == 130
+    assert "run 2 is saved after window 2: --resume 2 goes on" in stopped.err
+    resumed = run(*arguments(project, *options, "--resume", "2", "--json"))
     assert resumed.code == 0, resumed.err
     whole = run(*arguments(project, *options, "--json"))
     assert resumed.rows() == whole.rows()

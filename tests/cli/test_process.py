@@ -33,13 +33,14 @@ def test_exit_codes_and_streams(project: Project) -> None:
 
 
 def test_ctrl_c_ends_with_130_and_leaves_the_database_whole(project: Project) -> None:
+    """A process that starts, works, and is stopped: more than a second."""
     slow = "create table half as select max(a.range) as n from range(1000000000000) a where a.range % 7 = 1"
     working = start("sql", project / "cite.duckdb", slow, "-vv")
     # The library logs its first statement once the file is open.
     assert working.stderr is not None
     working.stderr.readline()
     with pytest.raises(subprocess.TimeoutExpired):
-        working.wait(1.5)
+        working.wait(0.3)
     working.send_signal(signal.SIGINT)
     try:
         _, err = working.communicate(timeout=20)
@@ -54,6 +55,7 @@ def test_ctrl_c_ends_with_130_and_leaves_the_database_whole(project: Project) ->
     assert "clause" in tables
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_traceback(project: Project) -> None:
     reading = start("sql", project / "cite.duckdb", "from range(300000)", "--json")
     assert reading.stdout is not None

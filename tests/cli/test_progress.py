@@ -23,8 +23,14 @@ COMMANDS: dict[str, tuple[list[str], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("quiet", [False, True])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "quiet"),
+    [
+        pytest.param(command, quiet, marks=pytest.mark.slow if quiet and command != "infer" else [])
+        for command in COMMANDS
+        for quiet in (False, True)
+    ],
+)
 def test_standard_output_is_json_whatever_is_shown(
     run: Run, project: Project, monkeypatch: pytest.MonkeyPatch, command: str, quiet: bool
 ) -> None:

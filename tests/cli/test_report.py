@@ -56,9 +56,9 @@ def test_a_page_that_is_there_is_not_written_over(run: Run, project: Project) ->
     ],
 )
 def test_what_is_no_run_or_no_page(
-    run: Run, project: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+    run: Run, lasting: Project, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
-    monkeypatch.chdir(project.folder)
+    monkeypatch.chdir(lasting.folder)
     done = run("report", "cite.duckdb", *arguments)
     assert done.code != 0
     assert said in " ".join(done.err.split())

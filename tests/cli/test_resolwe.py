@@ -38,6 +38,13 @@ def test_what_was_kept_and_dropped_is_printed_and_the_model_saved(run: Run, proj
     assert formulations.splitlines()[1].split() == ["formula", "support", "probability", "kept", "reason"]
     assert "bound of the probability" in formulations
     assert "of 24 formulations of 12 candidates kept, counted by 4 queries" in err
+    with sqlrl.connect(project / "users.duckdb", progress=False) as db:
+        assert sqlrl.read_mln(tmp_path / "found.mln") == db.model()
+
+
+@pytest.mark.slow
+def test_the_model_is_what_python_learns(run: Run, project: Path, tmp_path: Path) -> None:
+    assert learn(run, project, "--weights", "adagrad(ties=first)", "--out", tmp_path / "found.mln")[0] == 0
     found = sqlrl.read_mln(tmp_path / "found.mln")
     fit = sqlrl.Resolwe(sqlrl.parse_grammar(TEMPLATES), weights=sqlrl.AdaGrad(ties="first")).fit(
         load(planted()), sqlrl.parse_mln(DECLARED)
@@ -55,7 +62,7 @@ def test_json_has_every_formulation_with_its_reason(run: Run, project: Path) -> 
 
 
 def test_with_a_half_life_the_rules_that_came_and_went_are_printed(run: Run, project: Path) -> None:
-    code, out, err = learn(run, project, "--weights", "mira", "--half-life", "20", "--window", "10", "--select", "20")
+    code, out, err = learn(run, project, "--weights", "mira", "--half-life", "20", "--window", "20", "--select", "40")
     assert code == 0, err
     log = out.split("\n\n")[2].splitlines()
     assert log[0] == "rules that came and went"
@@ -70,6 +77,7 @@ def test_a_part_can_be_held_out(run: Run, project: Path) -> None:
     assert "held out: F1" in err
 
 
+@pytest.mark.slow
 def test_osl_learns_from_declarations_alone(run: Run, project: Path, tmp_path: Path) -> None:
     modes = tmp_path / "modes.txt"
     modes.write_text(

@@ -81,6 +81,7 @@ def test_what_is_wrong(run: Run, project: Project, script: Path, tmp_path: Path)
     assert "standard input:2:8: Binder Error" in failed.err
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_was_done_and_the_rest_is_resumed(tmp_path: Path) -> None:
     path, script = tmp_path / "a.duckdb", tmp_path / "slow.sql"
     slow = "SELECT count(*) AS n FROM range(100000) a, range(100000) b WHERE hash(a.range, b.range) % 7 = $part"

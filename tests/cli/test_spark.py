@@ -18,7 +18,12 @@ def evidence(project: Project) -> list[str | Path]:
 
 
 @pytest.mark.parametrize(
-    "command", [["infer", "--all"], ["infer", "--marginals"], ["infer", "--method", "cutting-plane"]]
+    "command",
+    [
+        ["infer", "--marginals"],
+        pytest.param(["infer", "--all"], marks=pytest.mark.slow),
+        pytest.param(["infer", "--method", "cutting-plane"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_server_changes_nothing(command: list[str], run: Run, project: Project, spark_address: str) -> None:
     options = [*command, *evidence(project), *OPTIONS]
@@ -27,6 +32,7 @@ def test_a_server_changes_nothing(command: list[str], run: Run, project: Project
     assert there.out == here.out
 
 
+@pytest.mark.slow
 def test_learning_and_the_environment(
     run: Run, project: Project, spark_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

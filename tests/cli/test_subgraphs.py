@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.database.subgraphs import SubgraphQueries, SubgraphWindow
-from tests.cli.conftest import Outcome, Run
+from tests.cli.conftest import Outcome, Run, SeenError
 from tests.database.test_subgraphs import labelled, mixed
 from tests.structure.resolwe.test_resolwe import DECLARED, TEMPLATES, planted
 
@@ -120,10 +120,6 @@ def test_a_file_of_views_gives_what_python_gives(
             assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
             tables = {name for (name,) in db.sql("select view_name from duckdb_views() where not internal").fetchall()}
         assert not tables & {"centres", "talking", *FULL}
-
-
-class SeenError(sqlrl.SqlrlError):
-    """Ends a command where it would begin to learn."""
 
 
 def test_wherever_graph_and_views_are_the_stream_is_the_same(

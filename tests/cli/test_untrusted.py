@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from sqlrl.cli.app import app
-from tests.cli.conftest import Project, Run
+from tests.cli.conftest import Project, Run, SeenError
 
 MARKER = "nobody-may-see-this"
 
@@ -72,8 +72,24 @@ def hostile(lasting: Project, tmp_path_factory: pytest.TempPathFactory) -> dict[
     }
 
 
-def test_every_command_refuses_a_stranger_s_file(hostile: dict[str, str], run: Run) -> None:
+def test_every_command_opens_its_database_as_a_stranger_s(
+    hostile: dict[str, str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(path: object, *, trusted: bool = True, **_: object) -> None:
+        raise SeenError(f"{path} opened, trusted {trusted}")
+
+    for module in ("sqlrl.database.database", "sqlrl.engine.connection"):
+        monkeypatch.setattr(f"{module}.connect", opened)
     for command, words in COMMANDS.items():
+        for more, trusted in (([], True), (["--untrusted"], False)):
+            found = run(*(part.format_map(hostile) for part in words), *more)
+            assert found.err == f"error: {hostile['db']} opened, trusted {trusted}\n", (command, found.err)
+
+
+@pytest.mark.parametrize("commands", [["ground", "migrate"], pytest.param(list(COMMANDS), marks=pytest.mark.slow)])
+def test_every_command_refuses_a_stranger_s_file(commands: list[str], hostile: dict[str, str], run: Run) -> None:
+    for command in commands:
+        words = COMMANDS[command]
         found = run(*(part.format_map(hostile) for part in words), "--untrusted")
         assert (found.code, found.out) == (1, ""), command
         assert "sqlrl.predicate is a view, not a table" in found.err, command

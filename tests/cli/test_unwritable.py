@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 import sqlrl
 from sqlrl.engine import faults
-from tests.cli.conftest import Project, Run
+from tests.cli.conftest import Project, Run, SeenError
 
 MODEL = ("--model", "learned.json", "--examples", "test.txt")
 
@@ -59,17 +60,46 @@ def forbid(monkeypatch: pytest.MonkeyPatch, what: Callable[[Path], bool]) -> Non
 FORBIDDEN: list[Callable[[Path], bool]] = [lambda path: path.suffix == ".duckdb", Path.is_dir]
 
 
-@pytest.mark.parametrize("what", FORBIDDEN, ids=["file", "folder"])
+def test_every_command_says_whether_it_has_to_write(
+    run: Run, lasting: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(path: object, *, read_only: bool = False, **_: object) -> None:
+        raise SeenError(f"{path} opened, read_only {read_only}")
+
+    monkeypatch.chdir(lasting.folder)
+    forbid(monkeypatch, FORBIDDEN[0])
+    monkeypatch.setattr("sqlrl.database.database.connect", opened)
+    for command in READING:
+        assert "cite.duckdb opened, read_only True" in run(*command).err, command
+    for command in WRITING:
+        if command[0] != "migrate" and command[1] != "new.duckdb":
+            assert "cite.duckdb cannot be written, which this command has to: " in run(*command).err, command
+
+
+@pytest.mark.parametrize(
+    ("what", "reading", "writing"),
+    [
+        pytest.param(FORBIDDEN[0], READING[:3], WRITING[:1] + WRITING[5:7], id="file"),
+        pytest.param(FORBIDDEN[1], READING[:1], WRITING[6:7], id="folder"),
+        pytest.param(FORBIDDEN[0], READING, WRITING, id="every command, file", marks=pytest.mark.slow),
+        # What opens the file is the same for all of them.
+        pytest.param(FORBIDDEN[1], READING[:3], WRITING, id="every command, folder", marks=pytest.mark.slow),
+    ],
+)
 def test_what_reads_is_not_stopped_and_what_writes_says_why(
-    run: Run, project: Project, monkeypatch: pytest.MonkeyPatch, what: Callable[[Path], bool]
+    run: Run,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    what: Callable[[Path], bool],
+    reading: list[tuple[str, ...]],
+    writing: list[tuple[str, ...]],
 ) -> None:
     monkeypatch.chdir(project.folder)
     before = (project / "cite.duckdb").read_bytes()
     with monkeypatch.context() as place:
         forbid(place, what)
-        # What opens the file is the same for all of them.
-        seen = {command: run(*command) for command in (READING if what is not Path.is_dir else READING[:3])}
-        refused = {command: run(*command) for command in WRITING}
+        seen = {command: run(*command) for command in reading}
+        refused = {command: run(*command) for command in writing}
     assert (project / "cite.duckdb").read_bytes() == before
     assert (project / "new.duckdb").exists() == (what is not Path.is_dir)
     for command, outcome in refused.items():
@@ -86,17 +116,15 @@ def test_what_reads_is_not_stopped_and_what_writes_says_why(
             assert outcome.out == run(*command).out
 
 
-OPENING = """
-import sys
-import sqlrl
-for path in sys.argv[1:]:
-    for read_only in (False, True):
-        try:
-            with sqlrl.connect(path, read_only=read_only) as db:
-                print(db.sql("select count(*) from t").fetchall()[0][0])
-        except sqlrl.SqlrlError as error:
-            print(type(error).__name__, error)
-"""
+def opened(paths: list[Path]) -> Iterator[str]:
+    """Open files for writing, and for reading; a process may do so from its source."""
+    for path in paths:
+        for read_only in (False, True):
+            try:
+                with sqlrl.connect(path, read_only=read_only) as db:
+                    yield str(db.sql("select count(*) from t").fetchall()[0][0])
+            except sqlrl.SqlrlError as error:
+                yield f"{type(error).__name__} {error}"
 
 
 def bound() -> list[str]:
@@ -109,29 +137,48 @@ def bound() -> list[str]:
     return [tool, "--bounding-set=-dac_override,-dac_read_search"]
 
 
-def test_connect_says_how_to_read_what_may_not_be_written(tmp_path: Path) -> None:
-    file, folder = tmp_path / "file.duckdb", tmp_path / "folder"
-    folder.mkdir()
-    for path in (file, folder / "in.duckdb"):
+@pytest.fixture
+def unwritable(tmp_path: Path) -> list[Path]:
+    """A file, one in a folder, and one that is not there, which are to be opened."""
+    (tmp_path / "folder").mkdir()
+    paths = [tmp_path / "file.duckdb", tmp_path / "folder" / "in.duckdb", tmp_path / "folder" / "new.duckdb"]
+    for path in paths[:2]:
         with duckdb.connect(str(path)) as made:
             made.execute("create table t as from range(7)")
-    file.chmod(0o444)
-    folder.chmod(0o555)
-    paths = [file, folder / "in.duckdb", folder / "new.duckdb"]
-    done = subprocess.run(
-        [*bound(), sys.executable, "-c", OPENING, *map(str, paths)], capture_output=True, text=True, check=True
-    )
-    folder.chmod(0o755)
+    return paths
+
+
+def remedies(paths: list[Path]) -> list[str]:
+    """What each of them says that is opened for writing, and for reading."""
     remedy = "To read it, open it with connect(path, read_only=True); to write, change the permissions, or copy it elsewhere."
-    log = f"its folder {folder} may not be written, where DuckDB keeps a log beside it"
-    assert done.stdout.splitlines() == [
-        f"InputError {file} cannot be written: the file may not be written. {remedy}",
+    log = f"its folder {paths[1].parent} may not be written, where DuckDB keeps a log beside it"
+    return [
+        f"InputError {paths[0]} cannot be written: the file may not be written. {remedy}",
         "7",
         f"InputError {paths[1]} cannot be written: {log}. {remedy}",
         "7",
         f"InputError {paths[2]} cannot be written: {log}. Change the permissions, or name a file elsewhere.",
         f"InputError {paths[2]} does not exist, and read_only=True cannot create it.",
     ]
+
+
+def test_connect_says_how_to_read_what_may_not_be_written(
+    unwritable: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch, lambda path: path in (unwritable[0], unwritable[1].parent))
+    assert list(opened(unwritable)) == remedies(unwritable)
+
+
+@pytest.mark.slow
+def test_permissions_of_files_are_told_alike(unwritable: list[Path]) -> None:
+    file, folder = unwritable[0], unwritable[1].parent
+    file.chmod(0o444)
+    folder.chmod(0o555)
+    code = f"from __future__ import annotations\nimport sys, sqlrl\n{inspect.getsource(opened)}\nprint(*opened(sys.argv[1:]), sep='\\n')"
+    command = [*bound(), sys.executable, "-c", code, *map(str, unwritable)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    folder.chmod(0o755)
+    assert done.stdout.splitlines() == remedies(unwritable)
 
 
 @pytest.mark.parametrize("reason", ["Permission denied", "Read-only file system"])
@@ -159,7 +206,7 @@ def test_who_has_to_write_a_file_that_another_process_holds_is_not_told_to_read(
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline().strip() == "open"
-        for command in (*READING[:4], *WRITING[:4]):
+        for command in (READING[0], READING[2], WRITING[0], WRITING[4]):
             outcome = run(*command)
             assert outcome.code == 1
             assert f"is held by process {other.pid}. Wait until it ends" in outcome.err

@@ -27,7 +27,11 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [("infer", "--model", "{}/m.mln"), ("infer", "--model", "{}/m.mln", "--marginals"), ("sql", "from sqlrl.named_P")],
+    [
+        ("infer", "--model", "{}/m.mln"),
+        pytest.param(("infer", "--model", "{}/m.mln", "--marginals"), marks=pytest.mark.slow),
+        ("sql", "from sqlrl.named_P"),
+    ],
     ids=["infer", "marginals", "sql"],
 )
 def test_a_pipe_gets_all_rows_unless_a_number_is_given(run: Run, database: Path, command: tuple[str, ...]) -> None:

@@ -237,6 +237,7 @@ def test_constants_in_place_of_new_variables() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_fold_from_end_to_end(folder: Path) -> None:
     """Weights that compare decide everything; a drug without a heavier or lighter one in training is no obstacle."""
     [job] = make_jobs(Options(folder, quick=True))
@@ -400,6 +401,7 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
     assert counted[:, 1:].sum(axis=1).tolist() == [1] * len(task.pairs)
 
 
+@pytest.mark.slow
 def test_bodies_are_evaluated_once_for_all_folds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found is what ILP finds in a database that has the labels of the fold, and no others."""
     inner = folder / "alzheimers"

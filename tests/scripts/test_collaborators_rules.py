@@ -88,6 +88,7 @@ def formulation(text: str) -> str | None:
     return " ^ ".join([*evidence, *(f"!{x}" if x == last else x for x in pair)])
 
 
+@pytest.mark.slow
 def test_what_resolwe_counts_is_what_queries_by_hand_count(
     con: duckdb.DuckDBPyConnection, chosen: list[int], fit: sqlrl.Resolwe
 ) -> None:
@@ -105,6 +106,7 @@ def test_what_resolwe_counts_is_what_queries_by_hand_count(
     assert seen == len(PATTERNS) - 1
 
 
+@pytest.mark.slow
 def test_contributions_that_nothing_relates_change_no_count(
     con: duckdb.DuckDBPyConnection, chosen: list[int], fit: sqlrl.Resolwe
 ) -> None:
@@ -116,6 +118,7 @@ def test_contributions_that_nothing_relates_change_no_count(
     assert whole.n_statements_ < fit.n_statements_
 
 
+@pytest.mark.slow
 def test_formulations_of_one_statement_hold_equally_often(fit: sqlrl.Resolwe) -> None:
     found: dict[object, set[tuple[int, int]]] = {}
     texts: dict[object, int] = {}
@@ -130,6 +133,7 @@ def test_formulations_of_one_statement_hold_equally_often(fit: sqlrl.Resolwe) ->
     assert len({frozenset(x) for x in some}) > 0.9 * len(some)
 
 
+@pytest.mark.slow
 def test_narrower_statements_select_fewer_of_what_is_planted(fit: sqlrl.Resolwe) -> None:
     support = {}
     for row in fit.formulations_.to_arrow().to_pylist():
@@ -158,6 +162,7 @@ def test_narrower_statements_select_fewer_of_what_is_planted(fit: sqlrl.Resolwe)
         assert names[text] == kind, text
 
 
+@pytest.mark.slow
 def test_planted_rules_are_found_with_their_chances_before_all_others(fit: sqlrl.Resolwe) -> None:
     ranked, chances = ranking(fit), Chances()
     assert [x.bound for x in ranked] == sorted((x.bound for x in ranked), reverse=True)
@@ -288,6 +293,7 @@ def test_baselines_are_those_of_sets_and_probabilities_need_no_labels(
     assert probabilities(turned, model).equals(probabilities(tables, model))
 
 
+@pytest.mark.slow
 def test_the_script_prints_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

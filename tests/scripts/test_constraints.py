@@ -170,6 +170,7 @@ def test_the_model_for_segmentation_fits_the_data(data_folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_c5_and_mutual_exclusion_alone_are_inexpensive(data_folder: Path) -> None:
     """Thesis, section 7.3.2; on the citations of one topic."""
     db = sqlrl.connect()

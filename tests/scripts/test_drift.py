@@ -155,6 +155,7 @@ def test_the_templates_say_all_planted_rules_and_what_correlates() -> None:
 # ---- the experiment --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_counts_what_is_in_the_stream() -> None:
     job = Job(DRIFTING, 5, TINY)
     found = drift.run(job)

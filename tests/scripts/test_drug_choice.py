@@ -45,7 +45,7 @@ def test_indicators_are_what_grounding_finds(folder: Path, asked: Asked, reasons
     assert sorted(map(tuple, units.toarray().T)) == sorted(tuple(column) for column in mine.T if column.any())
 
 
-@pytest.mark.parametrize("kinds", list(candidates("one-new"))[::3])
+@pytest.mark.parametrize("kinds", list(candidates("one-new"))[-1:])
 def test_held_out_pairs_have_the_likelihood_of_the_model_that_is_learned(
     folder: Path,
     asked: Asked,
@@ -70,6 +70,7 @@ def test_held_out_pairs_have_the_likelihood_of_the_model_that_is_learned(
     assert found[choice] == (((log_odds >= 0) == test[1]).sum(), pytest.approx(likelihood, rel=2e-3))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.NothingFoundWarning")
 @pytest.mark.parametrize("protocol", ["one-new", "both-new"])
 def test_the_choice_never_reads_the_labels_of_the_test(folder: Path, asked: Asked, protocol: Protocol) -> None:

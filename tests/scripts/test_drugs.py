@@ -207,6 +207,7 @@ def test_turned_rows_have_the_same_scores() -> None:
     assert turned(np.zeros((3, 2))).shape == (3, 0)
 
 
+@pytest.mark.slow
 def test_identity_knows_the_order_of_known_drugs_and_nothing_of_new_ones(task: Task) -> None:
     known = identity(DRUGS)
     for protocol in PROTOCOLS[:2]:
@@ -227,6 +228,7 @@ def test_a_baseline_never_reads_the_labels_of_the_test(task: Task) -> None:
     assert np.ptp(first) > 0
 
 
+@pytest.mark.slow
 def test_the_real_pairs(data_folder: Path) -> None:
     """The issue's numbers: 99 % for identity in random folds; every positive pair has its reverse as a negative one."""
     folder = data_folder / "alzheimers"

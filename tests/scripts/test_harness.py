@@ -102,6 +102,7 @@ def test_jobs_that_are_done_are_taken_from_the_journal(tmp_path: Path, capsys: p
     assert not journal.exists()
 
 
+@pytest.mark.slow
 def test_a_job_does_not_inherit_the_memory_of_this_process() -> None:
     held = b"x" * (600 << 20)
     assert peak_memory_mb() > 600

@@ -108,6 +108,7 @@ def test_modules_with_one_importer(tmp_path: Path, capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.slow
 def test_every_module_of_sqlrl_is_read() -> None:
     folder = Path(sqlrl.__file__).parent
     modules = importers.read_modules(folder)

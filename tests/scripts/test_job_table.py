@@ -41,6 +41,7 @@ def square(job: Square, folder: str) -> Result:
 KINDS = {"square": Result}
 
 
+@pytest.mark.slow
 def test_jobs_are_done_once_whatever_folders_they_are_given(tmp_path: Path) -> None:
     path = tmp_path / "kept.duckdb"
     first, second = tmp_path / "one", tmp_path / "two"

@@ -171,6 +171,7 @@ def test_ranks_are_those_of_loops(folder: Path) -> None:
     assert seen == 2 * 3 * len(splits["test"])
 
 
+@pytest.mark.slow
 def test_a_run_finds_the_planted_rule_and_ranks_by_it(folder: Path, tmp_path: Path) -> None:
     rows = tmp_path / "rows.json"
     kg.main(

@@ -63,9 +63,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("system", "setting"),
     [
-        ("resolwe", friends.Setting(0.4, 0.55, 6, 30, 0.1)),
+        pytest.param("resolwe", friends.Setting(0.4, 0.55, 6, 30, 0.1), marks=pytest.mark.slow),
         ("resolwe", friends.Setting(0.2, 1.0, 40, 20, 0.02)),
-        ("resolwe, estimated", friends.Setting(0.5, 0.6, 20, 10, 0.1)),
+        pytest.param("resolwe, estimated", friends.Setting(0.5, 0.6, 20, 10, 0.1), marks=pytest.mark.slow),
     ],
 )
 def test_a_setting_keeps_what_resolwe_keeps(folder: Path, system: str, setting: friends.Setting) -> None:
@@ -86,6 +86,7 @@ def test_a_setting_keeps_what_resolwe_keeps(folder: Path, system: str, setting: 
     assert len(friends.model_of(kept).rules) == 1 + len(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* no ground clause:sqlrl.errors.GroundingWarning")
 def test_what_is_chosen_learned_and_ranked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(friends, "SUPPORTS", (1_200,))
@@ -167,6 +168,7 @@ def test_the_table_pairs_test_subgraphs(tmp_path: Path) -> None:
     assert found["skipSelection", "paper, Delicious", None]["seconds"] == pytest.approx(60 * 602.08)
 
 
+@pytest.mark.slow
 def test_the_script_prints_all_systems(tmp_path: Path) -> None:
     (tmp_path / "lastfm").mkdir()
     write(tmp_path / "lastfm", *generated(5))
@@ -182,6 +184,8 @@ def test_the_script_prints_all_systems(tmp_path: Path) -> None:
         str(kept),
         "--quick",
         "--quiet",
+        "--every",
+        "2",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -29,7 +29,7 @@ LINKS = {"academic": ("AdvisedBy", "Publication", "Area"), "industrial": ("Super
 
 @pytest.fixture(scope="module")
 def many() -> Mapping[str, Relations]:
-    return {name: generate(domain, 11, 40) for name, domain in DOMAINS.items()}
+    return {name: generate(domain, 11, 12) for name, domain in DOMAINS.items()}
 
 
 # ---- the two models --------------------------------------------------------------------------------------------------
@@ -150,11 +150,10 @@ def test_worlds_of_many_companies_are_those_by_hand() -> None:
 
 @DOMAIN
 def test_the_first_ones_are_the_same_whatever_their_number(domain: Domain) -> None:
-    three = generate(domain, 5, 3)
-    assert list(three.areas) == ["org000", "org001", "org002"]
-    for count in (1, 2):
-        assert generate(domain, 5, count).areas == {name: three.areas[name] for name in list(three.areas)[:count]}
-    assert generate(domain, 6, 1).areas["org000"] != three.areas["org000"] != three.areas["org001"]
+    two = generate(domain, 5, 2)
+    assert list(two.areas) == ["org000", "org001"]
+    assert generate(domain, 5, 1).areas == {"org000": two.areas["org000"]}
+    assert generate(domain, 6, 1).areas["org000"] != two.areas["org000"] != two.areas["org001"]
     with pytest.raises(ValueError, match="count=0: give the number of organisations, 1 or more"):
         generate(domain, 5, 0)
 
@@ -177,11 +176,8 @@ def test_worlds_have_what_their_skeletons_say(domain: Domain, many: Mapping[str,
 
 
 @DOMAIN
-@pytest.mark.parametrize("seed", range(4))
-def test_true_atoms_are_as_many_as_in_the_paper(domain: Domain, seed: int) -> None:
-    sizes = [
-        sum(len(set(rows)) for rows in facts.values()) for facts in generate(domain, 100 + seed, 25).areas.values()
-    ]
+def test_true_atoms_are_as_many_as_in_the_paper(domain: Domain, many: Mapping[str, Relations]) -> None:
+    sizes = [sum(len(set(rows)) for rows in facts.values()) for facts in many[domain.name].areas.values()]
     assert TRUE_ATOMS == (50, 150)
     assert 50 < min(sizes) < max(sizes) < 150
     assert 70 < np.mean(sizes) < 110
@@ -226,7 +222,7 @@ def test_secretaries_assist_the_chair_and_not_always(many: Mapping[str, Relation
 
 @pytest.mark.parametrize("target", TESTED)
 def test_the_model_ranks_what_is_tested_well_and_not_perfectly(target: str, many: Mapping[str, Relations]) -> None:
-    few = replace(many["industrial"], areas=dict(list(many["industrial"].areas.items())[:8]), target=target)
+    few = replace(many["industrial"], areas=dict(list(many["industrial"].areas.items())[:5]), target=target)
     found = few.load().predict(INDUSTRIAL.model((target,))).atoms(target, every=True)
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
     truth = {(example, *row): value for example, *row, value in rows}

@@ -16,7 +16,7 @@ from relations import Relations
 MARKED = 0.1
 """The share of groundings from which on a clause is marked."""
 
-SEEDS = range(12)
+SEEDS = range(2)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_data_follow_the_correct_rules_but_for_noise(planted: Sequence[PlantedFa
 
 
 def test_a_conclusion_is_true_where_its_rule_says_so_or_a_coin() -> None:
-    found = plant(4, train=3, held_out=1)
+    found = plant(4, train=1, held_out=1)
     for area, facts in {**found.train.areas, **found.held_out.areas}.items():
         known = planted_faults.draw_skeleton((4, 1, int(area[-2:])), 16).known
         true = {name: set(rows) for name, rows in facts.items()}
@@ -194,8 +194,8 @@ def test_a_conclusion_is_true_where_its_rule_says_so_or_a_coin() -> None:
 
 
 def test_half_of_all_machines_are_presses_and_parts_share_no_example() -> None:
-    found = plant(7, train=2, held_out=2, machines=10)
-    assert [*found.train.areas, *found.held_out.areas] == ["plant00", "plant01", "plant02", "plant03"]
+    found = plant(7, train=1, held_out=2, machines=10)
+    assert [*found.train.areas, *found.held_out.areas] == ["plant00", "plant01", "plant02"]
     for facts in {**found.train.areas, **found.held_out.areas}.values():
         assert len(facts[HALF]) == 5
         assert Counter(site for _, site in facts["Site"]) == {"North": 4, "South": 4, "West": 2}
@@ -203,10 +203,10 @@ def test_half_of_all_machines_are_presses_and_parts_share_no_example() -> None:
 
 
 def test_the_same_seed_gives_the_same_and_more_examples_the_same_first_ones() -> None:
-    one, same, more, other = plant(3, 2, 1), plant(3, 2, 1), plant(3, 3, 1), plant(5, 2, 1)
+    one, same, more, other = (plant(seed, train, 1, machines=10) for seed, train in ((3, 1), (3, 1), (3, 2), (5, 1)))
     assert one == same
     assert one.train.areas == {name: more.train.areas[name] for name in one.train.areas}
-    assert one.held_out.areas["plant02"] == more.train.areas["plant02"]
+    assert one.held_out.areas["plant01"] == more.train.areas["plant01"]
     assert one.faults != other.faults
     assert one.train != other.train
 
@@ -226,7 +226,7 @@ def test_sizes_that_make_no_sense_are_refused(arguments: dict[str, int], message
 
 
 def test_all_facts_are_observed() -> None:
-    found = plant(1, train=2, held_out=1)
+    found = plant(1, train=1, held_out=1, machines=10)
     db = found.train.load()
     for name in TYPES:
         rows = {(area, *row) for area, facts in found.train.areas.items() for row in facts[name]}

@@ -43,6 +43,7 @@ def test_hinges_are_the_distances_of_the_rules() -> None:
     np.testing.assert_allclose(network.incompatibility(y), sums)
 
 
+@pytest.mark.slow
 def test_a_run_prints_a_proved_state(data_folder: Path, tmp_path: Path) -> None:
     psl_friendship.main(["--data", str(data_folder), "--quick", "--quiet", "--json", str(tmp_path / "rows.json")])
     rows = json.loads((tmp_path / "rows.json").read_text())

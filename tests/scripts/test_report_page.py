@@ -15,6 +15,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser is driven by play
 import report_page
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("chromium") is None and shutil.which("chromium-browser") is None,
     reason="there is no Chromium: apt-get install chromium",

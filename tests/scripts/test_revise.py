@@ -178,6 +178,7 @@ def model(planted: PlantedFaults, rules: list[str]) -> sqlrl.Model:
     return sqlrl.parse_mln(declared + "\n".join(rules))
 
 
+@pytest.mark.slow
 def test_the_correct_model_mends_all_faults_and_the_faulty_one_none(planted: PlantedFaults) -> None:
     places = {fault.place for fault in planted.faults}
     for repair in judge(planted.correct, planted, places):
@@ -229,6 +230,7 @@ def test_correct_rules_that_are_gone_are_lost(planted: PlantedFaults) -> None:
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_marks_all_faults_and_mends_them(monkeypatch: pytest.MonkeyPatch) -> None:
     small = plant(100, train=4, held_out=1)
     monkeypatch.setattr(revise, "plant", lambda seed: small)

@@ -86,6 +86,7 @@ def test_the_table_has_means_beside_what_others_had() -> None:
     assert (row["seconds"], row["seconds_most"], row["folds"], row["memory_mb"]) == (2.8, 3.8, 2, 101)
 
 
+@pytest.mark.slow
 def test_a_run_keeps_the_parameters_that_it_had() -> None:
     (job,) = make_jobs(Options(Path("data"), quick=True, chosen={"system": "ILP"}))
     found = run(job)

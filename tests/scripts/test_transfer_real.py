@@ -176,17 +176,19 @@ def test_the_table_has_means_errors_and_gains() -> None:
 # ---- runs ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", [GIVEN, SCRATCH, DISCRIMINATIVE])
 def test_the_mega_example_that_is_left_out_has_no_part_in_learning(system: str, outcomes: Outcomes) -> None:
     """Where other actors make its movies the model is the same to the last digit; where they make those of another, it is not."""
     found = outcomes(system)
     assert outcomes(system, "fold2").model == found.model
-    if system == SCRATCH:
+    if system == DISCRIMINATIVE:
         assert outcomes(system, "fold4").model != found.model
     assert list(found.accuracy) == (["workedUnder"] if system == DISCRIMINATIVE else list(TYPES["imdb"]))
     assert found.accuracy["workedUnder"].atoms == 100
 
 
+@pytest.mark.slow
 def test_mappings_say_which_rules_are_carried_over(outcomes: Outcomes) -> None:
     """Of three rules one is about courses: the given mapping loses it."""
     given, found, msl, scratch = (outcomes(system) for system in (GIVEN, FOUND, MSL, SCRATCH))
@@ -198,6 +200,7 @@ def test_mappings_say_which_rules_are_carried_over(outcomes: Outcomes) -> None:
     assert set(became["!student(x) v !faculty(x)"].split(" v ")) == {"!actor(x)", "!director(x)"}
 
 
+@pytest.mark.slow
 def test_actors_and_directors_are_told_apart(outcomes: Outcomes) -> None:
     """Each person is either, which the source says of students and faculty: all are ranked right."""
     for name in ("actor", "director"):
@@ -205,6 +208,7 @@ def test_actors_and_directors_are_told_apart(outcomes: Outcomes) -> None:
         assert outcomes(GIVEN).accuracy[name].cll > -0.1
 
 
+@pytest.mark.slow
 def test_runs_on_the_real_domains(data_folder: Path) -> None:
     """What a source model is, and that all atoms of a mega-example are scored, whose numbers are counted from the files."""
     source = learn_source(data_folder, "webkb-relational", 2)

@@ -17,6 +17,7 @@ def job(system: str, examples: int, run: int) -> Job:
     return Job(system, examples, run, 0, "")
 
 
+@pytest.mark.slow
 def test_fewer_companies_are_the_first_ones_and_the_test_is_another() -> None:
     (small, test), (large, same) = (companies(job(NEW, n, 2)) for n in (1, 3))
     assert list(large.areas)[:1] == list(small.areas)

@@ -82,6 +82,7 @@ def test_labels_of_sampled_pages_are_those_of_the_files(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("efforts", "which"), [(((2, 2), (60, 4)), 1), (((60, 4), (60, 4)), 0)])
 def test_the_effort_is_chosen_by_the_university_that_is_held_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch, efforts: tuple[tuple[int, int], ...], which: int
