@@ -416,6 +416,7 @@ def names_in_text(objects: dict[type, list[Any]]) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_an_object_is_a_small_table_without_markup_of_the_data(few: dict[type, list[Any]]) -> None:
     assert len(few) > 60
     look_at_tables(few)

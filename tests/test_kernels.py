@@ -35,6 +35,7 @@ with PlainConsole(sys.stdout, delay=0, interval=0).progress("drawing"):
 """
 
 
+@pytest.mark.slow
 def test_a_first_call_says_that_it_compiles_and_a_later_one_does_not(tmp_path: Path) -> None:
     kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     first, later = (
@@ -134,6 +135,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_waits_until_the_code_is_there(tmp_path: Path) -> None:
     kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for _ in range(2):  # made, and read
@@ -175,6 +177,7 @@ print(_both(4, np.array([5], dtype=np.int32)), _scaled.signatures)
 """
 
 
+@pytest.mark.slow
 def test_constants_and_short_integers_of_a_caller_make_no_machine_code_of_their_own(tmp_path: Path) -> None:
     kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     root = Path(__file__).parent.parent

@@ -100,6 +100,7 @@ def known_by(name: str) -> set[str]:
     return {found for file in files for found in imports(parsed(file))} - {name}
 
 
+@pytest.mark.slow
 def test_a_room_knows_only_those_before_it() -> None:
     later = {name: {other for other in known_by(name) if RANK.get(other, TOP) > RANK[name]} for name in RANK}
     assert {name: others for name, others in later.items() if others} == {}
@@ -119,6 +120,7 @@ def test_whose_code_runs_on_any_engine(room: str) -> None:
         assert "duckdb" not in {x.split(".")[0] for x in names}, file
 
 
+@pytest.mark.slow
 def test_who_knows_of_spark() -> None:
     """One switch: who opens a database says where its plans run, and no other code knows but what has files encoded there."""
     for file in PACKAGE.rglob("*.py"):
@@ -132,6 +134,7 @@ def test_who_knows_of_spark() -> None:
         assert place in known or "sqlrl.engine.spark" not in text, file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["duckdb", "sqlglot"])
 def test_who_knows_the_database_and_who_sql(library: str) -> None:
     # `plan/` knows no connection; who solves, learns or finds clauses knows no SQL.
@@ -162,6 +165,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         visit(name, ())
 
 
+@pytest.mark.slow
 def test_no_import_in_a_function_is_there_because_of_a_circle() -> None:
     """Imports in functions wait for what takes long to import; what they import does not import their module when it is itself imported."""
     files = {module_name(file): file for file in PACKAGE.rglob("*.py")}

@@ -64,6 +64,7 @@ def test_a_migrated_layout_is_the_one_that_new_files_have(each: Path, tmp_path: 
     assert ("part", "options", "VARCHAR", False, "Options of the load as JSON.") in found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trusted", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(tmp_path: Path, trusted: bool) -> None:
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
@@ -138,6 +139,7 @@ def test_views_can_be_read_whatever_layout_a_file_had(old: Path, layout: int) ->
             db.sql(f"from sqlrl.{view}").fetchall()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "trusted"),
     [

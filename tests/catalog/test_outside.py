@@ -40,6 +40,7 @@ def answer(db: sqlrl.Database, model: sqlrl.Model) -> tuple[bytes, float, float,
     return found.result.world.tobytes(), found.objective, found.bound, said
 
 
+@pytest.mark.slow
 def test_a_prediction_never_reads_a_label_outside_the_scope() -> None:
     # A type's dictionary holds the constants of labels, too; here the facts hold all of them.
     several = [["A"], ["C"], ["A", "B"], ["A", "B", "C"]]
@@ -50,6 +51,7 @@ def test_a_prediction_never_reads_a_label_outside_the_scope() -> None:
     assert answer(given, CHAIN)[:2] != answers[0][:2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [pytest.param(HINTS, marks=pytest.mark.slow), BLOCKS])
 def test_a_prediction_never_reads_a_label_outside_a_local_domain(model: sqlrl.Model) -> None:
     several = [

@@ -96,6 +96,7 @@ def same(one: Database, other: Database, *predicates: str) -> bool:
 # ---- as DuckDB loads it ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [pytest.param(1000, marks=pytest.mark.slow), 4])
 @pytest.mark.usefixtures("ranges")
 def test_counts_and_predictions_are_those_of_duckdb(
@@ -156,6 +157,7 @@ def test_ids_go_on_after_those_that_are_there(
         assert same(db, local, "P", "Q", "R")
 
 
+@pytest.mark.slow
 def test_values_have_the_names_that_duckdb_gives_them(opened: Callable[..., Database], tmp_path: Path) -> None:
     days = [dt.date(1, 1, 1), dt.date(999, 2, 3), dt.date(1582, 10, 10), dt.date(9999, 12, 31)]
     columns = {

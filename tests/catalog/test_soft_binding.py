@@ -328,6 +328,7 @@ def test_the_ways_out_that_the_error_names_work() -> None:
 HARD = st.sampled_from([0.0, 1.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(8))
 @given(
     st.dictionaries(PAIR, HARD, min_size=1, max_size=5),

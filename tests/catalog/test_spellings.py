@@ -63,6 +63,7 @@ def load(db: sqlrl.Database, source: Any, *, typed: bool) -> None:
         db.bind(sqlrl.parse_mln("P(n)\nQ(n)\nR(m)\n1 P(x) ^ Q(y) => R(z)"))
 
 
+@pytest.mark.slow
 def test_a_second_name_of_a_value_is_said_once() -> None:
     """Each pair under a type of its own in one database: forty loads."""
     with sqlrl.connect(progress=False) as db, warnings.catch_warnings(action="error"):

@@ -117,6 +117,7 @@ def test_single_values_name_a_value_as_rows_do(db: sqlrl.Database) -> None:
         assert named(db, pd.Series([value])) == [[name]], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zone", "places"),
     [

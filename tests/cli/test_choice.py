@@ -52,6 +52,7 @@ def check_said(done: Outcome, said: str) -> None:
     assert all(line.startswith(said) for line in lines), lines
 
 
+@pytest.mark.slow
 def test_the_command_line_says_what_was_chosen_and_why(run: Run, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 

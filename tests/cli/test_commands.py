@@ -187,6 +187,7 @@ def test_count_by_variables(run: Run, project: Project) -> None:
         assert "most_groups" not in done.err
 
 
+@pytest.mark.slow
 def test_learn_prints_clauses_and_progress_and_saves_the_model(run: Run, project: Project) -> None:
     arguments = [
         "learn",
@@ -232,6 +233,7 @@ def test_a_model_can_come_from_standard_input(run: Run, project: Project) -> Non
         assert {row["shape"] for row in piped.rows()} == {row["shape"] for row in from_file.rows()}
 
 
+@pytest.mark.slow
 def test_infer_writes_a_table_once(run: Run, project: Project) -> None:
     arguments = [
         "infer",

@@ -39,6 +39,7 @@ def test_all_is_well_here(run: Run, tmp_path: Path) -> None:
     assert "sqlrl can work here" in done.err
 
 
+@pytest.mark.slow
 def test_a_process_without_a_main_file() -> None:
     """There the client of Spark would end the process when it is imported for the first time."""
     code = "import sys; from sqlrl.cli import main; sys.argv = ['sqlrl', 'doctor', '--json']; main()"

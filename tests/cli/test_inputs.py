@@ -103,6 +103,7 @@ def test_a_query_of_one_line_may_be_longer_than_the_name_of_a_file() -> None:
     assert split_files([",".join(f"{'x' * 100}{i}.db" for i in range(3))]) == [f"{'x' * 100}{i}.db" for i in range(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", [["ground", "count"], pytest.param(["learn", "explain"], marks=pytest.mark.slow)])
 def test_drop_leaves_rules_out_everywhere(run: Run, project: Project, commands: list[str]) -> None:
     model = project / "more.mln"

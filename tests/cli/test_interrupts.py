@@ -58,6 +58,7 @@ IMPORTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imports", [IMPORTS[:1], pytest.param(IMPORTS[1:], marks=pytest.mark.slow)], ids=["own", "compiled"]
 )

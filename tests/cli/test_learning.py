@@ -281,6 +281,7 @@ def test_ctrl_c_in_a_process_says_how_to_go_on(run: Run, project: Project) -> No
     assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(run: Run, project: Project) -> None:
     """It learns for half a second, as often as it is asked to."""
     learn_many, calls = OnlineLearner.learn_many, []

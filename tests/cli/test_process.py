@@ -32,6 +32,7 @@ def test_exit_codes_and_streams(project: Project) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_the_database_whole(project: Project) -> None:
     """A process that starts, works, and is stopped: more than a second."""
     slow = "create table half as select max(a.range) as n from range(1000000000000) a where a.range % 7 = 1"

@@ -30,6 +30,7 @@ def learn(run: Run, project: Path, *more: object) -> tuple[int, str, str]:
     return done.code, done.out, done.err
 
 
+@pytest.mark.slow
 def test_what_was_kept_and_dropped_is_printed_and_the_model_saved(run: Run, project: Path, tmp_path: Path) -> None:
     code, out, err = learn(run, project, "--weights", "adagrad(ties=first)", "--out", tmp_path / "found.mln")
     assert code == 0, err

@@ -165,6 +165,7 @@ def unlike(seed: int = 4) -> dict[Pair, bool]:
     return {(f"a{i:02}", f"b{j:02}"): draw.random() < 0.4 for i in range(20) for j in range(15)}
 
 
+@pytest.mark.slow
 def test_a_label_under_another_name_is_found() -> None:
     """Twenty predicates, which take a second: five forms of the labels with 0, 2 and 12 of them turned, and of other labels."""
     labels = unlike()
@@ -343,6 +344,7 @@ def test_facts_of_all_examples_about_people_of_a_tested_one_are_found() -> None:
 # ---- clean data ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(8))
 @given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([4, 12, 30]), st.sampled_from([1, 3, 8]))
 def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int, docs: int, words: int) -> None:
@@ -356,6 +358,7 @@ def test_random_folds_of_independent_examples_have_no_leak(seed: int, folds: int
     assert not set(kinds(audit)) - {"identity"}, audit
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(st.integers(0, 10**6), st.floats(0.05, 0.6))
 def test_random_folds_of_independent_atoms_have_no_leak(seed: int, share: float) -> None:
@@ -434,6 +437,7 @@ def test_pairs_entities_and_claims_are_counted_as_one_by_one(
     assert found_claims == expected_claims
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(8))
 @given(st.integers(0, 10**6), st.sampled_from([60, 75, 80, 100]))
 def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: int) -> None:
@@ -641,6 +645,7 @@ def test_random_folds_do_not_depend_on_the_order_of_loading() -> None:
 # ---- what is kept --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("comments")
 def test_findings_are_kept_and_their_queries_run_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "audited.duckdb"

@@ -59,6 +59,7 @@ def test_the_world_of_full_grounding(both: tuple[sqlrl.Prediction, sqlrl.Predict
     assert set(cut.seconds) == {"grounding", "solving"}
 
 
+@pytest.mark.slow
 def test_kept_statistics_are_those_of_the_whole_network() -> None:
     db = database()
     cut = db.predict(MODEL, method="cutting-plane", keep=True, into="cut")
@@ -73,6 +74,7 @@ def test_kept_statistics_are_those_of_the_whole_network() -> None:
     assert sorted(teams) == sorted((row["person"], row["team"]) for row in whole.table("Team"))
 
 
+@pytest.mark.slow
 def test_reasons_weigh_all_ground_clauses(both: tuple[sqlrl.Prediction, sqlrl.Prediction]) -> None:
     whole, cut = both
     assert np.array_equal(whole.result.world, cut.result.world), "there is one best world"

@@ -149,18 +149,21 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
         assert row["groundings"] == formulas.total(chosen)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(15))
 @given(programs(size=4), WEIGHTS)
 def test_random_programs(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.witnessed), WEIGHTS)
 def test_existential_witnesses(case: Case, weights: list[float]) -> None:
     check(weighted(case, weights), None)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.counted), WEIGHTS)
 def test_counted_variables_of_some_examples(case: Case, weights: list[float]) -> None:

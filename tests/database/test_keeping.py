@@ -103,6 +103,7 @@ def test_a_prediction_keeps_its_world_and_evaluation_adds_the_labels() -> None:
         assert row[4:] == (observed[text], predicted[text], observed[text] - predicted[text])
 
 
+@pytest.mark.slow
 def test_statistics_are_of_the_chosen_examples_and_of_runs_alone() -> None:
     db = database()
     model = sqlrl.AdaGrad().fit(db, RULES, examples=["d1", "d2"]).model
@@ -245,6 +246,7 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
 GLOBAL = "Near(word, word)\n" + TEXT + "Near(v, w) => Near(w, v)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "again"),
     [

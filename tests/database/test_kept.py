@@ -60,6 +60,7 @@ def worlds(db: sqlrl.Database, model: sqlrl.Model) -> object:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(5), deadline=None)
 @given(st.lists(word, min_size=1, max_size=4, unique=True), st.lists(steps, min_size=1, max_size=4))
 def test_a_kept_program_finds_what_a_new_one_finds(
@@ -194,6 +195,7 @@ assert kept._kept is not None
 
 
 # The first outlives the modules that it would need to close.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "held",
     [

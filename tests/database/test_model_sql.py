@@ -198,6 +198,7 @@ def agree(found: Found, right: Mapping[tuple[object, ...], float]) -> None:
         assert logistic(log_odds) == pytest.approx(probability, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=draws(8))
 @given(single_programs())
@@ -216,6 +217,7 @@ def test_views_give_pythons_probabilities(case: Case) -> None:
     db.engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=draws(8))
 @given(single_programs())

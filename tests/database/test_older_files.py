@@ -77,6 +77,7 @@ def same(one: list[tuple[str, float | None]], other: list[tuple[str, float | Non
     assert weights[0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "estimator", "model"), [(STOPPED, adagrad, whole), (STOPPED_OSL, osl, nothing)], ids=["AdaGrad", "OSL"]
 )

@@ -140,6 +140,7 @@ def test_scores_say_how_many_atoms_were_learned_from(
     assert (0 if scores.seen is None else scores.seen.learned) == common
 
 
+@pytest.mark.slow
 def test_only_what_a_run_is_known_to_have_made_is_noted(tmp_path: Path) -> None:
     db = docs(tmp_path / "docs.duckdb")
     fit = sqlrl.Likelihood().fit(db, DOCS, ["d0", "d1", "d2"])

@@ -62,6 +62,7 @@ def titles(report: Report) -> list[str]:
     return [x.title for each in report.sections for x in each.parts if isinstance(x, Chart)]
 
 
+@pytest.mark.slow
 def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
     numbers = [studied.fit.run_, studied.prediction.run, studied.marginals.run]
     for number in numbers:
@@ -88,6 +89,7 @@ def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: St
     assert {row["clause"]: row["for_right"] for row in again} == {row["clause"]: row["for_right"] for row in shown}
 
 
+@pytest.mark.slow
 def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
     atoms = part(studied.db.run_record(studied.fit.run_).report(), "examples", Atoms)
     rows = atoms.atoms.data.to_pylist()

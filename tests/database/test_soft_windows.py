@@ -113,6 +113,7 @@ def test_rules_about_several_examples_or_none_need_all_of_them(monkeypatch: pyte
     assert len(sizes) > 3
 
 
+@pytest.mark.slow
 def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     held, alive = [], []
 

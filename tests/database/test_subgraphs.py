@@ -103,6 +103,7 @@ def loaded() -> dict[str, sqlrl.Resolwe]:
     }
 
 
+@pytest.mark.slow
 def test_subgraphs_that_say_nothing_might_as_well_not_be_there(loaded: dict[str, sqlrl.Resolwe]) -> None:
     first = sum(name in mixed() for name in NAMES[:CHOOSE])
     for learner in LEARNERS:
@@ -144,6 +145,7 @@ def test_a_stream_gives_what_the_loaded_subgraphs_give(
     assert losses[0] == losses[1]
 
 
+@pytest.mark.slow
 def test_what_was_learned_from_is_kept_by_name_and_not_by_that_of_other_data() -> None:
     db = load(planted(9, subgraphs=5))
     fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries())
@@ -191,6 +193,7 @@ def loading(tables: Tables) -> sqlrl.Database:
     return db
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -284,6 +287,7 @@ def never_stopped() -> sqlrl.Resolwe:
     return sqlrl.Resolwe(GRAMMAR, **RESUMED).fit(new(), MODEL, STREAMS["list"]())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "stage", "after"),
     [
@@ -353,6 +357,7 @@ def test_windows_before_are_passed_over_without_a_query() -> None:
     assert again.cuts == [(18, 22)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "known"), [pytest.param("queries", True, marks=pytest.mark.slow), ("callable", False)]
 )
@@ -385,6 +390,7 @@ def test_a_run_is_resumed_with_the_same_stream() -> None:
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, others, resume=2)
 
 
+@pytest.mark.slow
 def test_no_more_than_a_window_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     alive: list[weakref.ref[pa.Table]] = []
     most = databases = at_once = 0
@@ -622,6 +628,7 @@ def other_labels(tables: Tables) -> Tables:
     return {**tables, "Meets": meets.append_column("truth", pa.array(truth))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_only_labels_of_what_is_learned_count(named: bool) -> None:
     # Meets, of two classes everywhere, says nothing as long as no template or rule is about it.
@@ -653,6 +660,7 @@ def test_other_learners_say_who_takes_streams() -> None:
             learner.fit(new(), MODEL, queries())
 
 
+@pytest.mark.slow
 def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> None:
     con = graph()
     con.execute("delete from g_talks")

@@ -70,6 +70,7 @@ def test_each_sees_what_sql_of_the_other_did(pair: tuple[sqlrl.Database, sqlrl.D
     assert other.predicates()["source"][other.predicates()["predicate"].index("P(t)")] == "elsewhere"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [load], indirect=True)
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_runs_in_threads_do_not_conflict(pair: tuple[sqlrl.Database, sqlrl.Database]) -> None:

@@ -174,6 +174,7 @@ def test_a_schema_without_our_tables_is_refused_however_it_is_opened(tmp_path: P
 # ---- what passes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_sqlrl_makes_passes_and_works(file: Path) -> None:
     model = sqlrl.parse_mln(MODEL)
     with sqlrl.connect(file) as db:
@@ -190,6 +191,7 @@ def test_what_sqlrl_makes_passes_and_works(file: Path) -> None:
     sqlrl.connect(file, trusted=False).close()
 
 
+@pytest.mark.slow
 def test_a_new_file_a_foreign_one_and_memory_can_be_untrusted(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.duckdb"
     run(foreign, "CREATE TABLE pairs AS SELECT 'Anna' AS a", "CREATE MACRO twice(x) AS 2 * x")

@@ -68,6 +68,7 @@ def rows(db: sqlrl.Database, query: str) -> list[dict[str, Any]]:
 # ---- outcomes of real predictions -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_what_was_predicted_and_what_the_labels_say(db: sqlrl.Database) -> None:
     model = learned(db)
     prediction = db.predict(model, keep=True)
@@ -260,6 +261,7 @@ def test_support_is_what_counting_flipped_worlds_gives(db: sqlrl.Database, monke
         assert row["share_for_label"] == (pytest.approx((right + against) / total) if total else None)
 
 
+@pytest.mark.slow
 def test_log_odds_are_those_of_the_reasons_without_hard_clauses(db: sqlrl.Database) -> None:
     prediction = db.predict(learned(db), keep=True)
     prediction.evaluate()
@@ -661,6 +663,7 @@ VIEWS = [
 ]
 
 
+@pytest.mark.slow
 def test_views_read_the_same_from_a_file_that_can_only_be_read_and_under_other_settings(
     docs_file: Path, tmp_path: Path
 ) -> None:

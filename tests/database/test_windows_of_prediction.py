@@ -98,6 +98,7 @@ def test_windows_find_what_is_found_at_once(
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_counts_that_do_not_add_up_over_examples_need_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     db, chosen = database([["W1", "W2", "W4"]] * 6), ["D0", "D2", "D3", "D5"]
     query = "select * exclude (run) from sqlrl.clause_statistics where run = {} order by clause"
@@ -111,6 +112,7 @@ def test_counts_that_do_not_add_up_over_examples_need_all_of_them(monkeypatch: p
         assert db.sql(query.format(found.run)).fetchall() == db.sql(query.format(whole.run)).fetchall(), rule
 
 
+@pytest.mark.slow
 def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[weakref.ref[Network]] = []
     alive: list[int] = []
@@ -171,6 +173,7 @@ def test_reasons_and_counts_of_a_prediction_in_windows(monkeypatch: pytest.Monke
     assert db.count(rules, world=found).to_arrow() == whole_db.count(rules, world=whole).to_arrow()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "tolerance"), [("auto", 1e-12), ("mcsat", 0.15)])
 def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, tolerance: float) -> None:
     db = database([["W1", "W2"], ["W3", "W4", "W2"], ["W2"]] * 3)

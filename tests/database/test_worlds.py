@@ -241,6 +241,7 @@ HELPED = sqlrl.parse_mln(
 )
 
 
+@pytest.mark.slow
 @given(smokes=people, cancer=people)
 @settings(max_examples=draws(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, cancer: People) -> None:

@@ -43,6 +43,7 @@ def examples(name: str, made: object) -> list[doctest.DocTest]:
 EXAMPLES = {test.name: test for name, made in public() for test in examples(name, made)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_prints_what_stands_below_it(name: str) -> None:
     said: list[str] = []

@@ -299,6 +299,7 @@ def test_a_grammar_that_is_too_narrow_is_found_out() -> None:
     assert not Recogniser(narrow, BLANKS["Rules: .mln"]).accepts("1 P(x) => Q(x)")
 
 
+@pytest.mark.slow
 def test_a_grammar_that_is_too_wide_is_found_out() -> None:
     wide = Ebnf(dict(MLN.rules) | {"operator": read_ebnf('a = "&" ;').rules["a"]})
 

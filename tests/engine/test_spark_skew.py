@@ -195,6 +195,7 @@ def graph() -> duckdb.DuckDBPyConnection:
     return connected([(int(a), int(b)) for a, b in ends])
 
 
+@pytest.mark.slow
 def test_no_task_has_much_more_than_its_share(graph: duckdb.DuckDBPyConnection) -> None:
     (rows,) = graph.execute("SELECT count(*) FROM db.main.edge").fetchall()[0]
     heavy = Asked(graph)

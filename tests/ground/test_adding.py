@@ -121,6 +121,7 @@ def check(case: Case, cuts: list[int], expand: bool, seed: int) -> None:
 CUTS = st.lists(st.integers(0, 5), min_size=1, max_size=2)
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, counted, sentences, rules, counted), CUTS, st.booleans(), st.integers(0, 1000))
 def test_a_program_that_grew_is_that_of_all_rules(case: Case, cuts: list[int], expand: bool, seed: int) -> None:

@@ -85,6 +85,7 @@ def check_text(
     assert formula.holds(row, after) == clause.after, clause
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, counted, rules, counted), st.integers(0, 1000), st.sampled_from([2, 0, 100]))
 def test_contributions_are_what_flipping_changes(case: Case, seed: int, most: int) -> None:

@@ -21,6 +21,7 @@ from tests.ground.cases import CLOSED, GLOBAL, Case, Names, databases, load
 FEW = settings(max_examples=draws(5))
 
 
+@pytest.mark.slow
 @FEW
 @given(databases(), st.integers(0, 1000))
 def test_facts_are_what_is_true_in_the_observed_world(case: Case, seed: int) -> None:

@@ -136,12 +136,14 @@ def soft(case: Case) -> Case:
     return replace(case, rules=tuple(replace(rule, hard=False, weight=1.0) for rule in case.rules))
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, witnessed))
 def test_differences_of_formulas_with_quantifiers(case: Case) -> None:
     check(soft(case))
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(counted, sentences))
 def test_differences_of_counted_variables_and_sentences_with_quantifiers(case: Case) -> None:

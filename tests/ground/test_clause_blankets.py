@@ -117,6 +117,7 @@ def check_rows(source: ClauseBlankets, cells: dict[str, DomainCells], instance: 
         assert {key: n for key, n in rows.items() if n} == +expected, (name, str(instance.shape))
 
 
+@pytest.mark.slow
 @FEW
 @given(programs(quantifiers=False, kind=counted), st.data())
 def test_clauses_of_any_database(case: Case, draw: st.DataObject) -> None:

@@ -147,6 +147,7 @@ def check(case: Case, seed: int) -> None:
     program.engine.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, counted, rules, counted), st.integers(0, 1000))
 def test_rounds_return_what_a_world_does_not_meet(case: Case, seed: int) -> None:
@@ -185,6 +186,7 @@ def checked(rules: str) -> tuple[Program, Network, ProgramOracle]:
     return program, network, oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     [

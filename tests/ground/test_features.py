@@ -59,6 +59,7 @@ def non_recursive(draw: st.DrawFn, case: Case, quantifiers: bool = True) -> Rule
             return Rule(Implies(joined, head), 1.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(4), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(size=4, kind=non_recursive))
 def test_units_are_those_of_the_ground_network(case: Case) -> None:

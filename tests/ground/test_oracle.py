@@ -174,12 +174,14 @@ def check_subset(case, program, names, whole, world) -> None:
                 assert n[clause] == formula.n(true, subset), (rule, formula.fixed)
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, counted, sentences, rules, counted), st.integers(0, 1000))
 def test_counts_are_those_of_direct_evaluation(case: Case, seed: int) -> None:
     check(case, seed)
 
 
+@pytest.mark.slow
 @settings(FEW, max_examples=draws(4))
 @given(programs(size=1, kind=wide), st.integers(0, 1000))
 def test_counts_of_clauses_with_many_positive_literals(case: Case, seed: int) -> None:
@@ -222,6 +224,7 @@ TWICE = [
 ]
 
 
+@pytest.mark.slow
 def test_variables_of_a_clause_that_names_one_example_twice_are_those_of_the_example() -> None:
     """`g` stands beside no example: it is of the one that the clause is about, and where it is about two, any field."""
     model = parse_mln(header("type") + "".join(f"1 {text}\n-1 {text}\n" for text in TWICE), query=("Lab", "Rel"))

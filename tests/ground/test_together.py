@@ -102,6 +102,7 @@ def test_networks_are_equal_where_heads_are_outside_the_scope(seed: int, scope: 
         assert contents(grounded(program, 1, examples=nothing)) == contents(grounded(program, NEVER, examples=nothing))
 
 
+@pytest.mark.slow
 def test_many_shapes_are_not_grounded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     program = scoped(rules_of(2, 70), 2)
     expected = contents(grounded(program, NEVER))

@@ -64,6 +64,7 @@ def db() -> sqlrl.Database:
 
 
 # Four runs, more than a second.
+@pytest.mark.slow
 @kinds
 def test_windows_passes_and_seeds(db: sqlrl.Database, name: str) -> None:
     options: dict[str, Any] = {"passes": 1, "order": "shuffle", "random_state": 4}

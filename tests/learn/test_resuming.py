@@ -99,6 +99,7 @@ def copied(path: Path, folder: Path) -> Path:
 
 
 # More than a second: a run, and two that go on. Without processes it looks at what a killed one leaves.
+@pytest.mark.slow
 @warned
 def test_what_a_run_that_is_killed_leaves_in_its_file_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, images, steps = tmp_path / "data.duckdb", {}, 0
@@ -407,6 +408,7 @@ def test_an_error_before_anything_is_saved_promises_nothing(monkeypatch: pytest.
     assert not hasattr(caught.value, "__notes__")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_kept_in_memory_beside_a_file_warns(tmp_path: Path) -> None:
     path = tmp_path / "mine.duckdb"
     duckdb.connect(str(path)).close()

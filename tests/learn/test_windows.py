@@ -41,6 +41,7 @@ def sizes(
     return [len(window.examples) for window in windows]
 
 
+@pytest.mark.slow
 def test_small_examples_come_in_larger_windows(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes(db, 10_000, monkeypatch) == [2, 6, 4, 6, 6]
     assert sizes(db, 1, monkeypatch) == [2] * 12
@@ -68,6 +69,7 @@ def test_windows_do_not_change_what_is_learned(db: sqlrl.Database) -> None:
     assert found[0] == pytest.approx(found[1], rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @warned
 @pytest.mark.parametrize("after", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: int) -> None:
@@ -100,6 +102,7 @@ def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database
     return db
 
 
+@pytest.mark.slow
 def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes(dense, 10_000, monkeypatch, passes=1) == [2] * 6
     monkeypatch.setattr(module, "MOST_ENTRIES", 2)

@@ -42,6 +42,7 @@ def listing(**columns: pa.Array) -> Listing:
     return Listing(shown, pa.table(columns), "clauses", next(iter(columns)))
 
 
+@pytest.mark.slow
 def test_every_text_is_escaped() -> None:
     parts = (
         Sentence(HOSTILE),

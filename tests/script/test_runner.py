@@ -264,6 +264,7 @@ def file(_file: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(_file, tmp_path / "docs.duckdb"))
 
 
+@pytest.mark.slow
 def test_what_has_finished_is_skipped_until_something_changes(file: Path) -> None:
     assert notes(file) == [False] * 5
     assert notes(file) == [True] * 4 + [False]

@@ -45,6 +45,7 @@ def test_indicators_are_what_grounding_finds(folder: Path, asked: Asked, reasons
     assert sorted(map(tuple, units.toarray().T)) == sorted(tuple(column) for column in mine.T if column.any())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", list(candidates("one-new"))[-1:])
 def test_held_out_pairs_have_the_likelihood_of_the_model_that_is_learned(
     folder: Path,

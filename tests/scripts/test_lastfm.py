@@ -114,6 +114,7 @@ def generated(seed: int) -> tuple[Rows, Rows, Rows]:
     return friends, listened, tagged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0])
 def test_generated_networks_are_those_of_plain_python(tmp_path: Path, seed: int) -> None:
     friends, listened, tagged = generated(seed)

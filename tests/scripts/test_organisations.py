@@ -148,6 +148,7 @@ def test_worlds_of_many_companies_are_those_by_hand() -> None:
 # ---- mega-examples ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @DOMAIN
 def test_the_first_ones_are_the_same_whatever_their_number(domain: Domain) -> None:
     two = generate(domain, 5, 2)
@@ -158,6 +159,7 @@ def test_the_first_ones_are_the_same_whatever_their_number(domain: Domain) -> No
         generate(domain, 5, 0)
 
 
+@pytest.mark.slow
 @DOMAIN
 def test_worlds_have_what_their_skeletons_say(domain: Domain, many: Mapping[str, Relations]) -> None:
     kind = list(DOMAINS).index(domain.name)
@@ -175,6 +177,7 @@ def test_worlds_have_what_their_skeletons_say(domain: Domain, many: Mapping[str,
     assert unspecified > 0.08 * sum(map(true_atoms, many[domain.name].areas.values()))
 
 
+@pytest.mark.slow
 @DOMAIN
 def test_true_atoms_are_as_many_as_in_the_paper(domain: Domain, many: Mapping[str, Relations]) -> None:
     sizes = [sum(len(set(rows)) for rows in facts.values()) for facts in many[domain.name].areas.values()]

@@ -10,6 +10,7 @@ import pytest
 import start
 
 
+@pytest.mark.slow
 def test_it_measures_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,6 +266,7 @@ def test_no_atoms() -> None:
     assert found.result.status is Status.OPTIMAL
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it() -> None:
     whole = odd_cycles(3001)
 

@@ -189,6 +189,7 @@ def test_a_network_without_atoms() -> None:
     assert len(sample_mcsat(weigh(network(0, []), [])).mean) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solve", [sample_mcsat, *(pytest.param(solve, marks=pytest.mark.slow) for solve in (sample_gibbs, solve_walksat))]
 )

@@ -75,6 +75,7 @@ def weighted(tokens: Weights, steps: Weights) -> sqlrl.Model:
     return sqlrl.parse_mln(declared + "\n".join(rules))
 
 
+@pytest.mark.slow
 def test_objective_and_weights_are_those_of_another_implementation(citations: sqlrl.Database, tmp_path: Path) -> None:
     pairs = sequences(citations)
     assert len(pairs) == 16

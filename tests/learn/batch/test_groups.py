@@ -66,6 +66,7 @@ def tuned(db: sqlrl.Database, fit: sqlrl.Likelihood, strength: float) -> list[fl
     return sorted(score for (score,) in found)
 
 
+@pytest.mark.slow
 def test_a_pair_and_its_reverse_are_held_out_together(db: sqlrl.Database) -> None:
     """As many groups as parts, so that the parts are known: in three ways to give them."""
     pairs, _, _ = played()

@@ -233,6 +233,7 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Databas
     assert fit.weights_.tobytes() == learner(0.1, max_iterations=2).fit(small, model()).weights_.tobytes()
 
 
+@pytest.mark.slow
 def test_weights_learned_from_a_part_of_the_examples_are_not_kept(small: sqlrl.Database) -> None:
     seen: list[Iteration] = []
     options: dict[str, Any] = {"C": [0.1, 1.0], "loss": "zero-one", "folds": 2}

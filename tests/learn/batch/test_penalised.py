@@ -191,6 +191,7 @@ def test_a_start_changes_nothing_and_iterations_are_told() -> None:
     assert (short.converged, told[-1].iteration) == (False, 3)
 
 
+@pytest.mark.slow
 def test_validation_holds_each_part_out() -> None:
     x, y = counts(n=80, m=6, seed=8)
     choices = logistic(x, y)

@@ -254,6 +254,7 @@ def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> Non
     assert tuned.fetchall() == [(row["C"], row["f1"], row["chosen"]) for row in held.choices_.to_pylist()]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ValidationWarning", "ignore::sqlrl.errors.LabelWarning")
 def test_held_out_f1_is_that_of_weights_trained_without_these_examples() -> None:
     db, model = noisy(4), sqlrl.parse_mln(LIKED)

@@ -81,6 +81,7 @@ def numerical(rows: AtomRows, weights: Floats) -> Floats:
     return np.array([(rows.log_likelihood(weights + u).sum() - rows.log_likelihood(weights - u).sum()) / (2 * step) for u in units])  # fmt: skip
 
 
+@pytest.mark.slow
 @FEW
 @given(learnable(), st.booleans(), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_value_gradient_and_optimum(case: Case, averaged: bool, opened: bool, some: bool, seed: int) -> None:

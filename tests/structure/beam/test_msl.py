@@ -52,6 +52,7 @@ def everything(fit: sqlrl.MSL) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["beam", "shortest-first"])
 def test_the_same_seed_gives_the_same_bytes(strategy: Any) -> None:
     found = []
@@ -181,6 +182,7 @@ def test_a_rule_is_revised() -> None:
         assert all(each.endswith(" => Professor(y)") or "Professor(y)" not in each for each in revised)
 
 
+@pytest.mark.slow
 def test_predicates_of_identities_are_equality() -> None:
     with planted() as db:
         db.load("Same", [(p, p) for p in PEOPLE], types=["person", "person"])

@@ -165,6 +165,7 @@ def test_of_a_model_that_is_mended_statements_of_frequency_stay(
     assert (fits[1].candidates_ > 0) == (unit == "Advises(p, p)")
 
 
+@pytest.mark.slow
 def test_of_a_model_that_is_mended_clauses_keep_to_their_variables(db: sqlrl.Database, candidates: list) -> None:
     model = source("1 Prof(p) => Advises(p, s)", "1 Publishes(t, p) => Student(p)")
     sizes_of = []
@@ -192,6 +193,7 @@ def test_of_a_model_that_is_mended_statements_of_frequency_within_an_example_sta
         assert (found.candidates_ > 0) == searched, rule
 
 
+@pytest.mark.slow
 def test_transfer_scores_fewer_candidates_than_msl_from_the_same_source(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(SOURCE)
     found = fit(db, model)
@@ -206,6 +208,7 @@ def test_transfer_scores_fewer_candidates_than_msl_from_the_same_source(db: sqlr
     assert 0 < found.candidates_ < other.candidates_
 
 
+@pytest.mark.slow
 def test_the_same_bytes_twice() -> None:
     texts = []
     for _ in range(2):
@@ -216,6 +219,7 @@ def test_the_same_bytes_twice() -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_names_of_variables_do_not_matter(db: sqlrl.Database) -> None:
     again = fit(db, source("1 Publishes(a, b) ^ Prof(c) => Advises(c, b)"))
     for x, y, t in ("xyz", ["v0", "v1", "v2"], ["v1", "v0", "v7"]):

@@ -270,6 +270,7 @@ def stopped(at: int, seen: list[SeedReport]) -> object:
     return stop
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     source = world("chain", 3, atoms=20)
     db = loaded(source)

@@ -172,6 +172,7 @@ def ranked(linked: sqlrl.Database) -> tuple[sqlrl.Database, sqlrl.ILP]:
     return db, sqlrl.ILP(nodes=300, clause_length=4).fit(db, "Guides", examples=["area0", "area1"])
 
 
+@pytest.mark.slow
 def test_defaults_rank_a_sparse_link(ranked: tuple[sqlrl.Database, sqlrl.ILP]) -> None:
     fit = ranked[1]
     assert fit.parameters_.command == "rank"

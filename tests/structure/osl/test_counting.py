@@ -29,6 +29,7 @@ from tests.structure.osl.candidates import Candidate, cases
 FEW = settings(max_examples=draws(5))
 
 
+@pytest.mark.slow
 @FEW
 @given(cases())
 def test_counts_and_rows_are_those_of_the_same_clauses_as_rules(drawn: tuple[Case, list[Candidate], int]) -> None:

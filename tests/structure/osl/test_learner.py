@@ -364,6 +364,7 @@ def learned(case: Case, *, size: int = 9, **options: object) -> OSLLearner:
     return learner
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(4), phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]))
 def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
@@ -374,6 +375,7 @@ def test_the_size_of_windows_changes_nothing(seed: int, least: int) -> None:
     assert sorted(whole.weights) == pytest.approx(sorted(single.weights), abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(4), phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 3]), st.sampled_from([1, 3]))
 def test_looking_ahead_changes_no_clause(seed: int, least: int, pool: int) -> None:
@@ -384,6 +386,7 @@ def test_looking_ahead_changes_no_clause(seed: int, least: int, pool: int) -> No
     assert sorted(plain.weights) == pytest.approx(sorted(ahead.weights), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_where_it_was_taken() -> None:
     case = Case(11)
     results = []

@@ -67,6 +67,7 @@ def fitted(folder: Path) -> tuple[sqlrl.Database, sqlrl.OSL]:
     return db, learner().fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN)
 
 
+@pytest.mark.slow
 def test_clauses_are_learned_from_nothing(fitted: tuple[sqlrl.Database, sqlrl.OSL]) -> None:
     db, fit = fitted
     assert db.evaluate(db.predict(fit.model_, examples=TEST)).f1 > 0.3

@@ -127,6 +127,7 @@ def events(fit: sqlrl.Resolwe) -> list[dict[str, Any]]:
 # ---- what comes and goes -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_rule_that_ends_goes_and_the_one_that_begins_comes(followed: sqlrl.Resolwe) -> None:
     change = next(i for i, name in enumerate(mixed()) if name.startswith("b"))
     seen = [(row["event"], row["formula"], row["subgraphs"]) for row in events(followed)]
@@ -188,6 +189,7 @@ def test_the_log_can_be_read_while_learning_runs(db: sqlrl.Database) -> None:
 # ---- weights -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_weights_of_rules_that_stay_go_on_and_others_begin_at_0(db: sqlrl.Database, followed: sqlrl.Resolwe) -> None:
     # MIRA in parts reaches the weights of one: each part begins with those of the part before.
     declared = "\n".join(str(MODEL).splitlines())
@@ -223,6 +225,7 @@ def test_without_drift_following_changes_no_weight(db: sqlrl.Database) -> None:
     assert not len(fixed.rule_log_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["AdaGrad", pytest.param("ContrastiveDivergence", marks=pytest.mark.slow)])
 def test_loaded_subgraphs_and_a_stream_of_them_learn_the_same(
     fitted: Callable[[str, str], sqlrl.Resolwe], weights: str
@@ -255,6 +258,7 @@ def test_counts_of_the_model_are_those_over_the_examples_that_taught_weights(
 
 
 # Runs before the choice and after it; each of a stream reads its windows as tables.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "windows"),
     [
@@ -454,6 +458,7 @@ def test_a_rule_that_comes_again_is_another_one() -> None:
     assert [str(rule.formula) for rule in drift.rules] == [str(drift.rules[0].formula)] * 2
 
 
+@pytest.mark.slow
 def test_a_formulation_that_the_model_has_is_none_of_its_own(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(str(MODEL) + "\nOld(who) ^ Good(who)")
     fit = follow(**SOON).fit(db, model, few())

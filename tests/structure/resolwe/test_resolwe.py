@@ -155,6 +155,7 @@ class StoppedError(Exception):
     """Stops a run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["counting", "weights"])
 def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path) -> None:
     learner = sqlrl.ContrastiveDivergence(window=8)
@@ -282,6 +283,7 @@ def test_it_says_nothing_before_fit() -> None:
     assert "Resolwe(" in repr(sqlrl.Resolwe(GRAMMAR, threshold=0.7))
 
 
+@pytest.mark.slow
 def test_a_formulation_counts_in_a_world_what_it_was_chosen_by() -> None:
     # Users that talk with themselves, and chains that come back: a pair of query literals is about two atoms.
     tables = planted(subgraphs=20)
@@ -312,6 +314,7 @@ def test_a_formula_that_the_model_has_is_not_there_twice(db: sqlrl.Database) -> 
     ]
 
 
+@pytest.mark.slow
 def test_subgraphs_are_those_that_were_named_though_others_went() -> None:
     names, found = [f"s{s:03d}" for s in range(6, 18)], []
     for gone in (True, False):

@@ -35,6 +35,7 @@ def loaded(labels, parents, friends, observed=()):
     return db
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ppll", "gls"])
 def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     parents, friends, labels = families()
@@ -71,6 +72,7 @@ def test_steps_of_the_source_come_near_the_maximum(method):
     assert short.weights_ != pytest.approx(best.weights_, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_labels_stand_in_no_body():
     parents, friends, labels = families(1, 16)
     observed = [row[:2] for row in labels if row[2] == 1.0][:20]
