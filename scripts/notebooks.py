@@ -19,7 +19,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-TIMEOUT = 600
+TIMEOUT = 1800
 """Seconds a cell may take: many times what it takes on a quiet machine, so that only a cell that hangs is stopped."""
 
 

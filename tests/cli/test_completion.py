@@ -28,9 +28,7 @@ def called(folder: Path, **settings: str) -> str:
     environment = {**{k: v for k, v in os.environ.items() if k != "SQLRL_DB"}, "PYTHONPATH": path, **settings}
     if not PROGRAM.exists():
         pytest.skip("the console script is not installed beside this Python")
-    done = subprocess.run(
-        [PROGRAM], capture_output=True, text=True, timeout=60, cwd=folder, env=environment, check=False
-    )
+    done = subprocess.run([PROGRAM], capture_output=True, text=True, cwd=folder, env=environment, check=False)
     assert done.stderr == ""
     return done.stdout
 
@@ -65,7 +63,7 @@ def test_each_shell_gets_a_script(shell: str, tmp_path: Path) -> None:
     script = called_here(tmp_path, _SQLRL_COMPLETE=f"source_{shell}")
     assert f"_SQLRL_COMPLETE=complete_{shell}" in script
     if found := shutil.which(shell):
-        subprocess.run([found, "-n"], input=script, text=True, check=True, timeout=30)
+        subprocess.run([found, "-n"], input=script, text=True, check=True)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -126,7 +124,7 @@ _sqlrl_completion {PROGRAM}
 echo "${{COMPREPLY[@]}}"
 """
     done = subprocess.run(
-        ["bash", "-c", asked], capture_output=True, text=True, timeout=60, cwd=lasting.folder, check=True,
+        ["bash", "-c", asked], capture_output=True, text=True, cwd=lasting.folder, check=True,
         env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
     assert done.stdout.split() == ["InField"]

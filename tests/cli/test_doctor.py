@@ -43,7 +43,7 @@ def test_all_is_well_here(run: Run, tmp_path: Path) -> None:
 def test_a_process_without_a_main_file() -> None:
     """There the client of Spark would end the process when it is imported for the first time."""
     code = "import sys; from sqlrl.cli import main; sys.argv = ['sqlrl', 'doctor', '--json']; main()"
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=200)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (spark,) = [row for row in json.loads(done.stdout) if row["check"] == "extra spark"]
     assert spark["status"] == "ok"

@@ -65,7 +65,7 @@ IMPORTS = [
 def test_imports_end_before_the_command_does(inference: list[str], imports: list[tuple[str, str]]) -> None:
     running = [(started("-c", HOOKED, module, *inference, *LONG[-3:]), module, words) for module, words in imports]
     for process, module, words in running:
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate()
         assert (module, process.returncode, out) == (module, INTERRUPTED, "")
         assert err.startswith(f"error: interrupted; {words}"), module
         assert len(err.splitlines()) == 1
@@ -78,7 +78,7 @@ def test_the_first_seconds(inference: list[str], command: tuple[str, ...]) -> No
         process = started(*command, *inference, *LONG)
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=100)
+        _, err = process.communicate()
         if process.returncode != INTERRUPTED and "in main" not in err:
             continue  # `main` was not reached: this is the start of Python itself, with a traceback of its own or killed
         assert process.returncode == INTERRUPTED, (delay, err)
@@ -118,5 +118,5 @@ def test_the_first_seconds(inference: list[str], command: tuple[str, ...]) -> No
 )
 def test_other_moments(code: str, printed: str) -> None:
     process = started("-c", f"import os, signal, time\nfrom sqlrl.cli.interrupts import AtWork, watch\n{code}")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, out.split(), err) == (0, printed.split(), "")

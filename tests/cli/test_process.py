@@ -44,7 +44,7 @@ def test_ctrl_c_ends_with_130_and_leaves_the_database_whole(project: Project) ->
         working.wait(0.3)
     working.send_signal(signal.SIGINT)
     try:
-        _, err = working.communicate(timeout=20)
+        _, err = working.communicate()
     finally:
         working.kill()
     assert working.returncode == 130

