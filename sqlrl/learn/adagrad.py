@@ -16,7 +16,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option
-from sqlrl.learn.rules import Rule, register
+from sqlrl.learn.rules import Rule, register, unit_step
 from sqlrl.learn.settings import Update
 
 
@@ -123,16 +123,27 @@ def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: A
 
 
 # The functions of the rule have all arguments, used or not.
-# ruff: noqa: ARG005, PLW0108
+def _weight_of_rule(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> float:
+    return weight_after(state, i, step, rates)
+
+
+def _total_of_rule(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> float:
+    return total_after(state, i, step, rates)
+
+
+def _update_of_rule(state: AdaGradState, i: int, delta_n: int, step: int, rates: AdaGradRates, size: float) -> None:  # noqa: ARG001
+    update_clause(state, i, delta_n, step, rates)
+
+
 register(
     Rule(
         AdaGradState,
         AdaGradRates,
         new_state,
-        weight_after=lambda state, i, step, rates: weight_after(state, i, step, rates),
-        total_after=lambda state, i, step, rates: total_after(state, i, step, rates),
-        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, rates),
-        step_size=lambda state, rates, window, k, work, count, step: 1.0,
+        weight_after=_weight_of_rule,
+        total_after=_total_of_rule,
+        update_clause=_update_of_rule,
+        step_size=unit_step,
         start="weight",
     )
 )

@@ -17,7 +17,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.learn.online import Common, OnlineEstimator
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
-from sqlrl.learn.rules import Rates, Rule, margin_terms, register
+from sqlrl.learn.rules import Rates, Rule, margin_terms, register, unit_step
 from sqlrl.learn.scaled import ScaledRates, shrunk
 from sqlrl.learn.settings import LabelLoss, Update
 
@@ -84,10 +84,25 @@ def step_size(rates: AdditiveRates, loss: float, product: float, square: float) 
 
 
 # The functions of the rule have all arguments, used or not.
-# ruff: noqa: ARG001, ARG005
+# ruff: noqa: ARG001
 def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
     loss, product, square = margin_terms(window, k, work, count, rates.f1)
     return step_size(rates, loss, product, square)
+
+
+def _additive_weight_of_rule(state: AdditiveState, i: int, step: int, rates: AdditiveRates) -> float:
+    weight: float = state.weight[i]
+    return weight
+
+
+def _additive_total_of_rule(state: AdditiveState, i: int, step: int, rates: AdditiveRates) -> float:
+    return total_after(state, i, step)
+
+
+def _additive_update_of_rule(
+    state: AdditiveState, i: int, delta_n: int, step: int, rates: AdditiveRates, size: float
+) -> None:
+    update_clause(state, i, delta_n, step, size)
 
 
 register(
@@ -95,9 +110,9 @@ register(
         AdditiveState,
         AdditiveRates,
         new_state,
-        weight_after=lambda state, i, step, rates: state.weight[i],
-        total_after=lambda state, i, step, rates: total_after(state, i, step),
-        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
+        weight_after=_additive_weight_of_rule,
+        total_after=_additive_total_of_rule,
+        update_clause=_additive_update_of_rule,
         step_size=_step_size,
         start="weight",
         sampled=True,
@@ -180,18 +195,29 @@ def update_penalised_clause(state: PenalisedState, i: int, delta_n: int, step: i
     state.last[i] = step
 
 
-# ruff: noqa: PLW0108
+def _penalised_weight_of_rule(state: PenalisedState, i: int, step: int, rates: PenalisedRates) -> float:
+    return penalised_weight_after(state, i, step, rates)
+
+
+def _penalised_total_of_rule(state: PenalisedState, i: int, step: int, rates: PenalisedRates) -> float:
+    return penalised_total_after(state, i, step, rates)
+
+
+def _penalised_update_of_rule(
+    state: PenalisedState, i: int, delta_n: int, step: int, rates: PenalisedRates, size: float
+) -> None:
+    update_penalised_clause(state, i, delta_n, step, rates)
+
+
 register(
     Rule(
         PenalisedState,
         PenalisedRates,
         new_penalised_state,
-        weight_after=lambda state, i, step, rates: penalised_weight_after(state, i, step, rates),
-        total_after=lambda state, i, step, rates: penalised_total_after(state, i, step, rates),
-        update_clause=lambda state, i, delta_n, step, rates, size: update_penalised_clause(
-            state, i, delta_n, step, rates
-        ),
-        step_size=lambda state, rates, window, k, work, count, step: 1.0,
+        weight_after=_penalised_weight_of_rule,
+        total_after=_penalised_total_of_rule,
+        update_clause=_penalised_update_of_rule,
+        step_size=unit_step,
         start="start",
         sampled=True,
     )

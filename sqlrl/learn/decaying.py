@@ -154,7 +154,6 @@ def _start_product(state: DecayingState, work: Scratch, count: int) -> float:
 
 
 # The functions of the rule have all arguments, used or not.
-# ruff: noqa: ARG005
 def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: Any, step: Any) -> Any:
     loss, product, square = margin_terms(window, k, work, count, rates.f1)
     # Weights of the start do not shrink: like a fixed feature, what they add belongs to the loss.
@@ -162,14 +161,26 @@ def _step_size(state: Any, rates: Any, window: Any, k: Any, work: Any, count: An
     return step_size(rates, loss - kept, product - kept, square, step)
 
 
+def _weight_of_rule(state: DecayingState, i: int, step: int, rates: DecayingRates) -> float:  # noqa: ARG001
+    return weight_after(state, i, step)
+
+
+def _total_of_rule(state: DecayingState, i: int, step: int, rates: DecayingRates) -> float:  # noqa: ARG001
+    return total_after(state, i, step)
+
+
+def _update_of_rule(state: DecayingState, i: int, delta_n: int, step: int, rates: DecayingRates, size: float) -> None:  # noqa: ARG001
+    update_clause(state, i, delta_n, step, size)
+
+
 register(
     Rule(
         DecayingState,
         DecayingRates,
         new_state,
-        weight_after=lambda state, i, step, rates: weight_after(state, i, step),
-        total_after=lambda state, i, step, rates: total_after(state, i, step),
-        update_clause=lambda state, i, delta_n, step, rates, size: update_clause(state, i, delta_n, step, size),
+        weight_after=_weight_of_rule,
+        total_after=_total_of_rule,
+        update_clause=_update_of_rule,
         step_size=_step_size,
         start="start",
     )

@@ -61,6 +61,8 @@ class Rule:
 
 
 _RULES: dict[type, Rule] = {}
+"""Rules by their types. Their functions have names of their own: numba calls machine code by the name of its function and a number that each process counts
+anew, so that of two lambdas in one module one could be taken for the other where processes share what is kept."""
 
 
 def register(rule: Rule) -> None:
@@ -133,6 +135,11 @@ def margin_terms(window: WindowArrays, k: int, work: Scratch, count: int, f1: bo
     """
     product, square = _products(work, count)
     return _label_loss(window, k, work.target, f1) - _fixed_margin(window, k, work), product, square
+
+
+def unit_step(state: State, rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
+    """The length of all steps of rules that have a length for each clause, or rates of their own; compiled code only."""
+    return 1.0
 
 
 # ---- compiled: chosen by type ---------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_windows_change_no_byte(parameters: Parameters) -> None:
         single.learn_one(whole, 99)
 
 
-@every
+@varied
 def test_the_general_path_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, parameters: Parameters) -> None:
     streams = [random_stream(seed, count=8) for seed in range(2)]
     for stream in streams:  # without soft evidence there are ties, which both must break alike

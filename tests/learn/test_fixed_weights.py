@@ -62,7 +62,9 @@ def soft_facts() -> sqlrl.Database:
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ("CDA", "PSCG") else name for name in LEARNERS]
+)
 def test_what_is_learned_around_a_fixed_weight_is_what_is_learned_with_that_soft_evidence(
     name: str, hard_facts: sqlrl.Database, soft_facts: sqlrl.Database
 ) -> None:

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from sqlrl import CDA, MIRA, Subgradient
 from sqlrl.ground.windows import Window
-from sqlrl.learn import OnlineLearner, additive, decaying, scaled
+from sqlrl.learn import OnlineLearner, additive, decaying, rules, scaled
 from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates, harmonic_between
 from sqlrl.learn.rules import grown, read, started
@@ -332,3 +332,16 @@ def test_soft_evidence_is_part_of_the_margin_and_does_not_shrink() -> None:
         learner, _ = learned(parameters, stream.windows(1)[:1])
         assert learner.weights.tolist() == oracle.weights
         assert len(list(worlds(problem))) == 2
+
+
+def test_functions_of_rules_have_names_of_their_own() -> None:
+    """Machine code is kept by the name of a function: two lambdas of a module were once taken for each other."""
+    given = [
+        getattr(rule, name)
+        for rule in set(rules._RULES.values())
+        for name in ("weight_after", "total_after", "update_clause")
+    ]
+    names = [(each.__module__, each.__qualname__) for each in given]
+    assert len(names) >= 15
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if "<lambda>" in name[1]]

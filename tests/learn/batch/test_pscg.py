@@ -224,10 +224,11 @@ def test_fit_keeps_iterations_and_weights() -> None:
     assert "PSCG(iterations=4, random_state=1)" in repr(fit)
     stored = db.sql(f'select * exclude (run) from "sqlrl".iteration where run = {fit.run_} order by iteration')
     assert stored.to_arrow_table().to_pylist() == fit.iterations_.to_pylist()
-    again = PSCG(4, random_state=1).fit(people(), sqlrl.parse_mln(SMOKING))
+    again = PSCG(4, random_state=1).fit(db, sqlrl.parse_mln(SMOKING))
     assert again.weights_.tobytes() == fit.weights_.tobytes()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_there_is_and_leaves_the_database_usable() -> None:
     db, model = people(), sqlrl.parse_mln(SMOKING)
 

@@ -60,8 +60,7 @@ def shared() -> sqlrl.Database:
     return topics()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("strength", "suffix"), [(3.0, ".mln"), (1000.0, ".json")])
+@pytest.mark.parametrize(("strength", "suffix"), [(3.0, ".mln"), pytest.param(1000.0, ".json", marks=pytest.mark.slow)])
 def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: Path, shared: sqlrl.Database) -> None:
     db, rules = shared, sqlrl.parse_mln(TOPICS)
     whole = sqlrl.Likelihood(strength=strength).fit(db, rules)

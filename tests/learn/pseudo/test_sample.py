@@ -75,7 +75,7 @@ def test_means_are_within_the_bound_as_often_as_it_says() -> None:
 
 
 def test_an_estimator_looks_at_a_sample() -> None:
-    db, _ = town(40)
+    db, _ = town(24)
     whole = sqlrl.PseudoLikelihood(strength=0.01).fit(db, MODEL)
     same = sqlrl.PseudoLikelihood(strength=0.01, sample=10_000).fit(db, MODEL)
     assert same.weights_.tobytes() == whole.weights_.tobytes()
