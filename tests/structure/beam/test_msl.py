@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_bytes(strategy: Any) -> None:
     found = []
     for _ in range(2):
         with planted() as db:
-            found.append(everything(sqlrl.MSL(max_literals=3, max_clauses=1, strategy=strategy).fit(db)))
+            found.append(everything(sqlrl.MSL(max_literals=3, max_clauses=3, strategy=strategy).fit(db)))
     assert found[0] == found[1]
 
 
