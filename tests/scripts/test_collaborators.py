@@ -284,6 +284,7 @@ def test_counts_of_patterns_are_those_of_sets(tiny: Graph, con: duckdb.DuckDBPyC
     assert sums([list(counted.values())] * 2)[1].groundings == 2 * counted[PATTERNS[1].text].groundings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chances", "seed"), [(Chances(), 10), (OTHERS, 11)])
 def test_planted_patterns_stand_out_in_subgraphs(tmp_path: Path, chances: Chances, seed: int) -> None:
     write_graph(generate_graph(chances=chances, seed=seed), tmp_path)

@@ -250,6 +250,7 @@ def test_jobs_are_those_of_the_paper_s_sizes() -> None:
 # ---- prediction ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_baselines_are_those_of_sets_and_probabilities_need_no_labels(
     con: duckdb.DuckDBPyConnection, chosen: list[int]
 ) -> None:

@@ -61,6 +61,7 @@ def fail_or_write(path: str | None) -> None:
     Path(path).write_text("done", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_jobs_at_the_same_time_keep_their_order_and_stop_at_a_failure(tmp_path: Path) -> None:
     small, large = run_jobs(allocate, [(3,), (1,)], QuietConsole(), "jobs", 2)
     assert (small.value >> 20, large.value >> 20) == (3, 1)

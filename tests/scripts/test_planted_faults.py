@@ -93,6 +93,7 @@ def test_a_constant_is_another_one() -> None:
         assert {site, other} == {"North", "South"}
 
 
+@pytest.mark.slow
 def test_the_two_models_differ_in_their_faults_alone(planted: Sequence[PlantedFaults]) -> None:
     for found in planted:
         correct, faulty = found.correct.rules, found.faulty.rules
@@ -130,6 +131,7 @@ def bins(rule: str, data: Relations) -> Mapping[str, tuple[float, float]]:
     return {name: (bad / total, missed / total) for name, (bad, missed, total) in tally.items()}
 
 
+@pytest.mark.slow
 def test_every_fault_is_marked_in_the_direction_that_mends_it(planted: Sequence[PlantedFaults]) -> None:
     for found in planted:
         for fault in found.faults:
@@ -157,6 +159,7 @@ def likelihood(rule: str, data: Relations) -> float:
     return float(total / sum(tally.values()))
 
 
+@pytest.mark.slow
 def test_correct_rules_explain_data_better_than_faulty_ones_whatever_the_weights(
     planted: Sequence[PlantedFaults],
 ) -> None:
@@ -166,6 +169,7 @@ def test_correct_rules_explain_data_better_than_faulty_ones_whatever_the_weights
             assert likelihood(fault.correct, found.train) > likelihood(fault.faulty, found.train) + 0.05, fault
 
 
+@pytest.mark.slow
 def test_data_follow_the_correct_rules_but_for_noise(planted: Sequence[PlantedFaults]) -> None:
     violated: dict[str, list[float]] = {rule.text: [] for rule in RULES}
     for found in planted:
@@ -179,6 +183,7 @@ def test_data_follow_the_correct_rules_but_for_noise(planted: Sequence[PlantedFa
         assert max(shares) <= 0.2
 
 
+@pytest.mark.slow
 def test_a_conclusion_is_true_where_its_rule_says_so_or_a_coin() -> None:
     found = plant(4, train=1, held_out=1)
     for area, facts in {**found.train.areas, **found.held_out.areas}.items():
@@ -193,6 +198,7 @@ def test_a_conclusion_is_true_where_its_rule_says_so_or_a_coin() -> None:
                 assert (values in true[head]) == known[head].get(values, said), (rule, values)
 
 
+@pytest.mark.slow
 def test_half_of_all_machines_are_presses_and_parts_share_no_example() -> None:
     found = plant(7, train=1, held_out=2, machines=10)
     assert [*found.train.areas, *found.held_out.areas] == ["plant00", "plant01", "plant02"]
@@ -202,6 +208,7 @@ def test_half_of_all_machines_are_presses_and_parts_share_no_example() -> None:
         assert len({machine for machine, _ in facts["Site"]}) == 10
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_more_examples_the_same_first_ones() -> None:
     one, same, more, other = (plant(seed, train, 1, machines=10) for seed, train in ((3, 1), (3, 1), (3, 2), (5, 1)))
     assert one == same
@@ -225,6 +232,7 @@ def test_sizes_that_make_no_sense_are_refused(arguments: dict[str, int], message
         plant(0, **arguments)
 
 
+@pytest.mark.slow
 def test_all_facts_are_observed() -> None:
     found = plant(1, train=1, held_out=1, machines=10)
     db = found.train.load()

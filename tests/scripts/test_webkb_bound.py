@@ -90,6 +90,7 @@ def test_pages_alike_with_other_classes_cost_all_there_is(tmp_path: Path) -> Non
     assert found.objective == pytest.approx(found.zero) == C * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0])
 def test_no_weights_cost_less(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The learner itself never gets below the bound,."""
