@@ -126,9 +126,9 @@ def _prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def lasting(_prepared: Path) -> Project:
-    """The project itself, for commands that are refused, or that only read it."""
-    return Project(_prepared)
+def lasting(_prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy for commands that are refused, or that only read it."""
+    return Project(shutil.copytree(_prepared, tmp_path_factory.mktemp("lasting"), dirs_exist_ok=True))
 
 
 @pytest.fixture

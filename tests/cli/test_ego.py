@@ -42,7 +42,7 @@ GIVEN: dict[str, Any] = {"Knows": 'select "from", "to" from friends', "Likes": (
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind in ("plain", "all") else []) for kind in OPTIONS]
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind != "drawn" else []) for kind in OPTIONS]
 )
 def test_what_is_printed_is_the_stream_of_ego_networks(kind: str, run: Run, graph: Path) -> None:
     more, options = OPTIONS[kind]

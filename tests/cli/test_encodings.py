@@ -134,6 +134,7 @@ def test_what_an_encoding_lacks_is_escaped(
             assert "…" not in shown or encoding != "ascii"
 
 
+@pytest.mark.slow
 def test_a_process_whose_output_is_ascii(folder: Path) -> None:
     # As `LC_ALL=C` does where Python may not take UTF-8 in its place.
     spoken = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}

@@ -12,9 +12,7 @@ def test_the_command_line_exports_and_reads_back(tmp_path: Path, run: Run) -> No
     program = "*Friends(person, person)\nSmokes(person)\nCancer(person)\n0.5 Smokes(x) => Cancer(x)\n0.9 Smokes(x)\n"
     (tmp_path / "p.mln").write_text(program)
     (tmp_path / "p.db").write_text(EVIDENCE)
-    database = tmp_path / "p.duckdb"
-    assert run("load", database, "--evidence", tmp_path / "p.db", "--model", tmp_path / "p.mln").code == 0
-    inputs = [database, "--model", tmp_path / "p.mln", "--query", "Smokes,Cancer"]
+    inputs = ["--model", tmp_path / "p.mln", "--evidence", tmp_path / "p.db", "--query", "Smokes,Cancer"]
     out = tmp_path / "p.wcnf"
     exported = run("export", *inputs, "--out", out, "--dialect", "2022", "--json")
     assert exported.code == 0, exported.err

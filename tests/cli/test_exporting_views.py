@@ -8,28 +8,18 @@ from pathlib import Path
 
 import pytest
 
-import sqlrl
 from tests.cli.conftest import Run
 
 PROGRAM = "*Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) => Smokes(y)\n-0.5 Smokes(x)\n"
 JOINED = PROGRAM + "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n"
 
 
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database of friends."""
-    path = tmp_path_factory.mktemp("friends") / "friends.duckdb"
-    with sqlrl.connect(path, progress=False) as db:
-        db.load("Friends", [("Anna", "Bob")], types=["person", "person"])
-        db.load("Smokes", [], types=["person"], empty="allow", target=True)
-    return path
-
-
 @pytest.fixture
-def inputs(loaded: Path, tmp_path: Path) -> list[object]:
+def inputs(tmp_path: Path) -> list[object]:
     (tmp_path / "p.mln").write_text(PROGRAM)
     (tmp_path / "joined.mln").write_text(JOINED)
-    return [loaded, "--query", "Smokes"]
+    (tmp_path / "p.db").write_text("Friends(Anna, Bob)\n")
+    return ["--evidence", tmp_path / "p.db", "--query", "Smokes"]
 
 
 def test_a_view_runs_where_the_tables_are(tmp_path: Path, run: Run, inputs: list[object]) -> None:

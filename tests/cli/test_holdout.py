@@ -47,6 +47,7 @@ def people(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
 def test_one_network_by_its_entities(run: Run, people: Path) -> None:
     asked = ["learn", people / "same.duckdb", "-m", people / "same.mln", "--holdout", "0.25", "--holdout-by", "record"]

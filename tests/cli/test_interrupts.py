@@ -78,7 +78,11 @@ def test_the_first_seconds(inference: list[str], command: tuple[str, ...]) -> No
         process = started(*command, *inference, *LONG)
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate()
+        try:
+            _, err = process.communicate()
+        finally:
+            process.kill()
+            process.wait()
         if process.returncode != INTERRUPTED and "in main" not in err:
             continue  # `main` was not reached: this is the start of Python itself, with a traceback of its own or killed
         assert process.returncode == INTERRUPTED, (delay, err)

@@ -167,7 +167,9 @@ def test_options_reach_every_learner(run: Run, project: Project, monkeypatch: py
         assert (learner.random_state, getattr(learner, name)) == (0, value), word
 
 
-@pytest.mark.parametrize("learner", ["adagrad", pytest.param("osl", marks=pytest.mark.slow), "likelihood"])
+@pytest.mark.parametrize(
+    "learner", ["adagrad", *(pytest.param(each, marks=pytest.mark.slow) for each in ("osl", "likelihood"))]
+)
 def test_the_limit_of_ground_clauses_can_be_set(run: Run, project: Project, learner: str) -> None:
     done = run(*arguments(project, "--learner", learner, *CHOICES[learner], "--limit", "1"))
     assert done.code == 1
@@ -281,6 +283,27 @@ def test_ctrl_c_in_a_process_says_how_to_go_on(run: Run, project: Project) -> No
     assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
 
 
+def test_what_is_said_of_a_run_reaches_fit(run: Run, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[dict[str, object]] = []
+
+    def begun(*_: object, **given: object) -> None:
+        found.append(given)
+        raise SeenError("seen")
+
+    for learner in (sqlrl.CDA, sqlrl.Likelihood):
+        monkeypatch.setattr(learner, "fit", begun)
+    for options, wanted in {
+        ("cda",): {"checkpoint": False, "resume": None},
+        ("cda", "--checkpoint"): {"checkpoint": True, "resume": None},
+        ("cda", "--resume", "1"): {"checkpoint": False, "resume": 1},
+        ("likelihood",): {},
+        ("likelihood", "--groups", "from t", "--strength", "1,2", "--folds", "2"): {"groups": "from t"},
+    }.items():
+        assert "seen" in run(*arguments(project, "--learner", *options)).err
+        given = found.pop()
+        assert {name: given[name] for name in ("checkpoint", "resume", "groups") if name in given} == wanted, options
+
+
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(run: Run, project: Project) -> None:
     """It learns for half a second, as often as it is asked to."""
@@ -320,6 +343,7 @@ def test_a_full_disk_says_how_to_go_on(run: Run, project: Project, monkeypatch: 
     assert "run 2 is saved after window 2: --resume 2 goes on" in done.err
 
 
+@pytest.mark.slow
 def test_atoms_of_a_group_are_held_out_together(run: Run, tmp_path: Path) -> None:
     words = [f"w{i % 5},t{i}" for i in range(30)]
     good = [f"t{i},{i // 10}" for i in range(30) if i % 5 < 2 or i % 7 == 0]

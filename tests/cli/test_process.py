@@ -24,6 +24,7 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen([*COMMAND, *map(str, arguments)], env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True)
 
 
+@pytest.mark.slow
 def test_exit_codes_and_streams(project: Project) -> None:
     wrong = start("sql", project / "absent.duckdb", "select 1")
     out, err = wrong.communicate()

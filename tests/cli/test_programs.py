@@ -114,7 +114,7 @@ def test_learners_leave_nothing_open(run: Run, tmp_path: Path, lamps: tuple[Path
     assert (done.code, "load an empty table" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize("command", ["learn", "count"])
+@pytest.mark.parametrize("command", [pytest.param("learn", marks=pytest.mark.slow), "count"])
 def test_other_commands_ask_what_it_is(run: Run, lamps: tuple[Path, Path], command: str) -> None:
     model, evidence = lamps
     evidence.write_text(WIRES + "Lit(L1)\n")
@@ -322,6 +322,7 @@ def test_a_target_without_one_true_atom_is_learned_from_as_false(run: Run, lamps
         sqlrl.PSCG().fit(db, program)
 
 
+@pytest.mark.slow
 def test_what_an_earlier_call_took_a_predicate_for_is_forgotten(
     run: Run, tmp_path: Path, lamps: tuple[Path, Path]
 ) -> None:

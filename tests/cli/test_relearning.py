@@ -105,6 +105,7 @@ def test_found_clauses_are_weighed_again(run: Run, documents: Path, learner: str
     assert len(kept) < sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in whole.rules)
 
 
+@pytest.mark.slow
 def test_found_clauses_with_weights_are_scored_on_what_was_held_out(run: Run, documents: Path) -> None:
     done = run(*learn(documents, "ilp", "--then", 'likelihood(penalty="l2")', "--holdout", "0.3"))
     assert done.code == 0, done.err
@@ -113,12 +114,15 @@ def test_found_clauses_with_weights_are_scored_on_what_was_held_out(run: Run, do
 
 
 def test_rows_of_json_say_what_caused_the_clauses_that_are_left(run: Run, documents: Path) -> None:
-    """Of both finders whose clauses have causes: each is asked once."""
     done = run(*learn(documents, "osl", "--then", "likelihood(strength=4)", "--json"))
     assert done.code == 0, done.err
     rows = done.rows()
     assert rows
     assert all(row["wrong_atom"].startswith("Liked(") and row["weight"] != 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_rows_of_json_have_the_support_of_clauses_of_a_theory(run: Run, documents: Path) -> None:
     (of_ilp,) = [run(*learn(documents, "ilp", "--then", "max-margin(C=0.1)", "--json")).rows()]
     assert {"clause", "weight", "support"} <= of_ilp[0].keys()
 
@@ -202,6 +206,7 @@ def test_ctrl_c_keeps_the_best_weights_so_far_in_the_database(
     assert rows[0]["weight"] != 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_weights_are_learned_again_names_both_runs(
     run: Run, documents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

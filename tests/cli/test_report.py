@@ -24,6 +24,7 @@ def test_a_run_becomes_a_page(run: Run, project: Project) -> None:
     assert "The data were not audited" in text
 
 
+@pytest.mark.slow
 def test_the_newest_run_is_reported_where_none_is_named(run: Run, project: Project) -> None:
     given = [project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"]
     assert run("evaluate", *given, "--keep").code == 0

@@ -53,6 +53,7 @@ def test_the_model_is_what_python_learns(run: Run, project: Path, tmp_path: Path
     assert found.rules == fit.model_.rules
 
 
+@pytest.mark.slow
 def test_json_has_every_formulation_with_its_reason(run: Run, project: Path) -> None:
     code, out, err = learn(run, project, "--weights", "adagrad", "--threshold", "0.9", "--json")
     assert code == 0, err
@@ -71,6 +72,7 @@ def test_with_a_half_life_the_rules_that_came_and_went_are_printed(run: Run, pro
     assert any(line.split()[0] == "2" and line.split()[2:4] == ["came", "Old(u)"] for line in log)
 
 
+@pytest.mark.slow
 def test_a_part_can_be_held_out(run: Run, project: Path) -> None:
     code, _, err = learn(run, project, "--weights", "adagrad", "--holdout", "0.2")
     assert code == 0, err

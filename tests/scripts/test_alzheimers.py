@@ -370,6 +370,7 @@ def test_what_the_paper_prints() -> None:
 # ---- sharing ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is learned is what `fit` on the database itself learns."""
     inner = folder / "alzheimers"

@@ -133,6 +133,7 @@ def test_next_and_less_have_the_directions_of_citeseer(folder: Path) -> None:
     assert found["LessThan"].num_rows == (cora.LONGEST + 1) * cora.LONGEST // 2
 
 
+@pytest.mark.slow
 def test_references_load_in_their_order(folder: Path) -> None:
     db = sqlrl.connect()
     labels = load_cora(db, folder)
@@ -159,6 +160,7 @@ def test_whole_fields_are_counted(folder: Path) -> None:
 # ---- CiteSeer ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_model_for_segmentation_fits_the_data(data_folder: Path) -> None:
     model = constrained_ism(data_folder / "citeseer")
     mentioned = {p.predicate for r in model.rules for p in subformulas(r.formula) if hasattr(p, "predicate")}
@@ -185,6 +187,7 @@ def test_c5_and_mutual_exclusion_alone_are_inexpensive(data_folder: Path) -> Non
     assert growth[6] == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 def test_labels_break_the_constraints_as_often_as_the_data_say(data_folder: Path) -> None:
     """A constraint with its arguments in the wrong order would be broken in nearly every citation."""
     db = sqlrl.connect()

@@ -218,6 +218,7 @@ def test_identity_knows_the_order_of_known_drugs_and_nothing_of_new_ones(task: T
     assert (scores_of_baseline(task, known, fold, "both-new") == 0).all()
 
 
+@pytest.mark.slow
 def test_a_baseline_never_reads_the_labels_of_the_test(task: Task) -> None:
     fold = task_folds(task, "reverse", 1)[0]
     known = {drug: {("digit", drug[1]), ("digit", drug[2])} for drug in DRUGS}

@@ -129,6 +129,7 @@ def test_ties_are_expectations_over_orders(above: int, equal: int) -> None:
     assert kg.expected(above, equal) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_ranks_are_those_of_loops(folder: Path) -> None:
     """Values of all entities, sorted in Python; facts of all splits are left out."""
     splits = generated()

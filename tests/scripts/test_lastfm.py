@@ -166,6 +166,7 @@ def test_generated_networks_are_those_of_plain_python(tmp_path: Path, seed: int)
         assert pa.concat_tables(parts).equals(table), name
 
 
+@pytest.mark.slow
 def test_a_model_sees_what_the_baselines_see(tmp_path: Path) -> None:
     friends, listened, tagged = generated(4)
     con = lastfm.connect(write(tmp_path, friends, listened, tagged))

@@ -60,12 +60,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("graph"), known, [*listened[::7], *own], tagged[::2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "setting"),
     [
-        pytest.param("resolwe", friends.Setting(0.4, 0.55, 6, 30, 0.1), marks=pytest.mark.slow),
         ("resolwe", friends.Setting(0.2, 1.0, 40, 20, 0.02)),
-        pytest.param("resolwe, estimated", friends.Setting(0.5, 0.6, 20, 10, 0.1), marks=pytest.mark.slow),
+        ("resolwe, estimated", friends.Setting(0.5, 0.6, 20, 10, 0.1)),
     ],
 )
 def test_a_setting_keeps_what_resolwe_keeps(folder: Path, system: str, setting: friends.Setting) -> None:

@@ -131,6 +131,7 @@ def bins(rule: str, data: Relations) -> Mapping[str, tuple[float, float]]:
     return {name: (bad / total, missed / total) for name, (bad, missed, total) in tally.items()}
 
 
+@pytest.mark.slow
 def test_every_fault_is_marked_in_the_direction_that_mends_it(planted: Sequence[PlantedFaults]) -> None:
     for found in planted:
         for fault in found.faults:
@@ -158,6 +159,7 @@ def likelihood(rule: str, data: Relations) -> float:
     return float(total / sum(tally.values()))
 
 
+@pytest.mark.slow
 def test_correct_rules_explain_data_better_than_faulty_ones_whatever_the_weights(
     planted: Sequence[PlantedFaults],
 ) -> None:
@@ -167,6 +169,7 @@ def test_correct_rules_explain_data_better_than_faulty_ones_whatever_the_weights
             assert likelihood(fault.correct, found.train) > likelihood(fault.faulty, found.train) + 0.05, fault
 
 
+@pytest.mark.slow
 def test_data_follow_the_correct_rules_but_for_noise(planted: Sequence[PlantedFaults]) -> None:
     violated: dict[str, list[float]] = {rule.text: [] for rule in RULES}
     for found in planted:

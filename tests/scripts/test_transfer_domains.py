@@ -187,6 +187,7 @@ def test_one_mapping_is_the_inverse_of_another() -> None:
     assert all(source is not None and UW_CSE_TO_IMDB[source] == target for target, source in IMDB_TO_UW_CSE.items())
 
 
+@pytest.mark.slow
 def test_a_target_has_all_pairs_of_people_as_query_atoms(data: Path) -> None:
     found = read_domain(data, "uw-cse")
     db = Relations("advisedby", found.types, found.areas).load()

@@ -68,6 +68,7 @@ def test_every_page_has_every_class(folder: Path) -> None:
     assert len(fit.weights_) == 4 * 2 + 4 * 2 + 2 * 2
 
 
+@pytest.mark.slow
 def test_labels_of_sampled_pages_are_those_of_the_files(folder: Path) -> None:
     """A model that says what the labels say has F1 1 under every kind of inference."""
     db = sqlrl.connect()
