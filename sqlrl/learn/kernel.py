@@ -22,6 +22,7 @@ from sqlrl.solve.randomness import Stream
 from sqlrl.solve.sampling.chains import State as ChainState
 from sqlrl.solve.sampling.chains import start_state, toggle
 from sqlrl.solve.sampling.gibbs import Sweep, start_sweep, sweep_once
+from sqlrl.solve.sorting import sort
 from sqlrl.solve.treewidth.messages import best_world
 from sqlrl.solve.weighted import WeightedNetwork
 
@@ -290,28 +291,6 @@ def _delta_counts(window: WindowArrays, k: int, work: Scratch) -> int:
             way = 1 if predicted else -1
             count = _add_delta(work, count, clause, way * window.sign[clause] * window.multiplicity[row])
     return count
-
-
-@kernel
-def sort(values: IntArray, count: int) -> None:
-    """Sort the first `count` values, in place (a heap sort)."""
-    size = count
-    for step in range(count // 2 + count - 1):
-        # First make a heap from its last inner node on, then move the greatest value behind what is left.
-        start = count // 2 - 1 - step
-        if start < 0:
-            start, size = 0, size - 1
-            values[0], values[size] = values[size], values[0]
-        value, i = values[start], start
-        while 2 * i + 1 < size:
-            child = 2 * i + 1
-            if child + 1 < size and values[child + 1] > values[child]:
-                child += 1
-            if values[child] <= value:
-                break
-            values[i] = values[child]
-            i = child
-        values[i] = value
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from sqlrl.ground.network import FloatArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.solve.hinge.problem import Hinges, cost_of, violation_of
+from sqlrl.solve.sorting import sort
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
@@ -52,35 +53,6 @@ def _slope(hinges: Hinges, low: int, high: int, zero: FloatArray, y: float) -> t
     return slope, curve
 
 
-@inner
-def _sort(values: FloatArray, count: int) -> None:
-    # By insertion, and from 32 values on by a heap: `np.sort` would take numba a second to compile.
-    if count < 32:
-        for i in range(1, count):
-            value, j = values[i], i
-            while j > 0 and values[j - 1] > value:
-                values[j] = values[j - 1]
-                j -= 1
-            values[j] = value
-        return
-    size = count
-    for step in range(count // 2 + count - 1):
-        start = count // 2 - 1 - step
-        if start < 0:
-            start, size = 0, size - 1
-            values[0], values[size] = values[size], values[0]
-        value, i = values[start], start
-        while 2 * i + 1 < size:
-            child = 2 * i + 1
-            if child + 1 < size and values[child + 1] > values[child]:
-                child += 1
-            if values[child] <= value:
-                break
-            values[i] = values[child]
-            i = child
-        values[i] = value
-
-
 @kernel
 def _minimise(hinges: Hinges, best: FloatArray, total: FloatArray, rounding: FloatArray, violation: FloatArray) -> None:
     for i in range(len(best)):
@@ -103,7 +75,7 @@ def _minimise(hinges: Hinges, best: FloatArray, total: FloatArray, rounding: Flo
                 if low < at < high:
                     places[count] = at
                     count += 1
-            _sort(places, count)
+            sort(places, count)
             # The first break point from which on the function does not fall; the minimum is between it and the one before.
             left, right = 0, count
             while left < right:
