@@ -72,9 +72,8 @@ def test_imports_end_before_the_command_does(inference: list[str], imports: list
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("-m", "sqlrl"), ("-c", SCRIPT)], ids=["module", "script"])
-def test_the_first_seconds(inference: list[str], command: tuple[str, ...]) -> None:
-    for delay in (0.05, 0.2, 0.9):
+def test_the_first_seconds(inference: list[str]) -> None:
+    for delay, command in ((0.05, ("-m", "sqlrl")), (0.2, ("-c", SCRIPT)), (0.9, ("-m", "sqlrl"))):
         process = started(*command, *inference, *LONG)
         time.sleep(delay)
         process.send_signal(signal.SIGINT)

@@ -100,9 +100,7 @@ def placed(how: str, prepared: Path, folder: Path) -> tuple[list[object], dict[s
     return options, {"database": own if inside or how == "kept" else None, "stdin": VIEWS if piped else None}
 
 
-@pytest.mark.parametrize(
-    "how", [pytest.param(each, marks=pytest.mark.slow) for each in WHERE if each != "same file"] + ["same file"]
-)
+@pytest.mark.parametrize("how", ["same file", pytest.param("elsewhere", marks=pytest.mark.slow)])
 def test_a_file_of_views_gives_what_python_gives(
     how: str, run: Run, prepared: Path, whole: sqlrl.Resolwe, tmp_path: Path
 ) -> None:
@@ -158,14 +156,6 @@ def test_python_reads_the_same_file(prepared: Path) -> None:
         assert [t.to_pylist() for t in again.cut(3, 9).tables.values()] == [
             t.to_pylist() for t in stream.cut(3, 9).tables.values()
         ]
-
-
-@pytest.mark.slow
-def test_python_learns_the_same_of_it(prepared: Path, whole: sqlrl.Resolwe) -> None:
-    with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
-        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, sqlrl.parse_mln(DECLARED), window=SIZE)
-        fit = fitted(prepared, stream)
-    assert str(fit.model_) == str(whole.model_)
 
 
 class Stop:
