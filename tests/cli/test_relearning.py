@@ -255,7 +255,7 @@ def test_a_signal_in_the_middle_of_an_evaluation(run: Run, documents: Path) -> N
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (130, -signal.SIGINT), done.stderr
     assert "run 1 is kept as interrupted, with the best weights up to iteration" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 2
+    assert "Traceback" not in done.stderr
     (row,) = runs(run, documents)
     assert (row["status"], row["model"]) == ("interrupted", 1)
     count = "select max(iteration) as steps from sqlrl.iteration"
