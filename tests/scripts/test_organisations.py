@@ -29,7 +29,7 @@ LINKS = {"academic": ("AdvisedBy", "Publication", "Area"), "industrial": ("Super
 
 @pytest.fixture(scope="module")
 def many() -> Mapping[str, Relations]:
-    return {name: generate(domain, 11, 24) for name, domain in DOMAINS.items()}
+    return {name: generate(domain, 11, 32) for name, domain in DOMAINS.items()}
 
 
 # ---- the two models --------------------------------------------------------------------------------------------------
