@@ -16,7 +16,7 @@ from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.plan.mentions import AtomKey
 from tests.ground.brute import Formulas, Ground
-from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, mixed, rules
+from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, mixed, rules, within_depth
 from tests.ground.test_oracle import FEW
 
 
@@ -89,7 +89,7 @@ def check_text(
 @FEW
 @given(mixed(rules, counted, rules, counted), st.integers(0, 1000), st.sampled_from([2, 0, 100]))
 def test_contributions_are_what_flipping_changes(case: Case, seed: int, most: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, within_depth():
         patch.setattr(atom_clauses, "ENUMERATED", most)
         check(case, seed)
 

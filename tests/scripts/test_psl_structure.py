@@ -17,7 +17,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = write(tmp_path_factory.mktemp("data"), generated())
     drugs = place / "drug-interactions"
     drugs.mkdir()
-    enzyme = {f"d{i}": f"e{i % 4}" for i in range(16)}
+    enzyme = {f"d{i}": f"e{i % 4}" for i in range(24)}
     pairs = [(a, b, int(enzyme[a] == enzyme[b])) for a in enzyme for b in enzyme if a != b]
     (drugs / "interacts.csv").write_text("drug1,drug2,label\n" + "".join(f"{a},{b},{x}\n" for a, b, x in pairs))
     (drugs / "enzyme.csv").write_text("a0,a1\n" + "".join(f"{e},{d}\n" for d, e in enzyme.items()))
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_pairs_of_drugs_are_unordered_and_in_one_fold_each(folder: Path) -> None:
     found = psl_structure.drugs(folder / "drug-interactions", 0, quick=False)
     pairs = [pair[:2] for part in found.folds for pair in part]
-    assert len(pairs) == len(set(pairs)) == 16 * 15 // 2
+    assert len(pairs) == len(set(pairs)) == 24 * 23 // 2
     assert all(a < b for a, b in pairs)
     assert max(map(len, found.folds)) - min(map(len, found.folds)) <= 1
     assert found.symmetric
