@@ -351,12 +351,13 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[type, list[Any]]:
 
 def by_class(todo: list[object]) -> dict[type, list[Any]]:
     found: dict[type, list[Any]] = {}
-    seen = set[int]()
+    # With the values, since an object that is gone leaves its number to another one.
+    seen: dict[int, object] = {}
     while todo:
         value = todo.pop()
         if id(value) in seen:
             continue
-        seen.add(id(value))
+        seen[id(value)] = value
         todo += inside(value)
         if type(value) in met():
             found.setdefault(type(value), []).append(value)

@@ -112,7 +112,7 @@ def some_groundings(
     if any(slot not in used and slot not in bound.restricted for slot in bound.variables):
         groundings = groundings.distinct()
     # What is distinct may be hundreds of millions of rows. Of each there is one for an example, so that the first ones are among as many.
-    first = groundings.order_by(*order).limit(most * repeats)
+    first = (groundings.order_by(*order) if order else groundings).limit(most * repeats)
     rows = exp.select("*").distinct().from_(subquery(first, "f"))
     names = []
     query = exp.select().from_(exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("g", quoted=True))))
@@ -125,7 +125,7 @@ def some_groundings(
         names.append(named(column("name", alias), f"v{slot.index}"))
     query = query.select(*(names or [named(integer(1), "one")]))
     by = [exp.Ordered(this=column(f"i{slot.index}", "g"), nulls_first=False) for slot in slots]
-    return query.order_by(*by).limit(most)
+    return (query.order_by(*by) if by else query).limit(most)
 
 
 def _keep_to_atoms(bound: BoundShape, body: Body, literal: ShapeLiteral) -> None:
