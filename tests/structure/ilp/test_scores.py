@@ -66,10 +66,10 @@ def test_likely_m_against_a_grid_of_another_formula(seed: int, m: float) -> None
     draw, prior = np.random.default_rng(seed), 0.4
     size = draw.integers(1, 60, 80)
     p = draw.binomial(size, draw.beta(m * prior, m * (1 - prior), 80))
-    grid = np.exp(np.linspace(-4, 9, 2001))
+    grid = np.exp(np.linspace(-4, 9, 4001))
     likelihood = [betabinom.logpmf(p, size, x * prior, x * (1 - prior)).sum() for x in grid]
     best = grid[int(np.argmax(likelihood))]
-    assert likelihood_m(p, size - p, prior) == pytest.approx(best, rel=8e-3)
+    assert likelihood_m(p, size - p, prior) == pytest.approx(best, rel=4e-3)
     assert 0.3 < best / m < 3.5
 
 
