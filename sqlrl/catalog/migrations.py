@@ -188,11 +188,20 @@ def layout_script() -> str:
 COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 """A comment in the script of the layout."""
 
+_VIEW = re.compile(r"^CREATE VIEW .*?;\n", re.MULTILINE | re.DOTALL)
+
 
 @cache
-def _parted(script: str) -> tuple[str, str]:
-    """Return a layout without its comments, and the comments, which are most of what it takes."""
-    return COMMENT.sub("", script), "".join(COMMENT.findall(script))
+def _parted(script: str) -> tuple[str, str, str]:
+    """Return the tables of a layout, its views and its comments; the latter two are most of what it takes, and can run again."""
+    bare = COMMENT.sub("", script)
+    views = "".join(_VIEW.findall(bare)).replace("CREATE VIEW", "CREATE OR REPLACE VIEW")
+    return _VIEW.sub("", bare), views, "".join(COMMENT.findall(script))
+
+
+def _view(engine: DuckDBEngine, *, views: str) -> None:
+    """Make the views of a layout."""
+    engine.run_script(views, step="create the views of the layout")
 
 
 def _comment(engine: DuckDBEngine, *, comments: str, tables: Collection[str]) -> None:
@@ -218,7 +227,8 @@ def open_layout(
     """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
 
     Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
-    reason of each. Comments of a new layout in memory, most of what it takes, are written once somebody can see them (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
+    reason of each. Views and comments of a new layout in memory, most of what it takes, are made once somebody can see them
+    (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
     step fails (nothing has changed then).
     """
     steps = shipped_migrations() if migrations is None else migrations
@@ -227,12 +237,12 @@ def open_layout(
     if found is None:
         if not store.engine.writable:
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
-        script, comments = _parted(layout_script())
+        script, views, comments = _parted(layout_script())
         unseen = store.engine.unseen
         if unseen is None:
-            script += comments
+            script += views + comments
         else:
-            store.engine.on_seen = partial(_comment, comments=comments, tables=unseen)
+            store.engine.on_seen = [partial(_view, views=views), partial(_comment, comments=comments, tables=unseen)]
         store.engine.run_script(script + _stamp(current), step="create the layout")
         return 0, current
     layout, written_by = found

@@ -304,8 +304,8 @@ DICTIONARY = {"id": "INTEGER", "name": "VARCHAR"}
 class Store:
     """Tables in sqlrl's own schema.
 
-    Records are read once and kept as an image. It is held against the tables once in a transaction, and once in a verb
-    (`verb`) outside of one, since users and other connections may write them; what changed is written when the transaction ends.
+    Records are read once and kept as an image. Where users and other connections may write them (`engine.private`), it is held against the
+    tables once in a transaction, and once in a verb (`verb`) outside of one; what changed is written when the transaction ends.
 
     `on_created` is called at the end of a transaction with the names of the tables and views that were made in it, unless nobody can see
     them yet (`engine.unseen`). `plans` runs
@@ -322,9 +322,11 @@ class Store:
         self._created: set[str] = set()
         self._verbs = 0
         self._inside = False
-        # The image, what of it the tables hold, the text from which it was read, and whether it was held against them by now.
+        # The image, what of it the tables hold, the text from which it was read, how many transactions had been rolled back when it was
+        # (None: it was not), and whether it was held against the tables by now.
         self._image, self._held = Image(), Image()
         self._text: list[tuple[str, str]] | None = None
+        self._known: int | None = None
         self._checked = False
         self._whole = False
         # The names of tables, as far as they are known in the open transaction.
@@ -495,7 +497,9 @@ class Store:
         """Return the image, held against the tables unless that was done in this transaction or verb."""
         with self.engine.turn:
             if not self._checked:
-                self._check()
+                if not (self._known == self.engine.rolled_back and self.engine.private):
+                    self._check()
+                    self._known = self.engine.rolled_back
                 self._checked = self._inside or self._verbs > 0
             return self._image
 
@@ -553,7 +557,8 @@ class Store:
 
     def _undo(self) -> None:
         """Forget what a transaction changed that was rolled back."""
-        self._image, self._held, self._text, self._checked = Image(), Image(), None, False
+        self._image, self._held, self._text = Image(), Image(), None
+        self._known, self._checked = None, False
 
     def forget(self) -> None:
         """Read the records again when they are next needed: a user's SQL may have changed them."""

@@ -90,6 +90,8 @@ class DuckDBEngine:
         self.closed = False
         self._directory = directory
         self._place = place or self._current_place()
+        # How many transactions were rolled back: whoever knows what the last one wrote has to look again.
+        self.rolled_back = 0
         # All engines on the same tables, and those that `cursor` of this one has made.
         self.family: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet([self])
         self._made: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
@@ -104,9 +106,10 @@ class DuckDBEngine:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self.memory = Memory.of_machine()
         self._beside = 0
-        # Tables that were made while nobody could see them (None where somebody can), what comments on them, and whether a cursor waits for that.
+        # Tables that were made while nobody could see them (None where somebody can), what makes views and then comments, and whether a
+        # cursor waits for the comments.
         self.unseen: set[str] | None = set() if self._alone else None
-        self.on_seen: Callable[[DuckDBEngine], None] | None = None
+        self.on_seen: list[Callable[[DuckDBEngine], None]] = []
         self._showing = threading.RLock()
         self._awaited = False
         self._moved = False
@@ -118,7 +121,7 @@ class DuckDBEngine:
         return self._connection
 
     def show(self) -> None:
-        """Comment on sqlrl's tables before SQL of the user's runs, who alone can see comments; at most once.
+        """Make the views and comments of sqlrl's tables before SQL of the user's runs, who alone can see them; at most once.
 
         Memory of our own is seen by nobody until then: no other connection leads there. What a user may hold after that, such as a relation,
         may look whenever it likes, so nothing waits any more. A file may be opened by another connection of the process at any
@@ -143,18 +146,25 @@ class DuckDBEngine:
                 return
             # A comment on a table that the open transaction writes would make that one fail, so that comments wait for its end.
             self._awaited = True
+            for make in self.on_seen[:-1]:
+                with made.transaction():
+                    make(made)
+                # In place: where the open transaction is rolled back, this remains.
+                self.on_seen.remove(make)
 
     def _show(self, by: DuckDBEngine) -> None:
-        """Comment on the tables by an engine on them, this one or its cursor, unless that is done."""
+        """Make views and comments by an engine on the tables, this one or its cursor, unless that is done."""
         # What is made from now on is shown by who makes it.
-        unseen, self.unseen = self.unseen, None
-        if unseen is None or self.on_seen is None:
+        unseen, making = self.unseen, self.on_seen
+        self.unseen, self.on_seen = None, []
+        if unseen is None or not making:
             return
         try:
             with by.transaction():
-                self.on_seen(by)
+                for make in making:
+                    make(by)
         except BaseException:
-            self.unseen = unseen
+            self.unseen, self.on_seen = unseen, making
             raise
 
     @property
@@ -447,17 +457,17 @@ class DuckDBEngine:
                 yield
                 return
             self.check_ready()
-            unseen = self.unseen
+            unseen, on_seen = self.unseen, self.on_seen
             try:
                 # Ctrl-C may come while it begins, or right after that.
                 with self._showing:
-                    self._depth, unseen = 1, self.unseen
+                    self._depth, unseen, on_seen = 1, self.unseen, self.on_seen
                 self.execute_sql("BEGIN TRANSACTION", step="begin a transaction")
                 yield
                 self.execute_sql("COMMIT", step="commit")
             except BaseException:
                 self._roll_back()
-                self.unseen = unseen
+                self.unseen, self.on_seen = unseen, on_seen
                 raise
             finally:
                 self._depth = 0
@@ -534,6 +544,11 @@ class DuckDBEngine:
         self.family.add(made)
         self._made.add(made)
         return made
+
+    @property
+    def private(self) -> bool:
+        """True while nobody else can have written the tables: memory of our own, in which no SQL of the user's has run yet."""
+        return self.unseen is not None and not self.shared
 
     @property
     def shared(self) -> bool:
@@ -709,6 +724,7 @@ class DuckDBEngine:
 
     def _roll_back(self) -> None:
         """Roll back; a failed commit has already done so."""
+        self.rolled_back += 1
         try:
             self._connection.execute("ROLLBACK").fetchall()
         except (duckdb.TransactionException, duckdb.ConnectionException):

@@ -160,7 +160,7 @@ def test_a_verb_reads_records_once_and_the_next_one_sees_what_others_did(steps: 
         seen(store)
         with store.verb():
             seen(store)
-        store.engine.execute_sql("insert into sqlrl.state values ('a', 'new')", step="as another connection")
+        store.engine.connection.execute("insert into sqlrl.state values ('a', 'new')")
         assert store.state("a") is None
     assert steps.count(READ) == 1
     with store.verb():

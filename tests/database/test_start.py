@@ -69,7 +69,7 @@ def test_comments_of_memory_are_there_for_who_looks(look: str, shown: list[str])
     db.load("Knows", [("a", "b")], types=["p", "p"])
     assert shown == ["create the layout"]
     LOOKS[look](db)
-    assert shown == ["create the layout", "comment on the layout"]
+    assert shown == ["create the layout", "create the views of the layout", "comment on the layout"]
     # On the connection itself, past what makes them.
     found = comments(db.engine._connection.execute)
     assert "strongest_clauses" in found
@@ -77,7 +77,7 @@ def test_comments_of_memory_are_there_for_who_looks(look: str, shown: list[str])
     # Nothing waits any more.
     db.load("Later", [("a",)], types=["p"])
     assert [name for name, text in comments(db.engine._connection.execute).items() if not text] == []
-    assert len(shown) == 2
+    assert len(shown) == 3
 
 
 @pytest.mark.usefixtures("comments")
@@ -174,3 +174,28 @@ def test_a_cursor_made_while_another_thread_is_at_work(writing: bool) -> None:
         assert writing or [name for name, text in each.items() if not text] == []
     assert db.predicates()["facts"] == [1]
     assert [name for name, text in comments(db.sql).items() if not text] == []
+
+
+def test_records_of_memory_are_read_once_until_others_can_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, steps = DuckDBEngine.fetch_rows, list[str]()
+
+    def noted(self: DuckDBEngine, query: Any, *, step: str) -> Any:
+        steps.append(step)
+        return read(self, query, step=step)
+
+    monkeypatch.setattr(DuckDBEngine, "fetch_rows", noted)
+    db, reading = sqlrl.connect(), "read the records of the catalog"
+    db.load("Knows", [("a", "b")], types=["p", "p"])
+    with pytest.raises(SqlrlError):
+        db.load("Knows", [("a", "b"), ("a", "b")], types=["p", "q"])
+    records = db.catalog.store.predicates
+    assert list(records()) == ["Knows"]
+    # Once, and once more after what was rolled back.
+    assert steps.count(reading) == 2
+    db.load("Likes", [("a", "b")], types=["p", "p"])
+    assert steps.count(reading) == 2
+    with db.cursor() as other:
+        other.load("Later", [("a",)], types=["p"])
+    assert list(records()) == ["Knows", "Later", "Likes"]
+    db.sql("update sqlrl.predicate set rows = 7 where predicate = 'Likes'")
+    assert records()["Likes"].rows == 7
