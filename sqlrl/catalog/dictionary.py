@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.store import Store, TypeRecord
-from sqlrl.engine.nodes import column, named, union_all
+from sqlrl.engine.nodes import column, named, subquery, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.logic.model import Model
@@ -156,10 +156,9 @@ def extend(
         order=exp.Order(expressions=[exp.Ordered(this=column(order)), exp.Ordered(this=column("name"))]),
     )
     size = exp.convert(record.size - 1)
-    ids = exp.select(named(exp.cast(number + size, "int"), "id"), column("name")).from_(new.subquery("new"))
-    added = store.insert(
-        record.dictionary, ids.order_by(column("id")), ["id", "name"], f"extend the dictionary of {record.type}"
-    )
+    ids = exp.select(named(exp.cast(number + size, "int"), "id"), column("name")).from_(subquery(new, "new"))
+    ids = ids.order_by(column("id"), copy=False)
+    added = store.insert(record.dictionary, ids, ["id", "name"], f"extend the dictionary of {record.type}")
     if not added:
         return record
     result = replace(record, size=record.size + added)
@@ -179,18 +178,15 @@ def _missing(store: Store, record: TypeRecord, names: Sequence[exp.Query], first
     """Return the query of the names that are not in the dictionary, with their first place if asked for."""
     known = exp.select(column("name")).from_(store.table(record.dictionary))
     present = exp.Not(this=exp.Is(this=column("name"), expression=exp.null()))
-    unseen = exp.Not(this=exp.In(this=column("name"), query=known.subquery()))
+    unseen = exp.Not(this=exp.In(this=column("name"), query=known.subquery(copy=False)))
+    condition = exp.and_(present, unseen, copy=False) if record.size else present
     if first_seen is not None:
-        places = exp.select(column("name"), named(exp.Min(this=column("place")), "place")).from_(
-            first_seen.subquery("seen")
-        )
-        condition = exp.and_(present, unseen) if record.size else present
-        return places.where(condition).group_by(column("name"))
-    distinct = (
-        exp.select(column("name")).from_(union_all(names).subquery("all_names")).distinct().subquery("distinct_names")
-    )
-    condition = exp.and_(present, unseen) if record.size else present
-    return exp.select(column("name")).from_(distinct).where(condition)
+        places = exp.select(column("name"), named(exp.Min(this=column("place")), "place"))
+        places = places.from_(subquery(first_seen, "seen"), copy=False).where(condition, copy=False)
+        return places.group_by(column("name"), copy=False)
+    distinct = exp.select(column("name")).from_(subquery(union_all(names), "all_names"), copy=False)
+    distinct = distinct.distinct(copy=False)
+    return exp.select(column("name")).from_(subquery(distinct, "distinct_names")).where(condition, copy=False)
 
 
 def add_constants(store: Store, record: TypeRecord, constants: Iterable[str]) -> None:

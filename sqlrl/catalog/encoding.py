@@ -14,7 +14,7 @@ from sqlrl.catalog.bins import constant_name, is_number, no_constant
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store, TypeRecord, argument_columns
-from sqlrl.engine.nodes import column, named, star_count, union_all
+from sqlrl.engine.nodes import column, join, named, star_count, union_all
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted
 
@@ -113,17 +113,15 @@ def _write(
     query = exp.select().from_(raw.subquery("raw"))
     if example_column:
         outputs.append(named(column("example", "e"), "example"))
-        query = query.join(
-            store.table("example", "e"), on=column("name", "e").eq(column("example", "raw")), join_type="left"
-        )
+        query = join(query, store.table("example", "e"), column("name", "e").eq(column("example", "raw")), "LEFT")
     for i, name in enumerate(types):
         outputs.append(named(column("id", f"d{i}"), f"a{i}"))
         on = column("name", f"d{i}").eq(constant_name(column(f"a{i}", "raw"), records[name]))
-        query = query.join(store.table(records[name].dictionary, f"d{i}"), on=on, join_type="left")
+        query = join(query, store.table(records[name].dictionary, f"d{i}"), on, "LEFT")
     outputs += [named(column(c, "raw"), c) for c in extra]
     if not outputs:
         outputs = [named(exp.true(), "present")]
-    store.create(storage, query.select(*outputs), f"encode {storage}")
+    store.create(storage, query.select(*outputs, copy=False), f"encode {storage}")
 
 
 def check_rows(

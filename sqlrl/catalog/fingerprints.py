@@ -125,13 +125,13 @@ def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.
     # `md5_number_lower` takes four times as long (DuckDB 2.0).
     row = exp.MD5(this=exp.Anonymous(this="to_json", expressions=[exp.column("s")]))
     digits = exp.DPipe(this=exp.convert("0x"), expression=exp.Left(this=row, expression=integer(16)))
-    digest = exp.cast(digits, exp.DataType.Type.UBIGINT)
+    digest = exp.cast(digits, exp.DataType.Type.UBIGINT, copy=False)
     return _summed(digest, exp.select(exp.Star(replace=instants) if instants else exp.Star()).from_(table))
 
 
 def _summed(digest: exp.Expr, rows: exp.Select) -> exp.Select:
     """Plan the number `n` of rows `s` and the sum `h` of a hash of each."""
-    total = exp.cast(exp.Sum(this=exp.cast(digest, "hugeint")), "varchar")
+    total = exp.cast(exp.Sum(this=exp.cast(digest, "hugeint", copy=False)), "varchar", copy=False)
     return exp.select(named(star_count(), "n"), named(total, "h")).from_(subquery(rows, "s"))
 
 

@@ -244,6 +244,7 @@ def open_layout(
         else:
             store.engine.on_seen = [partial(_view, views=views), partial(_comment, comments=comments, tables=unseen)]
         store.engine.run_script(script + _stamp(current), step="create the layout")
+        store.forget()
         return 0, current
     layout, written_by = found
     if layout > current:
@@ -264,6 +265,7 @@ def open_layout(
             progress(step.reason)
     script = "\n".join(step.script.rstrip().rstrip(";") + ";" for step in todo)
     store.engine.run_script(f"{script}\n{_stamp(current)}", step=f"migrate from layout {layout} to {current}")
+    store.forget()
     return layout, current
 
 

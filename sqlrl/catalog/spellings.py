@@ -140,10 +140,12 @@ def warn_of_spellings(store: Store, record: TypeRecord, before: int, kinds: Iter
     `kinds` are those of the source that brought them.
     """
     every = kinds_of(store, record.type) | set(kinds)
-    if not every & _FAMILIES[0].kinds:
+    pointed = exp.select("1").from_(store.table(record.dictionary)).where(_call("contains", column("name"), "."))
+    looks = _first(store, record, before, column("name")).select(named(exp.Exists(this=pointed), "pointed"), copy=False)
+    rows = store.rows(looks, f"look at the first constants of {record.type}")
+    first = [str(row["name"]) for row in rows]
+    if not every & _FAMILIES[0].kinds and any(row["pointed"] for row in rows):
         _warn_of_points(store, record, before)
-    step = f"look at the first constants of {record.type}"
-    first = [str(row["name"]) for row in store.rows(_first(store, record, before, column("name")), step)]
     for family in _FAMILIES:
         if every & family.kinds:
             if "text" not in every and len(every & family.beside) < 2:

@@ -329,8 +329,9 @@ class Store:
         self._known: int | None = None
         self._checked = False
         self._whole = False
-        # The names of tables, as far as they are known in the open transaction.
+        # The names of tables, as far as they are known, in the open transaction or to nobody else; and as `_known`, of the names.
         self._names: set[str] | None = None
+        self._named: int | None = None
 
     @contextmanager
     def verb(self) -> Iterator[None]:
@@ -355,6 +356,8 @@ class Store:
                 with self.engine.transaction():
                     # Others may have committed since the records were read.
                     self._inside, self._checked = True, False
+                    if not self._is_last(self._named):
+                        self._names = None
                     yield
                     self._write()
                     if self.engine.unseen is not None:
@@ -363,9 +366,10 @@ class Store:
                         self._on_created(self, frozenset(self._created))
             except BaseException:
                 self._undo()
+                self._names = None
                 raise
             finally:
-                self._inside, self._names = False, None
+                self._inside = False
                 self._checked = self._checked and self._verbs > 0
                 self._created.clear()
 
@@ -497,11 +501,15 @@ class Store:
         """Return the image, held against the tables unless that was done in this transaction or verb."""
         with self.engine.turn:
             if not self._checked:
-                if not (self._known == self.engine.rolled_back and self.engine.private):
+                if not self._is_last(self._known):
                     self._check()
                     self._known = self.engine.rolled_back
                 self._checked = self._inside or self._verbs > 0
             return self._image
+
+    def _is_last(self, rolled_back: int | None) -> bool:
+        """Whether nothing but this store can have changed what it knew when so many transactions had been rolled back."""
+        return rolled_back == self.engine.rolled_back and self.engine.private
 
     def read_again(self) -> None:
         """Hold the image against the tables when it is next needed, also within a verb: another cursor may have changed them."""
@@ -558,7 +566,7 @@ class Store:
     def _undo(self) -> None:
         """Forget what a transaction changed that was rolled back."""
         self._image, self._held, self._text = Image(), Image(), None
-        self._known, self._checked = None, False
+        self._known, self._checked, self._names = None, False, None
 
     def forget(self) -> None:
         """Read the records again when they are next needed: a user's SQL may have changed them."""
@@ -659,13 +667,10 @@ class Store:
 
     def table_names(self) -> set[str]:
         """Return the names of our tables and views."""
-        if self._names is not None:
-            return set(self._names)
-        _, rows = self.engine.fetch_rows(_names_query(self.catalog, self.schema), step="list the tables")
-        found = {str(name) for (name,) in rows}
-        if self._inside:
-            self._names = set(found)
-        return found
+        if self._names is None or not (self._inside or self._is_last(self._named)):
+            _, rows = self.engine.fetch_rows(_names_query(self.catalog, self.schema), step="list the tables")
+            self._names, self._named = {str(name) for (name,) in rows}, self.engine.rolled_back
+        return set(self._names)
 
     def free_name(self, prefix: str, name: str) -> str:
         """Return a table name that no other table has; DuckDB ignores case even in quoted names."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlrl.catalog.atoms import Opening, known_rows
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.store import REMOVAL, PredicateRecord, SourceRecord, Store
-from sqlrl.engine.nodes import column, named
+from sqlrl.engine.nodes import column, join, named
 from sqlrl.engine.stored import STORED, is_stored
 
 _ROLES = {
@@ -108,17 +108,19 @@ def _show(store: Store, record: PredicateRecord, rows: exp.Query) -> None:
             shown = column(name, "f")
             if typed:
                 dictionary = types[record.known_types()[i]].dictionary
-                query = query.join(store.table(dictionary, f"d{i}"), on=column("id", f"d{i}").eq(column(name, "f")))
+                query = join(
+                    query, store.table(dictionary, f"d{i}"), column("id", f"d{i}").eq(column(name, "f")), "INNER"
+                )
                 shown = column("name", f"d{i}")
             outputs.append(named(shown, arguments[i]))
         elif name == "example" and typed:
             on = column("example", "e").eq(column("example", "f"))
-            query = query.join(store.table("example", "e"), on=on, join_type="left")
+            query = join(query, store.table("example", "e"), on, "LEFT")
             outputs.append(named(column("name", "e"), unique_name("example", taken)))
         else:
             outputs.append(named(column(name, "f"), unique_name(name, taken)))
     view = record.readable or store.free_name("named", record.predicate)
-    store.create_view(view, query.select(*outputs), f"show {record.predicate}")
+    store.create_view(view, query.select(*outputs, copy=False), f"show {record.predicate}")
     if view != record.readable:
         store.save_predicate(replace(record, readable=view))
 
