@@ -188,7 +188,8 @@ def layout_script() -> str:
 COMMENT = re.compile(r"^COMMENT ON .*?;\n", re.MULTILINE)
 """A comment in the script of the layout."""
 
-_VIEW = re.compile(r"^CREATE VIEW .*?;\n", re.MULTILINE | re.DOTALL)
+_VIEW = re.compile(r'^CREATE VIEW (?!"audit_seen").*?;\n', re.MULTILINE | re.DOTALL)
+"""A view that only users read; audits read `audit_seen` themselves."""
 
 
 @cache

@@ -30,7 +30,8 @@ INFERENCE = ("predict", "marginals", "audit", "overlap", "diagnose", "expected_c
 
 
 def ask(records: Records, text: str, /, **values: int) -> pa.Table:
-    """Run a query of ours over the tables of records: they stand in it by their names, and numbers as `:name`."""
+    """Run a query of ours over the tables and views of records: they stand in it by their names, and numbers as `:name`."""
+    records.engine.show()
     query = parse_one(text, dialect="duckdb")
     steps = {cte.alias for cte in query.find_all(exp.CTE)}
     for node in list(query.find_all(exp.Table)):
