@@ -11,7 +11,7 @@ from same_results import CASES, Found, Setting, run
 
 NAMES = (
     "AdaGrad",
-    "CDA",
+    "CDA, F1",
     "MIRA, passes",
     "Subgradient",
     "Perceptron",
