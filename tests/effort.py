@@ -1,4 +1,4 @@
-"""How many cases tests draw: few in the quick tier, all in the slow one."""
+"""How many cases tests draw: few in the quick tier, more in the slow one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-SHARES = {"quick": 0.2, "few": 0.1, "thorough": 1.0, "search": 100.0}
-"""What part of its cases a property draws, by profile: the quick tier, servers on which a query takes a tenth of a second, the slow tier, and a
-long search by hand, which draws other cases each time."""
+SHARES = {"quick": 0.2, "few": 0.1, "thorough": 0.5, "all": 1.0, "search": 100.0}
+"""What part of its cases a property draws, by profile: the quick tier, servers on which a query takes a tenth of a second, the slow tier, all by
+hand, and a long search by hand, which draws other cases each time."""
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 LEAST = 3
 
 
 def draws(most: int) -> int:
-    """Return how many cases a property draws under the profile that is set, where the slow tier draws `most`."""
+    """Return how many of a property's `most` cases the profile that is set draws."""
     return max(min(LEAST, most), round(most * SHARES[PROFILE]))
 
 

@@ -37,6 +37,7 @@ def test_many_values_and_half_characters() -> None:
             array(["\ud800"] * size, pa.string())
 
 
+@pytest.mark.slow
 def test_a_small_load_and_its_table_do_without_pandas() -> None:
     code = "import sys, sqlrl; db = sqlrl.connect(); db.load('P', [('a', 0.5)], types=['p'], value=1); str(db); print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -142,6 +142,7 @@ def met() -> Mapping[type, str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_walk_finds_what_users_hold() -> None:
     assert {sqlrl.Database, sqlrl.Prediction, sqlrl.Table, sqlrl.OSL, sqlrl.Model, sqlrl.SqlrlError} <= set(met())
     names = {kind.__name__ for kind in met()}

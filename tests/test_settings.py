@@ -45,6 +45,7 @@ def found(*settings: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_default_orders_change_nothing() -> None:
     assert found("default_order = 'desc'", "default_null_order = 'nulls_first'") == found()
 

@@ -26,11 +26,10 @@ _PLACE, _BEFORE_THE_FIRST = 0xFFFFFFF, "collection"
 
 
 class Recorded(NamedTuple):
-    """What one test did: CPU seconds with those of subprocesses, whether it is marked slow, its lines by file."""
+    """What one test did: CPU seconds with those of subprocesses, its lines by file."""
 
     test: str
     seconds: float
-    slow: bool
     lines: dict[str, frozenset[int]]
 
 
@@ -68,9 +67,9 @@ class _Recorder:
                 found[file] = nums_to_numbits({line for pair in arcs for line in pair if line > 0}).hex()
         return found
 
-    def write(self, test: str, seconds: float, slow: bool) -> None:
+    def write(self, test: str, seconds: float) -> None:
         """Write a line about a test."""
-        self.out.write(json.dumps({"test": test, "seconds": seconds, "slow": slow, "lines": self.take()}) + "\n")
+        self.out.write(json.dumps({"test": test, "seconds": seconds, "lines": self.take()}) + "\n")
 
     def close(self) -> None:
         """Write the branches of the whole process and end the file."""
@@ -97,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Keep what importing the tests ran apart from the first test."""
     for recorder in _recorder:
-        recorder.write(_BEFORE_THE_FIRST, 0.0, slow=False)
+        recorder.write(_BEFORE_THE_FIRST, 0.0)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -112,7 +111,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         children = sum(after[2:4]) - sum(before[1][2:4])
         seconds = time.process_time() - before[0] + children
         for recorder in _recorder:
-            recorder.write(item.nodeid, seconds, item.get_closest_marker("slow") is not None)
+            recorder.write(item.nodeid, seconds)
 
 
 def pytest_sessionfinish() -> None:
@@ -123,7 +122,7 @@ def pytest_sessionfinish() -> None:
 
 def read(folder: Path, root: Path) -> tuple[list[Recorded], dict[str, set[tuple[int, int]]]]:
     """Return the tests of a record with what their subprocesses ran, and all branches that were taken, by file."""
-    tests: dict[str, tuple[float, bool, dict[str, set[int]]]] = {}
+    tests: dict[str, tuple[float, dict[str, set[int]]]] = {}
     arcs: dict[str, set[tuple[int, int]]] = {}
     for path in sorted(folder.glob("tests-*.jsonl.gz")):
         for row in _rows(path):
@@ -132,7 +131,7 @@ def read(folder: Path, root: Path) -> tuple[list[Recorded], dict[str, set[tuple[
                     arcs.setdefault(file, set()).update((a, b) for a, b in pairs)
                 continue
             lines = {file: set(numbits_to_nums(bytes.fromhex(bits))) for file, bits in row["lines"].items()}
-            tests[row["test"]] = row["seconds"], row["slow"], lines
+            tests[row["test"]] = row["seconds"], lines
     for path in sorted(folder.glob("subprocess.*")):
         data = coverage.CoverageData(str(path))
         data.read()
@@ -141,10 +140,10 @@ def read(folder: Path, root: Path) -> tuple[list[Recorded], dict[str, set[tuple[
             file = os.path.relpath(name, root)
             arcs.setdefault(file, set()).update(data.arcs(name) or ())
             if owner in tests:
-                tests[owner][2].setdefault(file, set()).update(data.lines(name) or ())
+                tests[owner][1].setdefault(file, set()).update(data.lines(name) or ())
     found = [
-        Recorded(test, seconds, slow, {file: frozenset(numbers) for file, numbers in lines.items()})
-        for test, (seconds, slow, lines) in tests.items()
+        Recorded(test, seconds, {file: frozenset(numbers) for file, numbers in lines.items()})
+        for test, (seconds, lines) in tests.items()
         if test != _BEFORE_THE_FIRST
     ]
     return found, arcs

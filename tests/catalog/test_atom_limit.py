@@ -170,6 +170,7 @@ def test_a_scope_is_counted_before_it_is_read(made: list[int]) -> None:
     db.close()
 
 
+@pytest.mark.slow
 def test_atoms_that_were_made_under_a_greater_limit_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.duckdb"
     db, model = opened(CASES["pairs"], 900, path)

@@ -140,6 +140,7 @@ def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
 @settings(max_examples=draws(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())

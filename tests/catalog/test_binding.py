@@ -320,6 +320,7 @@ def test_a_scope_of_no_tuples_fits_examples_in_a_column(catalog: Catalog) -> Non
     assert catalog.bind(model, training=False).predicates["Good"].atom_count == 0
 
 
+@pytest.mark.slow
 def test_constants_of_a_scope_go_with_it(catalog: Catalog) -> None:
     catalog.load("Friends", [("Anna", "Bob")], types=["person", "person"])
     text = "Friends(person, person)\nLikes(person)\nLoves(person)\n"

@@ -23,7 +23,7 @@ def missing(db: sqlrl.Database) -> list[str]:
     return [name for (name,) in db.sql(MISSING).fetchall()]
 
 
-@pytest.mark.parametrize("where", [":memory:", "data.duckdb"])
+@pytest.mark.parametrize("where", [":memory:", pytest.param("data.duckdb", marks=pytest.mark.slow)])
 def test_every_table_view_and_column_has_a_comment(tmp_path: Path, where: str) -> None:
     db = sqlrl.connect(where if where == ":memory:" else tmp_path / where)
     assert missing(db) == []
@@ -50,6 +50,7 @@ def test_every_table_view_and_column_has_a_comment(tmp_path: Path, where: str) -
     assert comments["truth"].startswith("Whether it is true")
 
 
+@pytest.mark.slow
 def test_comments_hold_what_is_loaded_again(tmp_path: Path) -> None:
     db = sqlrl.connect(tmp_path / "data.duckdb")
     rows = db.sql("select 'w' || range as word from range(300_000)")

@@ -62,6 +62,7 @@ def test_each_file_is_an_example(declared: str | None, tmp_path: Path) -> None:
     assert db.bind(rules).example_count == 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.GroundingWarning")
 def test_one_example_learns_nothing_of_the_other(tmp_path: Path) -> None:
     """The same constants in two files are facts of two examples, and predictions of one do not see the other."""

@@ -118,12 +118,14 @@ def kept(db: sqlrl.Database) -> str:
     return str(fingerprint)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_a_run_of_an_earlier_version_resumes_and_keeps_the_fingerprint_of_today(stopped: sqlrl.Database) -> None:
     estimator("CDA").fit(stopped, model(), resume=1)
     assert kept(stopped) == stopped.records.data()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_a_run_of_an_earlier_version_on_other_data_is_refused(stopped: sqlrl.Database) -> None:
     stopped.load("Word", [("d01", "w1")], types=["doc", "word"], example="doc")

@@ -220,6 +220,7 @@ def test_a_learned_model_counts_constants_that_new_data_lack(tmp_path: Path) -> 
         db.predict(dataclasses.replace(model, strict=True))
 
 
+@pytest.mark.slow
 def test_learning_marks_the_model_as_learned(tmp_path: Path) -> None:
     db = sqlrl.connect()
     db.load("Word", [("d1", "a"), ("d2", "b")], types=("doc", "word"), example="doc")

@@ -116,6 +116,7 @@ def test_what_is_more_than_new_examples_is_built_again(caplog: pytest.LogCapture
         assert "extend the atoms of Tag" not in steps, name
 
 
+@pytest.mark.slow
 def test_a_number_of_statements_that_does_not_depend_on_the_examples(caplog: pytest.LogCaptureFixture) -> None:
     counts = []
     for size in (5, 40):

@@ -27,6 +27,7 @@ def said(db: sqlrl.Database, examples: list[str] | None = None) -> list[str]:
     return [str(w.message) for w in caught]
 
 
+@pytest.mark.slow
 def test_tuples_that_are_false_without_a_row_are_counted() -> None:
     db = words([("d1", True), ("d2", False)])
     (message,) = said(db)
@@ -41,6 +42,7 @@ def test_tuples_that_are_false_without_a_row_are_counted() -> None:
     assert said(db, ["d1", "d2"]) == []
 
 
+@pytest.mark.slow
 def test_true_rows_alone_are_the_closed_world() -> None:
     assert said(words([("d1", True)])) == []
     db = words([("d1", True)])
@@ -86,6 +88,7 @@ def test_views_of_predicates_that_differ_in_case_are_two() -> None:
         db.load("p", [("a",), ("b",), ("c",)], types=["t"])
 
 
+@pytest.mark.slow
 def test_examples_without_query_atoms_are_said() -> None:
     db = words([("d1", True), ("d2", False)])
     db.scope("Liked", [("d1",), ("d2",)])

@@ -217,7 +217,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("typed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_bad_input_names_the_place_and_the_remedy_and_loses_nothing(catalog: Catalog, typed: bool) -> None:
     catalog.load("P", [("old", "fact")], types=["s", "s"])
     if not typed:
@@ -420,6 +420,7 @@ names = st.sampled_from(["NULL", "true", "P", "p", "select", "é漢字", "a0", "
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     names,
@@ -472,6 +473,7 @@ def test_more_constants_than_a_row_group_load_with_two_threads() -> None:
     assert catalog.engine.connection.execute(query).fetchall() == [(130_000,)]
 
 
+@pytest.mark.slow
 def test_a_table_of_another_database_is_named_as_the_database_reads_it(catalog: Catalog) -> None:
     engine = catalog.engine
     for name in ("oth", "aaa"):

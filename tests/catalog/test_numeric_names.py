@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import duckdb
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def test_names() -> None:
     assert names(texts) == list(expected)
 
 
+@pytest.mark.slow
 def test_columns_of_several_types_have_one_constant() -> None:
     with sqlrl.connect() as db:
         db.set_numeric("n")

@@ -118,6 +118,7 @@ def test_steps_are_those_of_sets_and_refresh_does_them_again(
     db.predict(MODEL)
 
 
+@pytest.mark.slow
 def test_refresh_reads_both_and_keeps_away_what_was_removed(tmp_path: Path) -> None:
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
     one.write_text("x,y\na,b\nb,c\n")

@@ -21,7 +21,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
+@pytest.mark.parametrize("kind", [pytest.param("TABLE", marks=pytest.mark.slow), "VIEW"])
 def test_quoted_names_load(kind: str) -> None:
     engine = connect(":memory:", threads=1)
     for number, (other, table) in enumerate(PLACES):

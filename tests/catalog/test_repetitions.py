@@ -171,6 +171,7 @@ def test_few_rows_held_in_python_have_their_numbers(shared: Catalog, label: str)
         assert str(raised.value) == f"P from {label}: {message}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("label", "types"),
     [

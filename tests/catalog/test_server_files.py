@@ -53,8 +53,9 @@ def opened(spark: Spark, tmp_path: Path) -> Iterator[Callable[..., Database]]:
     found: list[Database] = []
 
     def connect(target: Any = ":memory:", *, place: str = "storage", **options: Any) -> Database:
+        trusted = options.pop("trusted", True)
         server = Spark(spark.address, **{"storage": tmp_path / place, "resident": 3, **options})
-        found.append(sqlrl.connect(target, engine=server))
+        found.append(sqlrl.connect(target, engine=server, trusted=trusted))
         return found[-1]
 
     yield connect
@@ -289,6 +290,7 @@ def test_ids_in_files_are_fixed(opened: Callable[..., Database], tmp_path: Path)
     assert (names(db, "t"), facts(db, "Q")) == ([(0, "c"), (1, "a")], [(0,), (1,)])
 
 
+@pytest.mark.slow
 def test_a_load_that_fails_changes_nothing(opened: Callable[..., Database], tmp_path: Path) -> None:
     db = opened()
     db.load("P", ServerFiles(write(tmp_path / "x.parquet", [("b",)])), types=["t"])
@@ -426,6 +428,16 @@ def test_where_it_cannot_be_done(opened: Callable[..., Database], spark: Spark, 
         db.load("P", path, types=["t"])
     with pytest.raises(InputError, match=r"db\.load reads it, by the server of Spark; here give the path"):
         opened().scope("P", path)
+
+
+def test_what_a_server_does_not_encode(opened: Callable[..., Database], tmp_path: Path) -> None:
+    path = ServerFiles(write(tmp_path / "x.parquet", [("a",)], "x"))
+    with pytest.raises(InputError, match="a database opened with trusted=False reads no files"):
+        opened(trusted=False).load("P", path, types=["t"])
+    db = opened()
+    db.load("P", [("a", 0.5)], types=["t"], value=1)
+    with pytest.raises(LoadError, match=r"other facts of P have values \(value=\), which a server does not encode"):
+        db.load("P", path, columns=["x"], target=True)
 
 
 def test_dictionary_must_be_a_number() -> None:

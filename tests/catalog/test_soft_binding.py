@@ -74,6 +74,7 @@ PAIR = st.sampled_from(PAIRS)
 VALUE = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
 @settings(max_examples=draws(20))
 @given(

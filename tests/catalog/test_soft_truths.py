@@ -60,6 +60,7 @@ def test_values_are_kept_as_they_are(values: Pairs, role: str, staged: bool) -> 
             assert kept(db) == values
 
 
+@pytest.mark.slow
 def test_a_column_is_named_or_counted() -> None:
     sources: dict[str, Any] = {
         "float": pa.table({"a": ["x", "y"], "b": ["y", "x"], "v": pa.array([0.25, 1.0], pa.float32())}),
@@ -198,6 +199,7 @@ def truths(rows: Pairs) -> list[tuple[str, str, bool]]:
     return [(*pair, v >= 0.5) for pair, v in rows.items()]
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(25))
 @given(
     st.dictionaries(st.tuples(*[st.sampled_from("ab")] * 2), st.sampled_from([0.0, 0.5, 1.0]), min_size=1),

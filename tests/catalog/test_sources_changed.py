@@ -194,6 +194,7 @@ def test_refresh_maps_columns_as_the_load_did(catalog: Catalog) -> None:
         assert catalog.store.sources()["P", "fact"].options == before
 
 
+@pytest.mark.slow
 def test_a_glance_reads_no_file(catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(20):
         catalog.load(f"P{i}", write(tmp_path / f"p{i}.csv", "x"), types=["s"])

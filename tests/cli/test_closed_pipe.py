@@ -96,7 +96,10 @@ def test_files_are_written_before_anything_is_printed(
         ),
         pytest.param(("infer", *_TEST, "--keep"), "from sqlrl.prediction", id="keep"),
         pytest.param(
-            ("why", *_TEST, "--keep", "--atom", "InField(b0021, Author, p00)"), "from sqlrl.explanation", id="why"
+            ("why", *_TEST, "--keep", "--atom", "InField(b0021, Author, p00)"),
+            "from sqlrl.explanation",
+            id="why",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             ("define", "cite.duckdb", "Second(x, z) :- Next(x, y), Next(y, z)."),

@@ -225,6 +225,7 @@ def test_same_seed_same_model(run: Run, project: Project) -> None:
     assert "\nToken(token, position, bib)\n" in first
 
 
+@pytest.mark.slow
 def test_a_model_can_come_from_standard_input(run: Run, project: Project) -> None:
     arguments = ["ground", project / "cite.duckdb", "--json", "-q", "--model"]
     from_file = run(*arguments, project / "learned.json")
@@ -254,6 +255,7 @@ def test_infer_writes_a_table_once(run: Run, project: Project) -> None:
     assert run(*arguments, "--into", "predictions", "--replace").code == 0
 
 
+@pytest.mark.slow
 def test_infer_leaves_no_scratch_tables(run: Run, project: Project) -> None:
     query = "select table_name from duckdb_tables() where table_name like '%scratch%' or table_name like 'chosen%'"
     run("infer", project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt")
@@ -398,6 +400,7 @@ def test_weights_that_rounding_swallows_are_told_as_such(run: Run, project: Proj
     assert "scale the weights down" in done.err
 
 
+@pytest.mark.slow
 def test_verbose_logs_sql_and_quiet_says_nothing(run: Run, project: Project) -> None:
     arguments = ["infer", project / "cite.duckdb", "--model", project / "learned.json"]
     assert "SELECT" in run(*arguments, "-vv").err

@@ -112,6 +112,7 @@ def test_a_process_completes_as_this_one_does(lasting: Project) -> None:
         assert completed(shell, lasting.folder, line, called) == completed(shell, lasting.folder, line) != set()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_a_real_bash_completes(lasting: Project) -> None:
     """Two processes of a second: the script that one prints starts the other."""

@@ -35,6 +35,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.slow
 def test_each_command_has_an_example_in_its_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for function in COMMANDS.values():
@@ -51,6 +52,7 @@ def test_each_command_has_an_example_in_its_help(run: Run, monkeypatch: pytest.M
         assert len(summary) <= 200, function.__name__
 
 
+@pytest.mark.slow
 def test_each_example_parses() -> None:
     outer = typer.Context(GROUP)
     for name, line in EXAMPLES:

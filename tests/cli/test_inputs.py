@@ -50,6 +50,7 @@ def halves(project: Project) -> tuple[Path, Path]:
     return first, second
 
 
+@pytest.mark.slow
 def test_evidence_comes_from_several_files_and_standard_input(
     run: Run, project: Project, halves: tuple[Path, Path]
 ) -> None:

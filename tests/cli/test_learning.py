@@ -283,6 +283,7 @@ def test_ctrl_c_in_a_process_says_how_to_go_on(run: Run, project: Project) -> No
     assert f"run {row['run']} is saved after window 2: --resume {row['run']} goes on" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_said_of_a_run_reaches_fit(run: Run, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[dict[str, object]] = []
 

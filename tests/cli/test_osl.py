@@ -30,6 +30,7 @@ def arguments(project: Project, *more: str | Path, model: str = EMPTY, modes: st
     return ["learn", database, "--model", start, "--examples", some, "--learner", "osl", "--modes", found, *more]
 
 
+@pytest.mark.slow
 def test_what_was_added_is_printed_with_step_and_cause(run: Run, project: Project) -> None:
     done = run(*arguments(project, "--min-count-difference", "2", "--out", project / "learned.mln", "--rows", "5"))
     assert done.code == 0, done.err
@@ -51,6 +52,7 @@ def test_what_was_added_is_printed_with_step_and_cause(run: Run, project: Projec
     assert (project / "learned.mln").read_text(encoding="utf-8").count("InField(") > kept["n"]
 
 
+@pytest.mark.slow
 def test_json_rows_say_what_caused_a_clause(run: Run, project: Project) -> None:
     chain = (project / "chain.mln").read_text(encoding="utf-8")
     done = run(*arguments(project, "--json", "--max-length", "3", model=chain))

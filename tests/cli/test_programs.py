@@ -299,6 +299,7 @@ def test_variables_with_capitals_are_refused_where_no_data_have_such_constants(n
     assert row["probability"] == pytest.approx(1 / (1 + math.exp(-1)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_a_target_without_one_true_atom_is_learned_from_as_false(run: Run, lamps: tuple[Path, Path]) -> None:
     model, evidence = lamps

@@ -9,6 +9,7 @@ from tests.cli.conftest import Project, Run
 pytest.importorskip("vl_convert", reason="pages are an extra: pip install 'sqlrl[report]'")
 
 
+@pytest.mark.slow
 def test_a_run_becomes_a_page(run: Run, project: Project) -> None:
     given = [project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"]
     assert run("evaluate", *given, "--keep").code == 0

@@ -47,6 +47,7 @@ def family(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner", [pytest.param(each, marks=[] if "map" in each else pytest.mark.slow) for each in WEIGHTS]
 )
@@ -104,6 +105,7 @@ def test_a_rule_file_needs_no_learner_and_may_have_its_data_in_another_file(run:
     assert (alone.code, "give the .data file, --data" in alone.err) == (1, True)
 
 
+@pytest.mark.slow
 def test_rules_are_found_about_a_target_and_infer_it(run: Run, family: Path) -> None:
     out = family.with_name("rules.psl")
     given = ["--learner", "soft-structure", "--length", "2", "--min-targets", "1"]

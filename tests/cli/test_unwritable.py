@@ -79,7 +79,7 @@ def test_every_command_says_whether_it_has_to_write(
 @pytest.mark.parametrize(
     ("what", "reading", "writing"),
     [
-        pytest.param(FORBIDDEN[0], READING[:3], WRITING[:1] + WRITING[5:7], id="file"),
+        pytest.param(FORBIDDEN[0], READING[:3], WRITING[:1] + WRITING[5:7], id="file", marks=pytest.mark.slow),
         pytest.param(FORBIDDEN[1], READING[:1], WRITING[6:7], id="folder"),
         pytest.param(FORBIDDEN[0], READING, WRITING, id="every command, file", marks=pytest.mark.slow),
         # What opens the file is the same for all of them.

@@ -103,6 +103,7 @@ def test_a_symmetric_target_is_found_though_few_pairs_are_true() -> None:
     assert (rows["symmetry"]["count"], rows["symmetry"]["share"]) == (2 * len(friends), 1.0)
 
 
+@pytest.mark.slow
 def test_reverses_that_tell_nothing_are_no_finding() -> None:
     names = [f"i{k:02}" for k in range(30)]
     draw = random.Random(1)
@@ -111,6 +112,7 @@ def test_reverses_that_tell_nothing_are_no_finding() -> None:
         assert kinds(db.audit("T", folds=3)) == [], share
 
 
+@pytest.mark.slow
 def test_names_that_predict_are_found_and_names_that_do_not_are_printed_alone() -> None:
     draw = random.Random(0)
     items = [f"i{k}" for k in range(10)]
@@ -186,6 +188,7 @@ def test_a_label_under_another_name_is_found() -> None:
         assert (row["count"], row["share"]) == (len(labels) - wrong, 1 - wrong / len(labels))
 
 
+@pytest.mark.slow
 def test_a_label_that_is_an_attribute_of_one_argument_is_found() -> None:
     draw = random.Random(7)
     good = {f"b{j:02}" for j in range(15) if draw.random() < 0.5}
@@ -214,6 +217,7 @@ def test_a_fact_about_whole_examples_that_is_the_label_is_found() -> None:
     assert found["what"] == "Sky('grey') says what Rain() says: all 40 labelled atoms agree"
 
 
+@pytest.mark.slow
 def test_a_rare_target_is_no_copy_of_an_empty_predicate() -> None:
     """With 5 true atoms of 1,000, whatever is nearly always false agrees with 99 %."""
     items = [f"i{k:02}" for k in range(33)]
@@ -224,6 +228,7 @@ def test_a_rare_target_is_no_copy_of_an_empty_predicate() -> None:
     assert "label copy" not in kinds(db.audit("T", folds=3))
 
 
+@pytest.mark.slow
 def test_a_relation_that_tells_the_labels_of_the_pairs_it_has_is_found() -> None:
     labels = unlike(11)
     half = [pair for pair, label in labels.items() if label][::2]
@@ -251,6 +256,7 @@ def vocabulary(docs: int, words: int, seed: int = 0, size: int = 200) -> dict[st
     return {f"d{k:02}": sorted(f"w{x:03}" for x in draw.sample(range(size), words)) for k in range(docs)}
 
 
+@pytest.mark.slow
 def test_duplicates_and_near_duplicates_of_examples_are_found() -> None:
     rows = vocabulary(20, 10)
     rows["d01"], rows["d03"] = rows["d00"], ["new", *rows["d02"][1:]]
@@ -268,6 +274,7 @@ def test_duplicates_and_near_duplicates_of_examples_are_found() -> None:
     assert kinds(db.audit("Liked", folds=together)) == []
 
 
+@pytest.mark.slow
 def test_duplicates_do_not_depend_on_the_names_of_what_is_private() -> None:
     """Two molecules with the same atoms and bonds, whose atoms are called otherwise."""
     db = sqlrl.connect()
@@ -380,6 +387,7 @@ def view(name: str, columns: str, kinds: str, **more: Any) -> FactView:
     return FactView(name, f"named_{name}", tuple(columns.split()), tuple(kinds.split()), **more)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(8))
 @given(
     st.dictionaries(
@@ -484,6 +492,7 @@ def test_similar_examples_are_those_of_comparing_all_pairs(seed: int, percent: i
     assert dict(ask(db, equal_units(asked))) == equal
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(8))
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12, unique=True),
@@ -630,6 +639,7 @@ def test_folds_that_test_a_pair_twice_count_it_once() -> None:
     assert db.sql(query).fetchall() == [(len(tested),)]
 
 
+@pytest.mark.slow
 def test_random_folds_do_not_depend_on_the_order_of_loading() -> None:
     labels = tournament(9, 5)
     turned = dict(reversed(labels.items()))

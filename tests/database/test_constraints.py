@@ -132,6 +132,7 @@ def test_the_limit_of_training_is_that_of_counting_costs(db: sqlrl.Database) -> 
     assert str(trained.value) == str(counted.value)
 
 
+@pytest.mark.slow
 def test_costs_do_not_read_labels(db: sqlrl.Database) -> None:
     assert connected(kinds="BA").constraint_costs(model()).to_arrow() == db.constraint_costs(model()).to_arrow()
 
@@ -190,6 +191,7 @@ def test_each_mode_enforces_what_the_thesis_says(db: sqlrl.Database, other: sqlr
     assert set(fit.seconds_) == {"selecting", "grounding", "learning", "statistics"}
 
 
+@pytest.mark.slow
 def test_predictions_keep_the_hard_clauses() -> None:
     """The labels put B before A, which BEFORE forbids: with it in prediction no document does."""
     db = connected(kinds="BA")
@@ -204,6 +206,7 @@ def test_predictions_keep_the_hard_clauses() -> None:
         assert last_a < first_b
 
 
+@pytest.mark.slow
 def test_clauses_of_a_template_are_selected_one_by_one() -> None:
     db = connected({"d0": 4, "d1": 4})
     extra = [(f"p{i}", "A") for i in range(4)] + [("p0", "B")]

@@ -45,6 +45,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[sqlrl.Database, s
     return db, sqlrl.AdaGrad(record_history=True).fit(db, sqlrl.parse_mln(MODEL), names(1, 45))
 
 
+@pytest.mark.slow
 def test_learned_clauses_predict_held_out_citations(learned: tuple[sqlrl.Database, sqlrl.AdaGrad]) -> None:
     db, fit = learned
     prediction = db.predict(fit.model_, examples=names(46, 60))
@@ -63,6 +64,7 @@ def test_elimination_and_cpsat_agree(learned: tuple[sqlrl.Database, sqlrl.AdaGra
     assert by_cpsat.objective == pytest.approx(by_elimination.objective, abs=by_cpsat.gap + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_prediction_never_reads_a_label(tmp_path: Path, learned: tuple[sqlrl.Database, sqlrl.AdaGrad]) -> None:
     _, fit = learned
     field = generate(60, seed=3).field
@@ -76,6 +78,7 @@ def test_a_prediction_never_reads_a_label(tmp_path: Path, learned: tuple[sqlrl.D
     assert true.objective == wrong.objective
 
 
+@pytest.mark.slow
 def test_same_input_and_seed_give_same_bytes(tmp_path: Path) -> None:
     models = []
     for number in range(2):
@@ -87,6 +90,7 @@ def test_same_input_and_seed_give_same_bytes(tmp_path: Path) -> None:
     assert models[0] == models[1]
 
 
+@pytest.mark.slow
 def test_windows_do_not_change_what_is_learned(tmp_path: Path) -> None:
     db = bibliography(tmp_path, citations=20)
     model = sqlrl.parse_mln(MODEL)

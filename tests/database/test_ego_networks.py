@@ -110,6 +110,7 @@ def test_a_query_can_be_copied_and_changed() -> None:
         assert query in repr(ego)
 
 
+@pytest.mark.slow
 def test_a_model_is_learned_from_ego_networks() -> None:
     draw = random.Random(1)
     users = range(60)

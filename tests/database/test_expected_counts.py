@@ -170,6 +170,7 @@ def test_counted_variables_of_some_examples(case: Case, weights: list[float]) ->
     check(weighted(case, weights), case.subset if case.kind != "one" else None)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(programs(size=3, kind=cases.sentences), WEIGHTS)
 def test_sentences(case: Case, weights: list[float]) -> None:
@@ -202,7 +203,9 @@ def fields() -> sqlrl.Database:
     ("rule", "n", "world"),
     [
         # Of B1's positions none is not next to P1, so that each rule is as if its first part were not there.
-        ("(EXIST u !Next(P1, u)) v (EXIST w !In(B1, w, P1) ^ In(B1, w, P2))", 1, True),
+        pytest.param(
+            "(EXIST u !Next(P1, u)) v (EXIST w !In(B1, w, P1) ^ In(B1, w, P2))", 1, True, marks=pytest.mark.slow
+        ),
         ("(EXIST u !Next(P1, u)) v !(EXIST w In(B1, w, P2))", 0, False),
         ("(EXIST u !Next(P1, u)) v In(B1, F, P2)", 1, True),
         ("(EXIST u !Next(P1, u)) <=> !In(B1, F, P2)", 1, True),
@@ -282,7 +285,7 @@ TWICE = [("B1", "P2", "F"), ("B1", "P1", "G")]
 @pytest.mark.parametrize(
     ("block", "more"),
     [
-        (BLOCKS[0], TWICE),
+        pytest.param(BLOCKS[0], TWICE, marks=pytest.mark.slow),
         (BLOCKS[1], []),
         pytest.param(BLOCKS[0], [], marks=pytest.mark.slow),
         pytest.param(BLOCKS[1], TWICE, marks=pytest.mark.slow),
@@ -353,6 +356,7 @@ def docs() -> sqlrl.Database:
     return database()
 
 
+@pytest.mark.slow
 def test_labels_are_read_for_the_observed_counts_alone() -> None:
     databases = [database(seed) for seed in range(2)]
     found = [db.expected_counts(MODEL).to_arrow() for db in databases]
@@ -378,7 +382,7 @@ def test_expected_counts_are_sums_of_exact_probabilities(docs: sqlrl.Database) -
     assert n["Class(d, X)"] == pytest.approx(sum(r["probability"] for r in of_class if r["class"] == "X"), abs=1e-12)
 
 
-@pytest.mark.parametrize("entries", [1, 30])
+@pytest.mark.parametrize("entries", [1, pytest.param(30, marks=pytest.mark.slow)])
 def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     db = docs
     whole = db.expected_counts(MODEL).to_arrow()
@@ -407,6 +411,7 @@ def test_chosen_examples_are_counted_alone(docs: sqlrl.Database) -> None:
         assert np.array(halves[0][name]) + np.array(halves[1][name]) == pytest.approx(np.array(whole[name]))
 
 
+@pytest.mark.slow
 def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = docs.expected_counts(MODEL)["n_expected"]
     db = sqlrl.connect()
@@ -427,6 +432,7 @@ def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monke
 # ---- what is kept ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_counts_are_kept_beside_each_other(tmp_path: Path) -> None:
     path = tmp_path / "docs.duckdb"
     with database(path=path) as db:
@@ -460,6 +466,7 @@ def test_counts_are_kept_beside_each_other(tmp_path: Path) -> None:
             db.expected_counts(MODEL, keep=True)
 
 
+@pytest.mark.slow
 def test_the_likelihood_says_what_it_expects() -> None:
     db = database()
     sqlrl.AdaGrad().fit(db, MODEL)
@@ -479,6 +486,7 @@ def test_the_likelihood_says_what_it_expects() -> None:
     assert db.sql("select distinct run from sqlrl.count_differences").fetchall() == [(fit.run_,)]
 
 
+@pytest.mark.slow
 def test_a_learner_says_nothing_of_what_it_does_not_know() -> None:
     """A fixed weight is odds of its atoms there, and examples that are left out are in n all the same."""
     db = database()

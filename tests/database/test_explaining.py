@@ -60,6 +60,7 @@ def test_what_is_not_counted_is_what_the_database_estimates(monkeypatch: pytest.
     assert db.explain(model).table()["bound"] == ["about"]
 
 
+@pytest.mark.slow
 def test_a_number_past_128_bits_is_not_counted() -> None:
     db, model = people("1 " + " v ".join(f"Smokes(x{i})" for i in range(30)))
     found = db.explain(model)

@@ -63,6 +63,7 @@ def solved(path: Path) -> Path:
     return answer
 
 
+@pytest.mark.slow
 def test_another_solver_finds_the_same_world(tmp_path: Path, db: sqlrl.Database, model: sqlrl.Model) -> None:
     ours = db.predict(model)
     assert ours.status is Status.OPTIMAL
@@ -94,7 +95,7 @@ def table_scores(path: Path, worlds: npt.NDArray[np.bool_]) -> npt.NDArray[np.fl
     return found
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
 def test_a_table_of_ground_clauses_scores_every_world(
     tmp_path: Path, model: sqlrl.Model, engine: str, request: pytest.FixtureRequest
 ) -> None:
@@ -130,6 +131,7 @@ def test_no_table_is_left_of_a_world_that_cannot_be(tmp_path: Path, db: sqlrl.Da
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_map_names_the_atoms(tmp_path: Path, db: sqlrl.Database, model: sqlrl.Model) -> None:
     for form in ("wcnf", "lp", "uai", "parquet"):
         exported = db.export(model, tmp_path / f"network.{form}", examples=None)

@@ -41,6 +41,7 @@ def rows(table: sqlrl.Table, *names: str) -> dict[tuple[Any, ...], tuple[int, in
 # ---- what is counted ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_formula_is_counted_by_each_of_its_variables(db: Database) -> None:
     people = ["Anna", "Bob", "Chris", "Dora"]
     smokes = {"Anna", "Chris"}
@@ -60,6 +61,7 @@ def test_a_formula_is_counted_by_each_of_its_variables(db: Database) -> None:
             assert rows(some, *by) == {key: tuple(value) for key, value in want.items() if value[place]}
 
 
+@pytest.mark.slow
 def test_a_model_is_counted_where_its_clauses_have_the_variables(db: Database) -> None:
     rules = [
         "1 Friends(x, y) ^ Smokes(x) => Smokes(y)",
@@ -137,6 +139,7 @@ def test_examples_of_a_column_are_named_example() -> None:
     assert {row["example"] for row in named} == {"w", "v"}
 
 
+@pytest.mark.slow
 def test_worlds_and_predictions(db: Database) -> None:
     model = sqlrl.parse_mln(
         SMOKERS + "2 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)\n-3 Cancer(Eve)", query=("Smokes", "Cancer")
@@ -157,6 +160,7 @@ def test_worlds_and_predictions(db: Database) -> None:
     assert row["n"] == sum(row["n"] for row in alone)
 
 
+@pytest.mark.slow
 def test_a_formula_is_held_against_a_model(db: Database) -> None:
     """Its constants are in the domains, its declarations say what is predicted, and its other rules are not counted."""
     rules = "2 Smokes(Eve) v Smokes(x)\nFriends(x, +y) => Old(x)\n1 " + " v ".join(
@@ -188,7 +192,7 @@ def test_a_formula_is_held_against_a_model(db: Database) -> None:
         db.count()
 
 
-@pytest.mark.parametrize("semantics", ["exact", "alchemy"])
+@pytest.mark.parametrize("semantics", [pytest.param("exact", marks=pytest.mark.slow), "alchemy"])
 def test_formulas_beyond_one_clause(db: Database, semantics: str) -> None:
     text = (
         SMOKERS
@@ -339,6 +343,7 @@ def test_the_ends_of_a_path_are_enumerated_under_the_limit() -> None:
     assert len(db.count(path, by="y", limit=0)) == len(db.count(path, by="x", limit=0)) == people + 1
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_table(db: Database) -> None:
     model = sqlrl.parse_mln(
         SMOKERS + "Friends(+x, y) ^ Smokes(y) => Cancer(z)\n1 Smokes(y) v Cancer(z)", query=("Smokes", "Cancer")

@@ -77,7 +77,7 @@ def test_examples_of_one_author_are_cut_where_all_are_connected() -> None:
     assert f"; {split.neither} examples that join both are in neither" in str(split)
 
 
-@pytest.mark.parametrize("make", [documents, records])
+@pytest.mark.parametrize("make", [documents, pytest.param(records, marks=pytest.mark.slow)])
 def test_the_order_in_which_data_were_loaded_does_not_matter(make: Any) -> None:
     one, other = make(order=1).split(0.3, random_state=5), make(order=-1).split(0.3, random_state=5)
     assert sorted(map(str, one.test)) == sorted(map(str, other.test))

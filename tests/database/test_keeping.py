@@ -68,6 +68,7 @@ def by_hand() -> dict[str, tuple[Any, ...]]:
     return {text: (len(v), v.count(None), v.count(True), v.count(False)) for text, v in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, pytest.param(512, marks=pytest.mark.slow)])
 def test_a_learner_keeps_what_evidence_and_labels_say(window: int) -> None:
     db = database()
@@ -84,6 +85,7 @@ def test_a_learner_keeps_what_evidence_and_labels_say(window: int) -> None:
     assert found["Good(d) <=> Class(d, c)"][:4] == (6, None, None, None)
 
 
+@pytest.mark.slow
 def test_a_prediction_keeps_its_world_and_evaluation_adds_the_labels() -> None:
     db = database()
     model = sqlrl.AdaGrad().fit(db, RULES).model
@@ -177,6 +179,7 @@ def test_what_could_not_be_counted_is_not_kept(method: Any, monkeypatch: pytest.
     assert db.sql("from sqlrl.run").fetchall() == []
 
 
+@pytest.mark.slow
 def test_the_observed_world_of_a_kept_prediction_is_counted_within_its_limit() -> None:
     """Who smokes is a label, which `predict` does not read: only `evaluate` meets the rule's groundings."""
     db, model = likes(f"1 !Smokes(x) v {MANY}\n-1 Smokes(x)\n-1 Likes(x, y)")
@@ -227,6 +230,7 @@ def test_learners_heed_the_limit_that_the_error_says_to_raise(learner: Any) -> N
     assert len(learner.fit(db, model, limit=100_000).weights_) == 2
 
 
+@pytest.mark.slow
 def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -> None:
     db = database()
     model = sqlrl.parse_mln(

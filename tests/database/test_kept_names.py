@@ -23,7 +23,7 @@ def by_column() -> tuple[dict[str, Any], sqlrl.Model, str]:
     return {"types": ["word"], "example": "column0"}, sqlrl.parse_mln(rules), "Liked(Yes)"
 
 
-@pytest.mark.parametrize("kind", [by_type, by_column])
+@pytest.mark.parametrize("kind", [by_type, pytest.param(by_column, marks=pytest.mark.slow)])
 def test_views_name_the_examples_of_their_run(kind: Any) -> None:
     options, model, atom = kind()
     db = sqlrl.connect()

@@ -97,6 +97,7 @@ def test_too_few_samples_are_warned_of_and_print_nothing() -> None:
     assert "NULL" in repr(result.table("Smokes"))
 
 
+@pytest.mark.slow
 def test_samples_and_running_means_stream_into_tables() -> None:
     db = smokers()
     result = db.marginals(
@@ -120,6 +121,7 @@ def test_samples_and_running_means_stream_into_tables() -> None:
     assert written == [(x, pytest.approx(found(result)["Smokes", x])) for x in PEOPLE]
 
 
+@pytest.mark.slow
 def test_more_samples_than_a_row_group_can_be_joined() -> None:
     db = smokers()
     db.marginals(model(RULES[:2]), samples=20_000, chains=4, samples_into="drawn")

@@ -53,6 +53,7 @@ def test_a_domain_has_what_data_hold_and_rules_name(weights: list[float], block:
 TWO = "Worn(hat, shade!)\nHat(hat)\n"
 
 
+@pytest.mark.slow
 def test_models_on_one_file_do_not_see_each_others_constants(tmp_path: Path) -> None:
     path = tmp_path / "hats.duckdb"
     one = sqlrl.parse_mln(TWO + "1.5 Worn(h, Mauve)\n0.5 Worn(h, Teal)", query=["Worn"])
@@ -166,6 +167,7 @@ Next(t, u) ^ Mood(t, +m) => Mood(u, +m)
 """
 
 
+@pytest.mark.slow
 def test_a_learned_model_predicts_where_its_own_constants_never_occur(tmp_path: Path) -> None:
     """A hidden Markov model learned from one sequence is asked about another one, of which no state is known."""
     db = sqlrl.connect()

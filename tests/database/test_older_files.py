@@ -64,6 +64,7 @@ def test_its_model_predicts_what_it_predicted(db: sqlrl.Database) -> None:
     assert [(prediction.why(EXPLAINED).margin,)] == [pytest.approx(row) for row in margin]
 
 
+@pytest.mark.slow
 def test_its_run_that_is_done_is_what_is_learned_now(db: sqlrl.Database) -> None:
     fit = adagrad().fit(db, whole(), TRAIN)
     same(clauses(db, DONE), clauses(db, fit.run_))
@@ -115,6 +116,7 @@ def test_its_fingerprints_are_verified_and_not_only_accepted(db: sqlrl.Database)
     adagrad().fit(db, whole(), TRAIN, resume=STOPPED)
 
 
+@pytest.mark.slow
 def test_a_script_that_loads_the_same_again_goes_on(db: sqlrl.Database) -> None:
     words = db.sql("from sqlrl.named_Word").fetchall()
     db.load("Word", words[::-1], types=["doc", "word"], example="doc")

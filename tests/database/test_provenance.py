@@ -82,6 +82,7 @@ def test_a_learner_of_clauses_keeps_its_examples_and_atoms() -> None:
     assert {row[:2] for row in kept(db, fit.run_)} == {(name, "Good") for name in ("d0", "d1", "d5")}
 
 
+@pytest.mark.slow
 def test_atoms_of_a_scope_and_of_one_network_are_kept() -> None:
     db = network()
     fit = sqlrl.Likelihood().fit(db, PAIRS)
@@ -100,7 +101,7 @@ def test_atoms_of_a_scope_and_of_one_network_are_kept() -> None:
 @pytest.mark.parametrize(
     ("train", "test", "common"),
     [
-        (["d0", "d1", "d2"], ["d3", "d4"], 0),
+        pytest.param(["d0", "d1", "d2"], ["d3", "d4"], 0, marks=pytest.mark.slow),
         (["d0", "d1", "d2"], ["d2", "d4"], 1),
         (["d5"], None, 1),
         pytest.param(None, ["d5"], 1, marks=pytest.mark.slow),
@@ -189,6 +190,7 @@ def test_of_a_large_network_only_its_name_is_kept_and_other_data_are_not_it(monk
     assert db.evaluate(db.predict(fit.model_)).seen is None
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_and_resumed_keeps_them_once() -> None:
     db = docs()
 

@@ -74,6 +74,7 @@ def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
             assert title in drawn
 
 
+@pytest.mark.slow
 def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: Studied) -> None:
     listing = part(studied.db.run_record(studied.fit.run_).report(), "clauses", Listing)
     stated = studied.db.sql(
@@ -108,6 +109,7 @@ def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
         assert sum(found.values()) == pytest.approx(rows[k]["log_odds"])
 
 
+@pytest.mark.slow
 def test_what_why_kept_stands_beside_its_atom(studied: Studied) -> None:
     (name,) = studied.db.sql("select name from sqlrl.outcome where label and predicted limit 1").fetchall()[0]
     reasons = studied.prediction.why(name)
@@ -188,6 +190,7 @@ def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> Non
         run.plot.weight_history(most=0)
 
 
+@pytest.mark.slow
 def test_what_was_kept_and_not_evaluated_stands_there_without_labels(studied: Studied) -> None:
     db, model = studied.db, studied.fit.model_
     names = studied.test[:3]
@@ -330,6 +333,23 @@ def test_findings_of_the_audit_stand_on_the_page() -> None:
     assert "in all the data, all 28 true atoms have a reverse" in report.html()
 
 
+def test_what_a_page_does_not_show_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlrl.connect()
+    db.load("Word", [(f"d{k}", ("good", "bad")[k % 2]) for k in range(6)], types=["doc", "word"])
+    db.load("Liked", [("d0",), ("d2",)], types=["doc"], target=True)
+    db.audit("Liked", folds=2)
+    db.scope("Liked", [(f"d{k}",) for k in range(1, 6)])
+    monkeypatch.setattr(reports, "MOST_CLAUSES", 1)
+    model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
+    with pytest.warns(sqlrl.errors.ScopeWarning, match="1 label of Liked lies outside the scope"):
+        prediction = db.predict(model, keep=True)
+    prediction.evaluate()
+    report = prediction.report()
+    assert "1 true label outside the scope count as missed" in sentences(report, "examples")
+    assert "when the data, or their query atoms, were others than those of this run" in sentences(report, "audit")
+    assert "The table has the 1 strongest of 2 clauses" in sentences(report, "clauses")
+
+
 def test_soft_models_have_their_own_charts() -> None:
     db = sqlrl.connect()
     db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
@@ -424,3 +444,37 @@ def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path:
     report = studied.db.run_record(1).report(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.html()
     assert np.all(np.diff(part(report, "examples", Atoms).start) >= 0)
+
+
+def test_a_run_of_several_predicates_says_what_it_has() -> None:
+    db = sqlrl.connect()
+    with pytest.raises(InputError, match=r"there is no run yet: learners make one, and predict\(keep=True\)"):
+        db.run_record()
+    with pytest.raises(InputError, match="run='1' must be the whole number of a run"):
+        db.run_record("1")  # type: ignore[arg-type]
+    db.load("Smokes", [("Anna",), ("Bob",)], types=["person"], target=True)
+    db.load("Cancer", [("Anna",)], types=["person"], target=True)
+    model = sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1 Smokes(x) => Cancer(x)\n0.5 Smokes(x)")
+    prediction = db.predict(model, keep=True)
+    run = db.run_record()
+    assert run.engine is db.engine
+    assert repr(run).split("\n")[:2] == ["Run 1", "  what              predict"]
+    with pytest.raises(InputError, match="a confusion matrix compares with labels, and run 1 was not evaluated"):
+        run.plot.confusion()
+    prediction.evaluate()
+    # All are predicted true, and Bob has no cancer.
+    found = run.plot.confusion().table().to_pylist()
+    assert [(row["label"], row["predicted"], row["count"]) for row in found] == [
+        ("false", "true", 1),
+        ("true", "true", 3),
+    ]
+    assert run.plot.confusion("Smokes").table()["count"] == [2]
+    with pytest.raises(InputError, match="the run predicted Cancer, Smokes, not 'Smoke'"):
+        run.plot.confusion("Smoke")
+    with pytest.raises(InputError, match=r"a ROC curve needs probabilities, and run 1 .* db\.marginals"):
+        run.plot.roc()
+    stages = run.plot.timings().table()
+    assert (set(stages["run"]), stages["stage"]) == ({"1 predict"}, list(run.seconds))
+    db.audit("Smokes", folds=2)
+    with pytest.raises(InputError, match=r"run 2 \(audit\) has no model"):
+        db.run_record(2).plot.weights()

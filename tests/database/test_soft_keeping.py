@@ -38,6 +38,7 @@ def distances(b: float, c: float) -> list[float]:
     return [first, b**2 + c**2 + 1, b + c + 0.25, 0.25 + 1, max(c - 0.1, 0)]
 
 
+@pytest.mark.slow
 def test_model_values_distances_and_proof_are_kept_and_read_again(tmp_path: Path) -> None:
     options = sqlrl.HingeOptions(relative=1e-9, absolute=1e-9)
     with database(tmp_path / "kept.duckdb") as db:
@@ -73,6 +74,7 @@ def test_model_values_distances_and_proof_are_kept_and_read_again(tmp_path: Path
         assert prediction.objective == objective
 
 
+@pytest.mark.slow
 def test_evaluation_adds_the_distances_at_the_labels() -> None:
     db = database(labels=(("Bob", 0.8), ("Chris", 0.5)))
     prediction = db.predict(MODEL, keep=True)
@@ -82,6 +84,7 @@ def test_evaluation_adds_the_distances_at_the_labels() -> None:
     assert [x for (x,) in db.sql(query).fetchall()] == pytest.approx(distances(0.8, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def test_with_some_labels_the_distances_at_the_labels_stay_unknown() -> None:
     db = database()
@@ -141,6 +144,7 @@ def test_a_prediction_of_dropped_predicates_keeps_the_rules_that_it_used() -> No
     assert db.sql("select count(*) from sqlrl.rule_distance").fetchall() == [(3,)]
 
 
+@pytest.mark.slow
 def test_what_is_not_kept_leaves_no_run(tmp_path: Path) -> None:
     db = database(tmp_path / "data.duckdb")
     assert db.predict(MODEL).run is None

@@ -198,7 +198,14 @@ def test_examples_are_predicted_apart():
     assert one.result.y.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("rule", ["3: Liked(+D) <= 1 ^2", "3: Liked(+D) / |D| <= 0.1", "2: Said(+D, W) >= 0.5 ^2"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "3: Liked(+D) <= 1 ^2",
+        pytest.param("3: Liked(+D) / |D| <= 0.1", marks=pytest.mark.slow),
+        "2: Said(+D, W) >= 0.5 ^2",
+    ],
+)
 def test_a_sum_over_examples_goes_through_those_asked_for(rule):
     def database(docs):
         db = sqlrl.connect(progress=False)

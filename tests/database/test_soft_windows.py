@@ -98,6 +98,7 @@ def test_windows_find_what_is_found_at_once(docs: list[dict[str, float]], rules:
         assert keys[0] == keys[1]
 
 
+@pytest.mark.slow
 def test_rules_about_several_examples_or_none_need_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     docs = [{"good": 1.0, "bad": 0.5}, {"good": 0.25}, {"bad": 1.0}] * 2
     db = database(docs)
@@ -150,6 +151,7 @@ def test_a_conflict_in_one_window_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         db.predict(model(["Word(D, 'rare') -> Liked(D) .", "Word(D, 'rare') + Liked(D) <= 0.75 ."]))
 
 
+@pytest.mark.slow
 def test_the_limit_is_that_of_one_example(monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, 10_000)
     db, rule = database([{"good": 1.0}] * 6), "1: Said(D, W) & Said(D, V) -> Liked(D)"

@@ -29,7 +29,13 @@ def comments(run: Callable[[str], Any]) -> dict[str, str | None]:
     return found | dict(run(columns).fetchall())
 
 
-@pytest.mark.parametrize("work", ["sqlrl.connect()", "sqlrl.connect().load('Knows', [('a', 'b')], types=['p', 'p'])"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param("sqlrl.connect()", marks=pytest.mark.slow),
+        "sqlrl.connect().load('Knows', [('a', 'b')], types=['p', 'p'])",
+    ],
+)
 def test_opening_and_loading_import_nothing_heavy(work: str) -> None:
     code = f"import sys, sqlrl; {work}; print(*sorted({set(HEAVY)} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -227,7 +227,7 @@ def test_what_is_left_out_is_counted(kind: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("say", "message"),
     [
-        (["s", "t"], "^nothing is left to learn weights from: of 6 subgraphs the first 2 choose structure .*, and 4 are left out, 0 without"),
+        pytest.param(["s", "t"], "^nothing is left to learn weights from: of 6 subgraphs the first 2 choose structure .*, and 4 are left out, 0 without", marks=pytest.mark.slow),
         (["w", "x", "y", "z"], "^nothing is left to choose structure from: all of the first 2 subgraphs .* are left out, 0 without query atoms, 2 of"),
     ],
 )  # fmt: skip
@@ -388,6 +388,9 @@ def test_a_run_is_resumed_with_the_same_stream() -> None:
     others = sqlrl.SubgraphTables(lambda: list(windows())[1:])
     with pytest.raises(InputError, match="the stream's first 5 subgraphs have other names"):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, others, resume=2)
+    short = sqlrl.SubgraphTables(lambda: [part(FULL, NAMES[:3])])
+    with pytest.raises(InputError, match="the stream ends after 3 subgraphs, and the run had 5"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, short, resume=2)
 
 
 @pytest.mark.slow
@@ -523,6 +526,7 @@ def nulls_in(column: str) -> Callable[[pa.Table], pa.Table]:
         (lambda: sqlrl.SubgraphTables(part(FULL, NAMES)), InputError, "put a single window in a list"),
         (lambda: sqlrl.SubgraphQueries(7, "select 1", {"Old": "from g_old"}), InputError, "source is a Database or"),
         (lambda: queries(0), InputError, "window=0 must be a number"),
+        (lambda: sqlrl.SubgraphQueries(graph(), 7, {}), InputError, "centres is a query whose .*, not 7"),  # type: ignore[arg-type]
         (lambda: sqlrl.SubgraphQueries(graph(), "select 1", {}), InputError, "relations is a mapping"),
         (
             lambda: sqlrl.SubgraphQueries(graph(), "from nowhere", {"Old": "from g_old"}),
@@ -596,7 +600,13 @@ def test_what_is_wrong_is_said(stream: Callable[[], Any], kind: type[SqlrlError]
         ({"select": 0.5}, {}, InputError, "select=0.5 is a share of a stream whose length nobody knows"),
         ({"order": "shuffle"}, {}, InputError, "a stream has its own order"),
         ({"window": 7}, {}, InputError, "window=7 is for loaded examples"),
-        ({"weights": sqlrl.AdaGrad(window=3)}, {}, InputError, "window=3 is for loaded examples"),
+        pytest.param(
+            {"weights": sqlrl.AdaGrad(window=3)},
+            {},
+            InputError,
+            "window=3 is for loaded examples",
+            marks=pytest.mark.slow,
+        ),
         ({}, {"checkpoint": True}, InputError, "the stream is an iterator"),
     ],
 )
@@ -609,6 +619,23 @@ def test_what_a_stream_does_not_take_is_said(
         )
 
 
+def test_a_window_may_have_batches_and_dictionaries() -> None:
+    """They are the tables that they hold; a stream is shown by what it reads."""
+    old = FULL["Old"]
+    (batch,) = old.combine_chunks().to_batches()
+    coded = old.set_column(0, "example", old["example"].dictionary_encode())
+    found = [sqlrl.SubgraphTables([{**FULL, "Old": table}]) for table in (old, batch, coded)]
+    read = [stream.reader().read(None) for stream in found]
+    assert all(window is not None for window in read)
+    assert [window.tables["Old"].to_pylist() for window in read if window] == [old.to_pylist()] * 3
+    assert [window.names for window in read if window] == [NAMES] * 3
+    assert found[0].reader().skip(1000) == NAMES
+    assert repr(sqlrl.SubgraphTables([])) == "SubgraphTables([])"
+    twice = sqlrl.SubgraphTables([{**FULL, "Old": old.append_column("x0", old["x0"])}])
+    with pytest.raises(InputError, match="Old has several columns x0: give each a name of its own"):
+        twice.reader().read(None)
+
+
 def test_a_target_that_the_model_names_needs_labels() -> None:
     model = sqlrl.parse_mln(DECLARED, query=["Old"])
     with pytest.raises(InputError, match="Old is to be predicted, and its table has no column truth"):
@@ -619,6 +646,12 @@ def test_a_target_that_the_model_names_needs_a_table() -> None:
     model = sqlrl.parse_mln(f"{DECLARED}\nMeets(user)", query=["Good", "Meets"])
     with pytest.raises(ModelError, match="the stream has no table of Meets, which is to be predicted"):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+
+
+def test_a_relation_of_a_stream_has_an_argument() -> None:
+    stream = sqlrl.SubgraphTables([{**window, "Sunny": pa.table({"example": ["s000"]})} for window in windows()])
+    with pytest.raises(UnsupportedError, match="Sunny has no argument: a stream has relations with one at least"):
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), sqlrl.parse_mln(f"{DECLARED}\nSunny"), stream)
 
 
 def other_labels(tables: Tables) -> Tables:
@@ -648,6 +681,7 @@ def test_only_labels_of_what_is_learned_count(named: bool) -> None:
     assert len(found[0][0]) == (not named)
 
 
+@pytest.mark.slow
 def test_rules_with_a_clause_for_each_constant_are_refused() -> None:
     model = sqlrl.parse_mln(f"{DECLARED}\nOld(+u) => Good(u)")
     with pytest.raises(UnsupportedError, match=r"Old\(\+u\) => Good\(u\) has a clause for each constant"):
@@ -673,6 +707,7 @@ def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> N
     assert len(before) == len(after)
 
 
+@pytest.mark.slow
 def test_the_graph_may_be_in_the_same_database(loaded: dict[str, sqlrl.Resolwe]) -> None:
     con = graph()
     db = sqlrl.connect(con, progress=False)

@@ -135,6 +135,7 @@ def test_a_second_thread_is_refused_and_the_database_heals(db: sqlrl.Database) -
     assert db.sql("select rows from sqlrl.predicate where predicate = 'Q'").fetchall() == [(1,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("db", ["memory"], indirect=True)
 def test_threads_that_do_not_care_see_our_errors_alone(db: sqlrl.Database) -> None:
     done, refused = [], []
@@ -187,7 +188,7 @@ def slow(connection: duckdb.DuckDBPyConnection) -> threading.Thread:
     ("db", "inside"),
     [
         ("memory", False),
-        ("own connection", True),
+        pytest.param("own connection", True, marks=pytest.mark.slow),
         pytest.param("memory", True, marks=pytest.mark.slow),
         pytest.param("own connection", False, marks=pytest.mark.slow),
     ],
@@ -277,6 +278,7 @@ def test_cursors_bind_for_the_first_time_together(db: sqlrl.Database) -> None:
         assert {tuple(found) for found in pool.map(work, range(3))} == {tuple(NAMES)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("db", ["memory", pytest.param("file", marks=pytest.mark.slow)], indirect=True)
 def test_loads_that_meet_are_whole_or_conflicts(db: sqlrl.Database) -> None:
     start = threading.Barrier(3)
@@ -330,6 +332,7 @@ def test_a_change_while_a_call_is_at_work_is_told(db: sqlrl.Database, change: Ca
         other.load("Unrelated", [("a",)], types=["thing"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_learners_work_beside_each_other_on_cursors() -> None:
     db = sqlrl.connect()
@@ -455,7 +458,11 @@ def test_what_holds_a_database_says_what_to_take_along(copied: Callable[[Any], A
 LABELLED = ("Scores", "AdaGrad", "Likelihood", "ConstrainedTraining", "ILP")
 
 
-@pytest.mark.parametrize("names", [sorted({*FREE} - {*LABELLED}), LABELLED], ids=["answers", "learners"])
+@pytest.mark.parametrize(
+    "names",
+    [sorted({*FREE} - {*LABELLED}), pytest.param(LABELLED, marks=pytest.mark.slow)],
+    ids=["answers", "learners"],
+)
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.SqlrlWarning")
 def test_what_holds_none_can_be_pickled(names: Iterable[str]) -> None:
     with sqlrl.connect() as db:

@@ -260,6 +260,7 @@ def test_loading_says_that_files_are_not_read(file: Path, secret: Path, told: Ca
 # ---- what a file remembers ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_kept_query_is_run_only_with_a_yes(tmp_path: Path) -> None:
     file = tmp_path / "a.duckdb"
     with sqlrl.connect(file) as db:

@@ -101,6 +101,7 @@ def quoted(name: str) -> str:
     return f'"{name}"'
 
 
+@pytest.mark.slow
 def test_blocks_choose_constants(db: sqlrl.Database) -> None:
     prediction = db.predict(learned(db), keep=True)
     prediction.evaluate()
@@ -190,6 +191,7 @@ def test_truth_values_of_a_soft_model_are_held_against_labels(tmp_path: Path, th
         assert wrong > 0 or threshold == 0.5
 
 
+@pytest.mark.slow
 @given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
 @settings(max_examples=draws(8), deadline=None)
 def test_hostile_names_come_back_as_they_are(names: list[str]) -> None:
@@ -273,6 +275,7 @@ def test_log_odds_are_those_of_the_reasons_without_hard_clauses(db: sqlrl.Databa
     assert {row["label"] for row in rows(db, "from sqlrl.explain_atom where atom = 'Good(\"d3\")'")} == {False}
 
 
+@pytest.mark.slow
 def test_of_helper_atoms_nothing_is_said() -> None:
     db = sqlrl.connect()
     db.load("Near", [("A", "B"), ("B", "C")], types=["p", "p"])
@@ -308,6 +311,7 @@ PEOPLE = "ABCD"
 EDGES = st.sets(st.tuples(st.sampled_from(PEOPLE), st.sampled_from(PEOPLE)), min_size=1, max_size=7)
 
 
+@pytest.mark.slow
 @given(friends=EDGES, near=EDGES)
 @settings(max_examples=draws(10), deadline=None)
 def test_overlaps_are_those_of_ground_clauses_written_down(friends: set[Any], near: set[Any]) -> None:
@@ -346,6 +350,7 @@ def test_overlaps_are_those_of_ground_clauses_written_down(friends: set[Any], ne
         assert row["atom_share"] == both / (here + there - both)
 
 
+@pytest.mark.slow
 def test_overlaps_of_windows_add_up(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     model = sqlrl.parse_mln(RULES + 'Word(d, "x") => Good(d)\nWord(d, w) ^ Kind(d, k) => Good(d)\n')
     whole = db.overlap(model).to_arrow()
@@ -389,6 +394,7 @@ def insert(db: sqlrl.Database, table: str, data: list[dict[str, Any]]) -> None:
         )
 
 
+@pytest.mark.slow
 @given(drawn=OUTCOMES)
 @settings(max_examples=draws(40), deadline=None)
 def test_drawn_outcomes_are_counted_as_python_counts_them(drawn: list[tuple[Any, ...]]) -> None:
@@ -595,6 +601,7 @@ def test_a_learning_curve_runs_and_looks_back_a_hundred_steps(seed: int, size: i
     db.sql("delete from sqlrl.step")
 
 
+@pytest.mark.slow
 def test_clauses_of_two_searches_are_the_same_whatever_their_variables_are_called(db: sqlrl.Database) -> None:
     declared = "Word(doc, word)\nKind(doc, kind)\nGood(doc)\n"
     rules = ['Word(d, "a") => Good(d)', "Kind(d, k) ^ Good(d)", 'Word(d, +w) => Kind(d, "u")', "Good(d)"]
@@ -614,6 +621,7 @@ def test_clauses_of_two_searches_are_the_same_whatever_their_variables_are_calle
 # ---- histories, curves and comparisons of real runs ------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_history_of_clauses_and_the_curve_of_objectives(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(RULES)
     online = sqlrl.AdaGrad(record_history=True, passes=2).fit(db, model)

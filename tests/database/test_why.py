@@ -75,6 +75,7 @@ def margin_by_enumeration(prediction: sqlrl.Prediction, weights: np.ndarray, ato
 WEIGHTS = st.sampled_from([-2.0, -0.75, -0.5, 0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(12), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=4), st.integers(0, 5))
 def test_margins_are_those_of_enumeration(friends: sqlrl.Database, rules: list[tuple[str, float]], place: int) -> None:
@@ -136,6 +137,7 @@ def chain(blocks: str = "field!") -> tuple[sqlrl.Database, sqlrl.Model]:
     return db, sqlrl.parse_mln(text)
 
 
+@pytest.mark.slow
 def test_blocks_speak_for_the_value_that_they_leave() -> None:
     db, model = chain()
     prediction = db.predict(model)
@@ -172,6 +174,7 @@ def test_hard_clauses_are_worth_more_than_anything(friends: sqlrl.Database) -> N
     assert "no world has the other value" in repr(found)
 
 
+@pytest.mark.slow
 def test_reasons_of_a_kept_prediction_are_in_sql() -> None:
     db, model = chain("field")
     prediction = db.predict(model, keep=True)
@@ -264,6 +267,7 @@ def test_a_prediction_of_some_examples_is_explained_with_its_own_clauses() -> No
     assert [row["clause"] for row in reasons.table if row["weight"]] == ['Token("sql", p, c) => InField(c, Title, p)']
 
 
+@pytest.mark.slow
 def test_the_margin_of_a_prediction_by_cutting_planes_is_that_of_the_whole_network(friends: sqlrl.Database) -> None:
     text = HEADER + "\n".join(rule.format(w=0.75) for rule in RULES[:3]) + "\n0.25 Smokes(Anna)\n"
     model = sqlrl.parse_mln(text, query=("Smokes", "Cancer"))
@@ -362,6 +366,7 @@ def test_groundings_of_other_constants_do_not_cancel(friends: sqlrl.Database) ->
     assert sorted(row["contribution"] for row in reasons.table.to_arrow().to_pylist()) == [-1.0, 1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_no_constant_acts_on_a_terminal(tmp_path: Path) -> None:
     db = sqlrl.connect()
     names = ["\x1b[31mred", "a\u202eb", "tab\tand\rback", "bell\x07", "\x9b2J", "two\nlines"]

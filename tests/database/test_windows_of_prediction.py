@@ -73,6 +73,7 @@ def small(monkeypatch: pytest.MonkeyPatch, entries: int = 40) -> None:
     monkeypatch.setattr("sqlrl.database.predictions.divided", partial(divided, entries=entries))
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(6))
 @given(PAGES, st.lists(st.tuples(st.sampled_from(RULES), WEIGHTS), min_size=1, max_size=5), st.integers(1, 200))
 def test_windows_find_what_is_found_at_once(
@@ -195,6 +196,7 @@ def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, 
     assert drawn[-1] == len(whole.examples)
 
 
+@pytest.mark.slow
 def test_windows_are_worth_the_queries_of_their_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     db = database([["W1", "W2"]] * 12)
     rules = model([(RULES[0], 1.0), (RULES[2], 0.7)])
@@ -235,6 +237,7 @@ def test_an_error_in_a_later_window_names_its_clause(monkeypatch: pytest.MonkeyP
         db.predict(model([("Word(W3, p, d) => Label(d, Rest, p).", 0.0), ("!Label(D12, Rest, p).", 0.0)]))
 
 
+@pytest.mark.slow
 def test_a_limit_of_ground_clauses_divides_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
     monkeypatch.setattr("sqlrl.database.predictions.divided", lambda *args, **options: noted(drawn, *args, **options))

@@ -72,6 +72,7 @@ def by_ids(smokes: People, cancer: People) -> str:
     """
 
 
+@pytest.mark.slow
 @given(smokes=people, cancer=people)
 @settings(max_examples=draws(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ids_and_names_give_the_counts_of_enumeration(db: sqlrl.Database, smokes: People, cancer: People) -> None:
@@ -80,6 +81,7 @@ def test_ids_and_names_give_the_counts_of_enumeration(db: sqlrl.Database, smokes
     assert counted(db.count(MODEL, world=by_ids(smokes, cancer))) == want
 
 
+@pytest.mark.slow
 @given(first=st.tuples(people, people), second=st.tuples(people, people))
 @settings(max_examples=draws(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_differences_are_those_of_enumeration(
@@ -92,6 +94,7 @@ def test_differences_are_those_of_enumeration(
     assert found["weight"] == db.count(MODEL, world=here)["weight"]
 
 
+@pytest.mark.slow
 def test_predictions_are_worlds() -> None:
     db = sqlrl.connect()
     db.load("Friends", FRIENDS, types=("person", "person"))
@@ -168,6 +171,7 @@ def test_a_prediction_of_another_database_is_refused() -> None:
     assert ours.count(model, world=prediction.atoms())["n"] == [3]
 
 
+@pytest.mark.slow
 def test_connections_to_one_database_share_predictions(tmp_path: Path) -> None:
     import duckdb
 
@@ -257,6 +261,7 @@ def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, can
     assert db.count_difference(HELPED, by_name, nobody)["delta_n"] == [want[0], want[1] - len(PEOPLE)]
 
 
+@pytest.mark.slow
 def test_helper_atoms_of_a_prediction_are_counted(db: sqlrl.Database) -> None:
     prediction = db.predict(HELPED)
     assert db.count_difference(HELPED, prediction, prediction)["delta_n"] == [0, 0]

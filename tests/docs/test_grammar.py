@@ -98,6 +98,7 @@ def test_statements_of_models_parse(text: str) -> None:
         sqlrl.parse_mln(text + "\n")
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(Maker(PSL, TOKENS).texts("logical"))
 def test_logical_rules_of_soft_logic_parse(text: str) -> None:

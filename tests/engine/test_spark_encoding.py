@@ -173,6 +173,7 @@ def encoded(server: Server, path: str, *, finish: bool = True, **options: Any) -
     return found, work
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_rows_is_counted(server: Server, tmp_path: Path) -> None:
     path = write(
         tmp_path / "x.parquet", x=["b", "b", "a", "a", "c", None, None], t=[True, True, True, False, None, True, True]

@@ -29,8 +29,8 @@ from tests.effort import PROFILE, draws
 from tests.ground.cases import Case, counted, load, programs, rules, sentences, wide, witnessed
 from tests.spark import beside
 
-# HYPOTHESIS_PROFILE=thorough looks at 60 programs, search at thousands. Those of long clauses take ten times as long as others.
-KINDS = {rules: 24, counted: 16, sentences: 16, witnessed: 6, wide: 1}
+# HYPOTHESIS_PROFILE=thorough looks at 30 programs, search at thousands. Those of long clauses take ten times as long as others.
+KINDS = {rules: 24, counted: 12, sentences: 16, witnessed: 6, wide: 1}
 
 
 def times(number: int) -> settings:
@@ -89,6 +89,7 @@ def compare(spark: Spark, case: Case, seed: int) -> None:
         assert found(plans, layout, case, seed) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(
     "kind", [rules, sentences, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (counted, witnessed, wide))]

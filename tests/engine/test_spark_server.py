@@ -130,7 +130,7 @@ def test_a_process_does_not_wait_for_servers_that_were_not_there(tmp_path: Path)
     ended = time.time()
     *refused, left = said.split()
     assert refused == ["refused"] * 2
-    assert ended - float(left) < 5, errors
+    assert ended - float(left) < 60, errors  # it would be ten minutes
 
 
 def test_a_server_that_dies_and_comes_back(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ FORMULAS: list[Formula] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_counts_are_those_of_the_formulas(seed: int) -> None:
     draw = random.Random(seed)

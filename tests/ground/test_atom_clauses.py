@@ -120,6 +120,7 @@ def test_groundings_that_say_the_same_are_one_row() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_conjunctions_and_quantifiers_are_written_as_they_are_meant() -> None:
     few = {"Friends": [("P0", "P1"), ("P1", "P0")]}
     assert texts("1 Smokes(x) ^ Friends(x, y)", 0, few) == [("Friends(P0, P1) ^ Smokes(P0)", 1)]

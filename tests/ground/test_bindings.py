@@ -30,6 +30,7 @@ from tests.structure.osl.candidates import Candidate, atoms_of, cases
 FEW = settings(max_examples=draws(5))
 
 
+@pytest.mark.slow
 @FEW
 @given(cases())
 def test_bindings_and_atoms_are_those_of_direct_evaluation(drawn: tuple[Case, list[Candidate], int]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sqlrl.errors import CountOverflowError, UnsupportedError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, UnsupportedError
 from sqlrl.ground.blankets import PartTable, clause_terms, read_domain, shape_clauses
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.partitions import Partition
@@ -182,7 +182,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("sign", [pytest.param(1, marks=pytest.mark.slow), -1])
 def test_differences_are_those_of_the_ground_network(sign: int) -> None:
     """Several clauses of a formula, formulas that count what violates them, and literals that can be one atom, alone or under EXIST."""
     text = "Same(p, p)\nKnows(p, p)\nS(p)\n" + "\n".join(f"{sign} {x}" if "+" not in x else x for x in RULES)
@@ -205,6 +205,77 @@ def test_differences_are_those_of_the_ground_network(sign: int) -> None:
             ):
                 found[truth, tuple(row)] += count
             assert found == expected[name], name
+
+
+WORDS = """
+kind = {K1, K2}
+Token(bib, word, position)
+Pair(word, position)
+Cites(bib, bib)
+Quad(bib, word, position, word)
+Wide(bib, word, position, kind)
+1 Token(b, w, p) => Quad(b, w, p, v)
+1 Token(b, w, p) => Wide(b, w, p, k)
+1 Pair(w, p) => Quad(b, w, p, v) v Wide(b, v, p, k)
+1 Quad(b, w, p, w) v Wide(b, w, p, K1)
+1 Cites(b, b) v Quad(b, w, p, v)
+1 Token(b, "none", p) v Quad(b, w, p, "none")
+"""
+TEXTS = {
+    "Token": [("B1", "a", "1"), ("B1", "b", "2"), ("B2", "a", "3"), ("B2", "c", "4")],
+    "Pair": [("a", "1"), ("c", "1"), ("b", "2"), ("c", "4")],
+    "Cites": [("B1", "B2")],
+    "Quad": [("B1", "a", "1", "b"), ("B2", "c", "4", "c")],
+    "Wide": [("B1", "b", "2", "K1")],
+}
+
+
+def test_counts_of_several_arguments_beside_others() -> None:
+    """Atoms of which a count looks at two arguments are listed with all that the others can be, in each example."""
+    with bound(parse_mln(WORDS, query=("Quad", "Wide")), TEXTS, example="bib") as program:
+        network = ground_network(Extent(program), check=False)
+        world = label_world(program, network)
+        names = Names(program.engine, program.layout).atoms()
+        expected: dict[str, Counter[tuple[bool, tuple[int, ...]]]] = {"Quad": Counter(), "Wide": Counter()}
+        for k, atom in enumerate(network.atoms.tolist()):
+            n = [counts(network, np.where(np.arange(len(world)) == k, truth, world)) for truth in (True, False)]
+            expected[names[atom][0]][bool(world[k]), tuple((n[0] - n[1]).tolist())] += 1
+        for name, partition in partitions(program, names=["Quad", "Wide"]).items():
+            delta = np.asarray(dense(partition.positive) - dense(partition.negative)) * program.signs()
+            rows = zip(partition.truth.tolist(), map(tuple, delta.tolist()), strict=True)
+            found: Counter[tuple[bool, tuple[int, ...]]] = Counter()
+            for row, count in zip(rows, partition.count.tolist(), strict=True):
+                found[row] += count
+            assert found == expected[name], name
+        cites = partitions(program, names=["Cites"])["Cites"]
+        delta = (dense(cites.positive) - dense(cites.negative))[:, 4]
+        # B1 and B2 have 8 atoms of Quad each, of which one is true; the other atoms of Cites decide nothing.
+        assert sorted(zip(np.abs(delta).tolist(), cites.count.tolist(), strict=True))[-1] == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "most", "message"),
+    [
+        ("Pair(w, p) => Wide(b, w, p, k)", "Wide", 7, "rules look at 8 atoms of Wide one by one"),
+        ("Token(b, w, p) => Wide(b, w, p, k)", "Wide", 7, "rules look at 8 atoms of Wide one by one"),
+        ("Token(b, w, p) => Quad(b, w, p, v)", "Quad", 7, "rules look at 8 atoms of Quad one by one"),
+        (
+            "Pair(w, q) => Wide(b, w, p, k)",
+            "Wide",
+            1,
+            "the atoms of Wide differ in 2 combinations of what the rules say",
+        ),
+    ],
+)
+def test_atoms_that_are_too_many_are_refused(
+    rule: str, name: str, most: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = parse_mln(WORDS[: WORDS.index("1 Token")] + f"1 {rule}", query=("Quad", "Wide"))
+    with bound(model, TEXTS, example="bib") as program:
+        assert partitions(program, names=[name])[name].count.sum() > most
+        monkeypatch.setattr("sqlrl.ground.partitions.MOST_COMBINATIONS", most)
+        with pytest.raises(GroundingLimitError, match=f"{message}.*, more than the limit of {most}: give it a scope"):
+            partitions(program, names=[name])
 
 
 def test_literals_without_common_variables_multiply() -> None:

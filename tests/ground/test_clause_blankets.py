@@ -268,7 +268,7 @@ def test_candidates_that_differ_in_the_added_predicate_are_one_statement() -> No
     engine.close()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_long_clauses_of_one_predicate_that_are_counted_together(seed: int) -> None:
     """Of more literals of a predicate than are tried in all orders, parts that are alike have keys in other orders."""
     random = np.random.default_rng(seed)

@@ -108,6 +108,7 @@ def test_facts_of_an_example_count_for_its_atoms_alone(seed: int) -> None:
         assert (dense(coverage.evaluate(asked), len(arguments)) == expected).all()
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_is_evaluated_again() -> None:
     rng = random.Random(5)
     facts = random_facts(rng)
@@ -198,6 +199,7 @@ def test_parents_that_have_too_many_together_are_made_one_by_one() -> None:
         assert coverage.evaluate([chain(known, 3)], keep=False).of(0)[1].tolist() == [1_000] * 100
 
 
+@pytest.mark.slow
 def test_parents_that_touch_no_argument_of_the_head_are_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone, two of them, beside one that touches the head, with new variables and constants."""
     p, q, r, s = range(len(PREDICATES))
@@ -240,6 +242,7 @@ def test_parents_that_touch_no_argument_of_the_head_are_counted_first(monkeypatc
     assert {(1, 1, True), (1, 1, False), (1, 2, True), (1, 2, False), (2, 2, False), (2, 3, False)} <= seen
 
 
+@pytest.mark.slow
 def test_what_can_be_made_is_counted_and_the_rest_is_passed_over() -> None:
     outcomes = set()
     rng = random.Random(0)

@@ -112,6 +112,7 @@ def numbers(program: Program, names: Names, counts, clause: int, data: Data) -> 
     return dict(zip(examples, zip(*(c.tolist() for c in columns), strict=True), strict=True))
 
 
+@pytest.mark.slow
 @FEW
 @given(mixed(rules, counted, wide, quantifiers=False))
 def test_counts_are_those_of_enumerated_ground_clauses(case: Case) -> None:

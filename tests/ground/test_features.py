@@ -93,6 +93,7 @@ def program_of(rules: list[str], facts: Facts) -> Program:
     return bind_program(catalog.engine, catalog.bind(model, training=True), model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_counts_are_those_of_all_bindings(seed: int) -> None:
     rng = random.Random(seed)

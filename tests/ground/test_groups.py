@@ -102,7 +102,7 @@ def asked(program: Program, case: Case, draw: st.DataObject) -> tuple[str, ...]:
     return tuple(draw.draw(st.lists(st.sampled_from(chosen), min_size=1, max_size=3, unique=True)))
 
 
-@pytest.mark.parametrize("kinds", [(rules, counted), (witnessed, wide)])
+@pytest.mark.parametrize("kinds", [(rules, counted), pytest.param((witnessed, wide), marks=pytest.mark.slow)])
 @MANY
 @given(data=st.data())
 def test_groups_are_those_of_an_enumeration(kinds, data: st.DataObject) -> None:

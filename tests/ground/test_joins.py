@@ -123,6 +123,7 @@ def test_a_hundred_rules_of_two_shapes_ask_once(caplog: pytest.LogCaptureFixture
 names = st.sampled_from(["a", "b", "c", "d", "e"])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(15))
 @given(
     st.lists(st.tuples(names, names), max_size=4, unique=True),

@@ -253,7 +253,7 @@ def test_variables_of_a_clause_that_names_one_example_twice_are_those_of_the_exa
 @pytest.mark.parametrize(
     ("kind", "part"),
     [
-        ("type", 0),
+        pytest.param("type", 0, marks=pytest.mark.slow),
         ("column", 1),
         pytest.param("type", 1, marks=pytest.mark.slow),
         pytest.param("column", 0, marks=pytest.mark.slow),

@@ -142,6 +142,7 @@ def umls(data_folder: Path) -> World:
     return World(kinds, {"entity": 40}, frozen, ("entity", "entity"), labels, frozenset(true))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simple", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_supports_on_umls_are_those_of_all_walks(umls: World, simple: bool) -> None:
     engine = connect(":memory:", threads=1)

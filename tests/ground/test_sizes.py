@@ -22,6 +22,7 @@ from tests.ground.binding import bound
 from tests.ground.cases import completed
 
 
+@pytest.mark.slow
 def test_a_count_past_128_bits_names_the_clause() -> None:
     variables = [f"x{i}" for i in range(8)]
     text = " v ".join(f"Smokes({v})" for v in variables)
@@ -63,7 +64,7 @@ def test_enumeration_past_the_limit_names_the_clause() -> None:
         ground_network(Extent(program, limit=1000))
 
 
-@pytest.mark.parametrize("count", [5, 10])
+@pytest.mark.parametrize("count", [pytest.param(5, marks=pytest.mark.slow), 10])
 def test_differences_of_many_positive_literals(count: int) -> None:
     names = [f"C{i}" for i in range(count)]
     text = " v ".join(f"Likes(x, {c})" for c in names)

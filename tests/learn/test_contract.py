@@ -229,6 +229,7 @@ def test_relaxed_inference_learns_too(parameters: Parameters) -> None:
     assert loss[1] < loss[0]
 
 
+@pytest.mark.slow
 def test_relaxed_steps_are_exact_where_the_relaxation_is() -> None:
     """Trees of atoms without blocks: the relaxation is integral, so both ways take the same steps."""
     rng = np.random.default_rng(3)

@@ -80,6 +80,7 @@ def test_windows_passes_and_seeds(db: sqlrl.Database, name: str) -> None:
     assert other.weights_.tobytes() != whole.weights_.tobytes()
 
 
+@pytest.mark.slow
 def test_examples_are_taken_in_the_order_in_which_they_are_named(db: sqlrl.Database) -> None:
     query = "select * from (values ('d7'), ('d2'), ('d11')) order by 1"
     for examples, names in ((["d7", "d2", "d11"], ["d7", "d2", "d11"]), (query, ["d11", "d2", "d7"])):
@@ -88,6 +89,7 @@ def test_examples_are_taken_in_the_order_in_which_they_are_named(db: sqlrl.Datab
         assert [name for (name,) in db.sql(steps).fetchall()] == names
 
 
+@pytest.mark.slow
 @kinds
 def test_what_is_learned_predicts_its_labels(db: sqlrl.Database, name: str) -> None:
     fit = again(name, passes=6).fit(db, MODEL)
@@ -144,6 +146,7 @@ def test_definitions_of_helper_atoms_are_no_clauses(db: sqlrl.Database, name: st
     assert support.get("Red(d, i)", 42) == 42 if name in BATCH else set(support.values()) == {14}
 
 
+@pytest.mark.slow
 def test_relaxed_inference_learns_too(db: sqlrl.Database) -> None:
     fit = again("CDA-PL-F1", inference="relaxed", passes=4).fit(db, MODEL)
     assert np.isfinite(fit.weights_).all()

@@ -100,6 +100,7 @@ def test_the_mean_of_no_steps_is_the_last_weights() -> None:
     assert learner.averaged_weights().tolist() == learner.weights.tolist()
 
 
+@pytest.mark.slow
 def test_the_general_path_equals_algorithm_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "learn_examples", partial(learn_examples, compiled=False))
     checked = 0

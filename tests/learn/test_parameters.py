@@ -117,6 +117,7 @@ def test_values_have_a_text_that_gives_them_back(kind: type) -> None:
             assert name in text
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -232,6 +232,7 @@ def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
         estimator(name, **options).fit(db, model(), on_window=stop, checkpoint=True)
 
 
+@pytest.mark.slow
 @warned
 @pytest.mark.parametrize("name", ["CDA", *(pytest.param(name, marks=SLOW) for name in (PENALISED, SCALED))])
 def test_a_run_can_be_stopped_and_resumed_twice(name: str) -> None:
@@ -308,6 +309,7 @@ def test_what_is_not_the_same_run_is_refused(stopped_db: sqlrl.Database) -> None
     assert same(estimator("CDA").fit(stopped_db, model(), resume=1), undisturbed("CDA")[0])
 
 
+@pytest.mark.slow
 @warned
 def test_a_script_that_loads_the_same_again_goes_on(stopped_db: sqlrl.Database) -> None:
     load(stopped_db)
@@ -339,6 +341,7 @@ def test_a_run_that_saved_nothing_cannot_be_resumed() -> None:
         sqlrl.CDA(**OPTIONS).fit(db, model(), resume=1)
 
 
+@pytest.mark.slow
 @warned
 def test_saving_changes_nothing_and_can_be_read_with_sql() -> None:
     db = sqlrl.connect()
@@ -352,6 +355,7 @@ def test_saving_changes_nothing_and_can_be_read_with_sql() -> None:
     assert len(db.sql(query).fetchall()) == len(saved.weights_)
 
 
+@pytest.mark.slow
 @warned
 def test_steps_that_are_not_kept_are_not_needed() -> None:
     db = sqlrl.connect()

@@ -98,6 +98,7 @@ def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Dat
         assert again.iterations_["optimality"][0].as_py() < plain.iterations_["optimality"][0].as_py()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Perceptron", pytest.param("MIRA", marks=pytest.mark.slow)])
 def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
     model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(24)]
@@ -213,6 +214,7 @@ def test_steps_of_batch_learners_begin_at_the_start(learner: Any, db: sqlrl.Data
     assert weights(found.model_) == pytest.approx(weights(start.model_), abs=far)
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_started_from_and_is_resumed_with_it(db: sqlrl.Database, tmp_path: Path) -> None:
     model = sqlrl.parse_mln(TEXT)
     start = sqlrl.AdaGrad().fit(db, model, ["d00", "d01", "d02"]).model_
@@ -267,7 +269,7 @@ def nice() -> sqlrl.Database:
 @pytest.mark.parametrize(
     ("rule", "penalty"),
     [
-        ("Next(x, y) => Nice(y)", "l1"),
+        pytest.param("Next(x, y) => Nice(y)", "l1", marks=pytest.mark.slow),
         pytest.param("Next(x, y) => Nice(y)", "l2", marks=pytest.mark.slow),
         pytest.param("Next(x, y) ^ Nice(x) => Nice(y)", "l1", marks=pytest.mark.slow),
         ("Next(x, y) ^ Nice(x) => Nice(y)", "l2"),
@@ -295,6 +297,7 @@ def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:
     assert first in (0.375, -0.625, 1.375)
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_on(db: sqlrl.Database, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

@@ -47,6 +47,7 @@ def test_small_examples_come_in_larger_windows(db: sqlrl.Database, monkeypatch: 
     assert sizes(db, 1, monkeypatch, passes=1) == [2] * 6
 
 
+@pytest.mark.slow
 def test_a_window_of_average_examples_stays_below_the_bound(
     db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_window_of_average_examples_stays_below_the_bound(
     assert sizes(db, 2 * entries - 1, monkeypatch, most=3) == [2, 2, 2]
 
 
+@pytest.mark.slow
 @warned
 def test_windows_do_not_change_what_is_learned(db: sqlrl.Database) -> None:
     chosen, given = sqlrl.CDA(**UNSAID).fit(db, model()), sqlrl.CDA(**OPTIONS).fit(db, model())
@@ -111,6 +113,7 @@ def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monk
         assert [len(window.examples) for window in stream] == [1] * 12
 
 
+@pytest.mark.slow
 @warned
 def test_a_limit_of_ground_clauses_makes_the_first_window_smaller(dense: sqlrl.Database) -> None:
     whole = sqlrl.CDA(**ONCE).fit(dense, model())

@@ -149,6 +149,7 @@ def test_relaxed_worlds_agree_with_enumeration_where_the_bound_is_met() -> None:
     assert integral > 12
 
 
+@pytest.mark.slow
 def test_samples_are_learned_from_without_a_proof_of_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Atoms that attract or repel each other at random: a wide component whose relaxation is fractional."""
     n, draw = 20, np.random.default_rng(2)

@@ -39,6 +39,7 @@ def grounded(formula):
     return grounded(formula.body) if isinstance(formula, ForAll) else formula
 
 
+@pytest.mark.slow
 @given(formulas(), st.sets(st.sampled_from(sorted(PREDICATES))), st.data())
 @MANY
 def test_n_is_the_number_of_true_groundings(formula, opened, data):
@@ -53,6 +54,7 @@ def test_n_is_the_number_of_true_groundings(formula, opened, data):
     check_form(feature, frozenset(opened))
 
 
+@pytest.mark.slow
 @given(formulas(), st.sets(st.sampled_from(sorted(PREDICATES))), st.data())
 @MANY
 def test_a_hard_feature_is_violated_exactly_if_the_formula_is(formula, opened, data):
@@ -149,6 +151,7 @@ def _free(formula):
     return tuple(dict.fromkeys(t.name for t in terms_of(formula) if isinstance(t, Variable)))
 
 
+@pytest.mark.slow
 @given(formulas())
 @settings(max_examples=draws(500), deadline=None, suppress_health_check=list(HealthCheck))
 def test_printed_formulas_parse_to_themselves(formula):

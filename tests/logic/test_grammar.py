@@ -294,6 +294,7 @@ def ends_fit(grammar: Grammar) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(150))
 @given(grammars())
 def test_a_grammar_expands_to_what_its_definition_says(grammar: Grammar) -> None:
@@ -314,6 +315,7 @@ def test_a_grammar_expands_to_what_its_definition_says(grammar: Grammar) -> None
     assert all(isomorphic(rows_of(candidate), other) for candidate, other in zip(found, distinct, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(80))
 @given(grammars())
 def test_candidates_say_what_they_are(grammar: Grammar) -> None:
@@ -466,6 +468,7 @@ def test_small_grammars(text: str, expected: list[str]) -> None:
     assert parse_grammar(str(grammar)) == grammar
 
 
+@pytest.mark.slow
 def test_candidates_of_many_literals_that_look_alike_are_told_apart() -> None:
     # Where nothing leads from x to y, only the number of variables between the ends is left of two chains: 0 to 4, with four
     # choices of signs. Up to six literals of each of three kinds have 720 * 720 * 720 orders.

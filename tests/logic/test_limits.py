@@ -356,7 +356,7 @@ def test_a_row_of_equivalences_has_a_case_for_every_other_assignment(size: int) 
     assert all(len(clause.literals) == size for clause in feature.clauses)
 
 
-@pytest.mark.parametrize("size", [12, 17, 40])
+@pytest.mark.parametrize("size", [pytest.param(12, marks=pytest.mark.slow), 17, 40])
 def test_too_long_a_row_of_equivalences_is_an_error_with_its_line(size: int) -> None:
     nested = each("(P(x{i}) <=> ", size - 1, "") + f"P(x{size - 1})" + ")" * (size - 1)
     model = parse_mln(f"{DECLARED}1 {nested}", path="a.mln")

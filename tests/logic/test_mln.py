@@ -180,6 +180,8 @@ def test_a_line_of_capitals_alone_says_how_it_would_be_a_declaration() -> None:
         parse_mln("Cat(Paper, Category)\n")
     with pytest.raises(ModelError, match="unknown predicate 'Cat'; expected one that a line before declares\n"):
         parse_mln("P(t)\n1 Cat(Paper, Category)\n")
+    # A formula over constants may stand before the line that declares its predicate with small letters.
+    assert len(parse_mln("cat(Paper, Category)\ncat(paper, category)\n").rules) == 1
     # A misspelt predicate with constants declares nothing.
     with pytest.raises(ModelError, match="unknown predicate 'Smoks'; did you mean 'Smokes'"):
         parse_mln("Smokes(person)\nSmoks(Anna)\n")
@@ -198,6 +200,13 @@ def test_tuffy_scoping_rules_with_a_prior():
         "cat(x, c) => (EXIST a wrote(a, x) ^ tag(x, c)) v (EXIST x_ refers(x_, x) ^ tag(x_, c) ^ x_ != x).",
     ]
     assert parse_mln(format_model(model)) == model
+
+
+def test_scoping_rules_of_one_predicate_have_as_many_arguments():
+    with pytest.raises(UnsupportedError, match="C has another number of arguments in another scoping rule"):
+        parse_mln("*B(t)\nC(t, t)\n[0.5] C(x, y) := B(x).\n[0.5] C(x) := B(x).")
+    with pytest.raises(UnsupportedError, match=r"the body of a scoping rule is a list of literals without '\+'"):
+        parse_mln("*B(t)\nC(t)\n[0.5] C(x) := (B(x) v B(A)).")
 
 
 GOLDEN = [
@@ -360,7 +369,7 @@ def test_what_is_refused_is_named(text, named):
 @pytest.mark.parametrize("text", ["[0.7] P(x)", "[1.5] P(x) := Q(x).", "P(A) := Q(A).", "n = {3, ..., 1}", "n = {}",
                                   "n = {1, ..., 99999999999}", "n = {A, ..., 3}", "0.5", "1a P(x)", "1 P(2x)",
                                   "(" * 100 + "P(x)" + ")" * 100, "!" * 500 + "P(x)", "EXIST x " * 90 + "P(x)",
-                                  "1 P(\x00)", "inf !P(x)", "-inf P(x)", "1 P(+A)", "1 +x", "#include a", "P(",
+                                  "1 P(\x00)", "inf !P(x)", "n = {1.5}", '#include "a.mln" P(x)', "[0.5] P(x) v Q(x) := R(x).", "-inf P(x)", "1 P(+A)", "1 +x", "#include a", "P(",
                                   "D(", "D(t", "D(t,", "n = {A", "1 *", "FORALL", "1 x =", "!"])  # fmt: skip
 def test_other_faults_are_input_errors(text):
     with pytest.raises(InputError) as caught:
@@ -430,6 +439,13 @@ def test_include_faults(tmp_path):
     (tmp_path / "c.mln").write_bytes(b"P(t)\xff")
     with pytest.raises(ParseError, match="no UTF-8 text"):
         read_mln(tmp_path / "c.mln")
+
+
+def test_files_that_cut_a_type_in_two_ways(tmp_path):
+    (tmp_path / "a.mln").write_text('// sqlrl {"bins": {"t": [1.0, 2.0]}}\n#include "b.mln"\n1 P(x)')
+    (tmp_path / "b.mln").write_text('// sqlrl {"bins": {"t": [1.0, 3.0]}}\nP(t)\n')
+    with pytest.raises(ModelError, match=r"b\.mln cuts t at 1, 3, and another file of the model at 1, 2: data can be"):
+        read_mln(tmp_path / "a.mln")
 
 
 REFUSED = {

@@ -536,6 +536,7 @@ def models(draw: st.DrawFn) -> SoftModel:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(100))
 @given(models())
 def test_what_is_printed_reads_back(model: SoftModel) -> None:

@@ -330,6 +330,7 @@ def score(
     return total
 
 
+@pytest.mark.slow
 @given(rule_lists(), st.data())
 @NO_LIMITS
 def test_a_mapped_model_says_what_the_mapped_formulas_say(rules: list[Rule], data: st.DataObject) -> None:
@@ -419,6 +420,7 @@ def test_the_comparison_of_the_tests(one: str, other: str, equal: bool) -> None:
     assert same(*read) == equal
 
 
+@pytest.mark.slow
 @given(rule_lists())
 @NO_LIMITS
 def test_there_and_back_is_where_it_was(rules: list[Rule]) -> None:

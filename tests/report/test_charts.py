@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -175,3 +177,62 @@ def test_a_missing_library_is_named_with_its_extra(
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"end the name in .svg, .png, .html, .json"):
         every_chart()["weights"].save(tmp_path / "chart.pdf")
+
+
+def test_a_chart_of_no_rows_says_why() -> None:
+    def empty(**columns: pa.DataType) -> pa.Table:
+        return pa.schema(columns).empty_table()
+
+    some = pa.table({"clause": ["a"], "weight": [1.0]})
+    with pytest.raises(InputError, match="most=0: give at least 1"):
+        charts.weights(some, most=0)
+    with pytest.raises(InputError, match="no atom has both a probability and a label"):
+        charts.calibration(pa.table({"atoms": [0], "probability": [0.5], "share": [0.5]}))
+    with pytest.raises(InputError, match="no predicted atom has a label"):
+        charts.confusion(empty(label=pa.string(), predicted=pa.string(), count=pa.int64()))
+    with pytest.raises(InputError, match="the run has no timings, since it has not ended"):
+        charts.timings(empty(run=pa.string(), stage=pa.string(), seconds=pa.float64()))
+
+
+def test_a_notebook_chooses_how_a_chart_is_shown() -> None:
+    pytest.importorskip("vl_convert", reason="an extra")
+    chart = every_chart()["weights"]
+    bundle = chart._repr_mimebundle_()
+    assert bundle["text/plain"] == "Chart of Strongest clauses: 2 rows; table() has them"
+    assert bundle["application/vnd.vegalite.v6+json"] == chart.to_dict()
+    assert "<svg" in str(bundle["text/html"])
+
+
+def test_a_page_of_a_chart_has_the_scripts_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def page(chart: dict[str, object], *, vl_version: str, bundle: bool) -> str:
+        # The library takes two seconds.
+        return json.dumps([chart, vl_version, bundle])
+
+    monkeypatch.setattr(charts, "converter", lambda: SimpleNamespace(vegalite_to_html=page))
+    chart = every_chart()["weights"]
+    chart.save(tmp_path / "chart.HTML")
+    written = json.loads((tmp_path / "chart.HTML").read_text(encoding="utf-8"))
+    assert written == [chart.to_dict(), charts.VEGA_LITE, True]
+
+
+def test_a_steep_part_of_a_long_curve_keeps_its_points() -> None:
+    recall, n = np.concatenate([np.zeros(3000), np.linspace(0, 1, 3000)]), 6000
+    precision = np.concatenate([np.linspace(0, 1, 3000), np.ones(3000)])
+    curve = pa.table({"threshold": np.linspace(1, 0, n), "recall": recall, "precision": precision})
+    chart = charts.precision_recall(curve, average_precision=1.0)
+    drawn = chart.to_dict()["data"]["values"]
+    assert (drawn[0]["precision"], drawn[-1]["recall"]) == (0.0, 1.0)
+    assert sum(row["recall"] == 0 for row in drawn) == pytest.approx(len(drawn) / 2, abs=2)
+    assert f"Drawn at {len(drawn):,} of 6,000 thresholds" in chart.note
+
+
+def test_values_of_other_kinds_are_their_texts() -> None:
+    assert [charts.plain(value) for value in (date(2024, 2, 1), Decimal(3), np.inf)] == ["2024-02-01", 3, None]
+
+
+def test_a_plot_is_drawn_where_it_is_told() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert plot_weights(pa.table({"clause": ["a"], "weight": [1.0]}), ax=axes) is axes
+    assert [bar.get_width() for bar in axes.patches] == [1.0]

@@ -64,6 +64,7 @@ def citations(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_citations(citations: Path) -> None:
     db, (scores, wrong, words) = run("citeseer.sql", data=str(citations), topic="reasoning")
     assert [(r["predicate"], r["f1"], r["true_positives"]) for r in scores] == [("InField", 1.0, 6)]
@@ -94,6 +95,7 @@ def test_drugs(tmp_path: Path) -> None:
     assert len(best) == 5
 
 
+@pytest.mark.slow
 def test_records(tmp_path: Path) -> None:
     people = tmp_path / "people.csv"
     write(

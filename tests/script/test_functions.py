@@ -22,6 +22,7 @@ def db(read_only_db: Database) -> Database:
     return read_only_db
 
 
+@pytest.mark.slow
 def test_predict_has_every_atom_with_its_margin(db: Database) -> None:
     prediction = db.predict(db.model("taste"))
     expected = prediction.atoms(every=True).to_pylist()
@@ -332,3 +333,26 @@ def test_programs_of_soft_logic_are_asked_alike() -> None:
         db.run("FROM ML.COUNT(MODEL m)")
     with pytest.raises(ScriptError, match=r"is a program of soft logic.*ML\.EXPECTED_COUNTS counts"):
         db.run("FROM ML.EXPECTED_COUNTS(MODEL m)")
+
+
+def test_scores_by_example_and_the_columns_of_scores(db: Database) -> None:
+    model = db.model("taste")
+    expected = db.evaluate(db.marginals(model)).by_example().table().to_pylist()
+    assert rows(db, "FROM ML.EVALUATE(MODEL taste, probabilities => true, by => 'example')") == expected
+    with pytest.raises(ScriptError, match=r"by => 'example'.* are known when it is computed: run it without DESCRIBE"):
+        db.run("DESCRIBE FROM ML.EVALUATE(MODEL taste, by => 'example')")
+    db.run(
+        "CREATE OR REPLACE MODEL soft OPTIONS (format = 'psl', target = 'Liked') AS $$ 2: Link(X, Y) & Liked(X) -> Liked(Y)\n"
+        "1: Word(X, 'good') -> Liked(X)\n0.5: !Liked(X) ^2 $$"
+    )
+    softly = db.evaluate(db.predict(db.model("soft")))
+    assert isinstance(softly, sqlrl.SoftScores)
+    assert rows(db, "FROM ML.EVALUATE(MODEL soft, by => 'example')") == softly.by_example().table().to_pylist()
+    for call in (
+        "ML.EVALUATE(MODEL taste, probabilities => true)",
+        "ML.EVALUATE(MODEL soft)",
+        "ML.EXPLAIN(MODEL soft, 'Liked(d1)')",
+    ):
+        found = db.run(f"FROM {call}").table
+        assert found is not None
+        assert [row["column_name"] for row in rows(db, f"DESCRIBE FROM {call}")] == found.to_arrow().column_names

@@ -107,6 +107,7 @@ def check_learned(one: Database, other: Database, words: list[str]) -> None:
     assert {row["name"]: row["run"] for row in one.models()}.keys() == set(words)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_learner_learns_what_it_learns_in_python(two: tuple[Database, Database]) -> None:
     check_learned(*two, ["adagrad"])
@@ -182,6 +183,7 @@ def test_learners_of_soft_logic(word: str, two: tuple[Database, Database]) -> No
     assert str(one.model("m")) == str(expected.model_)
 
 
+@pytest.mark.slow
 def test_structure_selected_from_a_stream() -> None:
     one, other = (sqlrl.connect(), sqlrl.connect())
     for db in (one, other):
@@ -346,6 +348,8 @@ def test_what_fit_does_not_take_is_no_option() -> None:
     [
         ("learner = 'constrained'", "constrained trains another learner: name that one"),
         ("learner = 'adagrad', delta = (SELECT 1)", "delta takes a value, and no query"),
+        ("learner = 'adagrad', start = 3", "start names a model whose weights are the first ones, in quotes"),
+        ("learner = 'msl', then = '\"(\"'", "then is a learner, such as 'adagrad(delta = 2.0)'"),
     ],
 )
 def test_options_that_are_no_values(read_only_db: Database, options: str, problem: str) -> None:
@@ -358,3 +362,37 @@ def test_a_switch_of_an_export_is_a_truth_value(read_only_db: Database, tmp_path
     with pytest.raises(ScriptError, match="partial must be true or false"):
         read_only_db.run(f"EXPORT MODEL taste TO '{tmp_path / 'a.sql'}' OPTIONS (partial = 'no')")
     assert not (tmp_path / "a.sql").exists()
+
+
+def test_rules_that_cannot_be_added(documents: Callable[[], Database]) -> None:
+    db = documents()
+    db.run(f"CREATE MODEL taste AS $${RULES}$$; CREATE MODEL soft OPTIONS (format = 'psl') AS $${SOFT}$$")
+    for statement, problem in (
+        ("ALTER MODEL taste ADD RULE 'Nope(doc)'", "unknown predicate 'Nope'; there are Word, Link, Liked"),
+        ("ALTER MODEL taste ADD RULE ''", "give one rule, not 0"),
+        ("ALTER MODEL taste ADD RULE $$Liked(d)\nLink(x, x)$$", "give one rule, not 2"),
+        ("ALTER MODEL soft ADD RULE 'Liked(d)'", "soft is a program of soft logic: write it anew, with its new rule"),
+        (
+            "CREATE MODEL m OPTIONS (learner = 'auto') FROM MODEL soft",
+            "learner = 'auto' chooses among learners of Markov",
+        ),
+    ):
+        with pytest.raises(ScriptError) as caught:
+            db.run(statement)
+        assert problem in caught.value.problem
+    assert [len(db.model(name).rules) for name in ("taste", "soft")] == [4, 2]
+
+
+def test_a_bias_says_what_rules_are_to_be_about(read_only_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+
+    @wraps(sqlrl.ILP.fit)
+    def fit(self: Any, db: Database, target: object, *_: object, **__: object) -> None:
+        begun.append(target)
+        raise InputError("that is all")
+
+    monkeypatch.setattr(sqlrl.ILP, "fit", fit)
+    bias = ":- modeh(1, liked(+doc)).\n:- modeb(*, word(+doc, #word)).\n:- determination(liked/1, word/2).\n"
+    with pytest.raises(ScriptError, match="that is all"):
+        read_only_db.run(f"CREATE MODEL m OPTIONS (learner = 'ilp', bias = $${bias}$$)")
+    assert begun == ["liked"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -295,6 +297,7 @@ def test_nothing_is_skipped_unless_a_script_is_resumed(file: Path) -> None:
     assert [notes(file, script, resume=resume) for resume in (True, True, False)] == [[False], [True], [False]]
 
 
+@pytest.mark.slow
 def test_a_script_that_failed_goes_on(file: Path) -> None:
     broken = SCRIPT.replace("Word(d, +w) => Liked(d)", "Word(d, +w) => Lked(d)")
     with pytest.raises(ScriptError, match="unknown predicate 'Lked'"):
@@ -393,6 +396,7 @@ def test_a_resumed_script_says_how_it_is_written_to_run_again(file: Path) -> Non
     assert "OR REPLACE" not in caught.value.problem
 
 
+@pytest.mark.slow
 def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
     failures: list[BaseException] = []
 
@@ -417,6 +421,7 @@ def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
         assert [db.model(f"m{i}").rules[0].weight for i in range(3)] == [2.0] * 3
 
 
+@pytest.mark.slow
 def test_a_database_that_can_only_be_read_is_asked(file: Path) -> None:
     notes(file)
     with sqlrl.connect(file, read_only=True) as db:
@@ -437,3 +442,85 @@ def test_rows_beyond_the_most_are_not_kept() -> None:
     (done,) = run_script(db, "FROM range(10)", most=10).statements
     assert done.table is not None
     assert (len(done.table), done.more) == (10, False)
+
+
+def test_what_a_script_did_is_shown_with_the_rows_of_its_queries() -> None:
+    shown = repr(sqlrl.connect().run("CREATE TABLE t AS SELECT 7 AS a; FROM t"))
+    assert re.sub(r"\(\d+\.\d s\)", "(s)", shown).split("\n") == [
+        "CREATE TABLE t: 1 row (s)", "FROM: 1 row (s)", "a", "-", "7"
+    ]  # fmt: skip
+
+
+def test_predicates_that_rules_define_and_those_that_are_there_already(documents: Callable[[], Database]) -> None:
+    db = documents()
+
+    def note(statement: str) -> str:
+        return db.run(statement).statements[0].note
+
+    rules = 'AS RULES $$ Good(d) :- Word(d, "good"). $$'
+    assert note(f"CREATE PREDICATE Good {rules}") == "CREATE PREDICATE Good: 4 rows"
+    assert note(f"CREATE PREDICATE IF NOT EXISTS Good {rules}") == "CREATE PREDICATE Good: is there already"
+    upper = "OPTIONS (variables = 'upper') AS RULES $$ Good(D) :- Word(D, bad). $$"
+    assert note(f"CREATE OR REPLACE PREDICATE Good {upper}") == "CREATE PREDICATE Good: 3 rows"
+    assert note("CREATE PREDICATE IF NOT EXISTS Link AS SELECT 'd1', 'd2'") == "CREATE PREDICATE Link: is there already"
+    more = "CREATE PREDICATE Link OPTIONS (append = true) AS SELECT 'd1', 'd2'"
+    assert note(more) == "CREATE PREDICATE Link: 5 rows"
+    for statement, column, problem in (
+        (f"CREATE PREDICATE Good {rules}", 18, "Good is loaded already: CREATE OR REPLACE PREDICATE replaces"),
+        (f"CREATE PREDICATE Nice(doc) {rules}", 18, "follow from the rules: leave them out"),
+        (f"CREATE PREDICATE Nice {rules}", 34, "these rules define Good, not Nice"),
+        ("CREATE PREDICATE Nice(doc) OPTIONS (append = 1) AS SELECT 'd1'", 46, "append must be true or false"),
+        ("CREATE PREDICATE Nice(doc) OPTIONS (bins = 4) AS SELECT 'd1'", 37, "cut numbers into pieces in its query"),
+    ):
+        with pytest.raises(ScriptError) as caught:
+            db.run(statement)
+        assert problem in caught.value.problem
+        assert caught.value.column == column
+    assert "Nice" not in db.catalog.predicates()
+
+
+def again(db: Database, script: str, **variables: object) -> list[bool]:
+    """Run a script in a database that is open, and return of each statement whether it was skipped."""
+    return [each.skipped for each in db.run(script, variables=variables, resume=True).statements]
+
+
+def test_what_cannot_be_read_and_what_was_dropped_runs_again(file: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.mln"
+    script = f"CREATE OR REPLACE TABLE made AS FROM liked; CREATE OR REPLACE MODEL m FROM '{rules}'"
+    with sqlrl.connect(file) as db:
+        with pytest.raises(ScriptError, match=r"rules\.mln: cannot read the file"):
+            again(db, script)
+        # An included file counts once, also if a comment names it again.
+        rules.write_text('#include "one.mln"\n// #include "one.mln"\n1 Read(d)\n', encoding="utf-8")
+        (tmp_path / "one.mln").write_text("Read(doc)\n", encoding="utf-8")
+        assert again(db, script) == [True, False]
+        db.run("DROP TABLE made")
+        assert again(db, script) == [False, True]
+
+
+def test_files_of_a_pattern_and_those_that_a_variable_names_are_inputs(file: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.csv", tmp_path / "second.tsv"
+    script = f"""
+        CREATE OR REPLACE TABLE one AS FROM '{tmp_path}/*.csv';
+        CREATE OR REPLACE TABLE two AS SELECT $files.rows AS name;
+        CREATE OR REPLACE TABLE far AS SELECT 'https://example.com/rows.csv' AS name;
+    """
+    files = {"rows": str(second)}
+    for path in (first, second):
+        path.write_text("doc\nd1\n", encoding="utf-8")
+    with sqlrl.connect(file) as db:
+        assert again(db, script, files=files) == [False, False, False]
+        first.write_text("doc\nd1\nd2\n", encoding="utf-8")
+        # What is far away may have changed.
+        assert again(db, script, files=files) == [False, True, False]
+        second.write_text("doc\nd1\nd2\n", encoding="utf-8")
+        assert again(db, script, files=files) == [True, False, False]
+
+
+def test_the_query_of_examples_is_an_input(file: Path) -> None:
+    script = "CREATE MODEL IF NOT EXISTS m OPTIONS (learner = 'adagrad') AS $$ A(x)\nA(x) $$ TRAINED ON (FROM liked)"
+    with sqlrl.connect(file) as db:
+        db.run("CREATE MODEL m AS $$ A(x)\n1 A(x) $$")
+        assert [again(db, script), again(db, script)] == [[False], [True]]
+        db.run("INSERT INTO liked VALUES ('d6')")
+        assert again(db, script) == [False]

@@ -61,7 +61,10 @@ def con(tiny: Graph, tmp_path: Path) -> duckdb.DuckDBPyConnection:
 # ---- the graph -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("chances", "seed"), [(Chances(), 0), (OTHERS, 1), (OTHERS, 2)])
+@pytest.mark.parametrize(
+    ("chances", "seed"),
+    [(Chances(), 0), pytest.param(OTHERS, 1, marks=pytest.mark.slow), pytest.param(OTHERS, 2, marks=pytest.mark.slow)],
+)
 def test_what_is_planted_holds_with_its_chance_in_the_whole_graph(chances: Chances, seed: int) -> None:
     found = Sets(generate_graph(chances=chances, seed=seed))
     twins = [(b, u) in found.contributes for a, b in found.twin for u in found.editors[a]]
@@ -309,6 +312,7 @@ def test_planted_patterns_stand_out_in_subgraphs(tmp_path: Path, chances: Chance
     assert sum(x.elsewhere > 1.3 * everything.elsewhere for x in others) >= 8
 
 
+@pytest.mark.slow
 def test_the_script_prints_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,7 @@ def test_references_load_in_their_order(folder: Path) -> None:
     assert all(len(fold.test) == 1 for fold in author_folds(folder, labels, each=1))
 
 
+@pytest.mark.slow
 def test_whole_fields_are_counted(folder: Path) -> None:
     db = sqlrl.connect()
     labels = load_cora(db, folder)

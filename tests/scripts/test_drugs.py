@@ -95,6 +95,7 @@ def test_all_columns_are_text(folder: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_pairs_are_query_atoms_and_positive_ones_are_true(folder: Path) -> None:
     bias = read_modes(folder, "memory")
     model = sqlrl.parse_mln(

@@ -61,6 +61,7 @@ def test_jobs_are_done_once_whatever_folders_they_are_given(tmp_path: Path) -> N
     assert (again[0], again[2]) == (found[0], found[2])
 
 
+@pytest.mark.slow
 def test_the_file_says_what_a_job_was_and_what_it_gave(tmp_path: Path) -> None:
     path = tmp_path / "kept.duckdb"
     run_jobs(square, [(Square(5), str(tmp_path))], QuietConsole(), "squares", journal=JobTable(path, KINDS))

@@ -136,6 +136,7 @@ WORLDS: Mapping[str, tuple[Skeleton, Mapping[str, set[tuple[str, ...]]]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_worlds_of_many_companies_are_those_by_hand() -> None:
     found = complete(INDUSTRIAL, {name: skeleton for name, (skeleton, _) in WORLDS.items()}).areas
     for name, (skeleton, differs) in WORLDS.items():

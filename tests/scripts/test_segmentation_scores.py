@@ -63,6 +63,7 @@ def test_the_log_likelihood_is_that_of_all_worlds(weights: tuple[float, float, f
     assert impossible == 0
 
 
+@pytest.mark.slow
 def test_labels_that_hard_clauses_forbid_are_counted_apart() -> None:
     rules = RULES.format(w0=1, w1=0.5, w2=0.25) + 'Field(d, "A", p) ^ Next(p, q) => !Field(d, "A", q).\n'
     model = sqlrl.parse_mln(rules)

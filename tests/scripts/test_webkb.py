@@ -57,6 +57,7 @@ def test_every_fact_names_its_university(folder: Path) -> None:
     assert [few[name].num_rows for name in WEBKB] == [6, 4, 8]
 
 
+@pytest.mark.slow
 def test_every_page_has_every_class(folder: Path) -> None:
     db = sqlrl.connect()
     load_pages(db, read_pages(folder))

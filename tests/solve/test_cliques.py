@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sqlrl.errors import NumericError
+from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.relaxation import find_cliques
 from sqlrl.solve.weighted import weigh
 from tests.solve.networks import Problem
@@ -69,3 +71,19 @@ def test_no_rows_have_no_cliques() -> None:
     cliques = find_cliques(weigh(Problem(1, [], []).network(), []))
     assert len(cliques.cost) == 0
     assert cliques.start.tolist() == [0]
+
+
+def test_cpsat_keeps_hard_cliques_and_names_costs_too_far_apart() -> None:
+    def pairs(clause: int, atoms: list[int]) -> list[tuple[int, list[int], int]]:
+        return [(clause, [-a, -b], 1) for a, b in itertools.combinations(atoms, 2)]
+
+    units = [(1, [1], 1), (2, [2], 1), (1, [3], 1)]
+    problem = Problem(3, pairs(0, [1, 2, 3]) + units, [0.0, 1.0, 2.0], hard=[0])
+    assert solve_cpsat(weigh(problem.network(), problem.weights)).world.tolist() == [False, True, False]
+    for ground, weights, said in (
+        ([(0, [1], 1), (1, [1, 2], 1)], [1e-8, 1e15], r"unit clauses and soft evidence of local atom 0\) .*a ground clause of local clause 1\)"),
+        ([*pairs(0, [1, 2, 3]), (1, [4], 1)], [1e15, 1e-8], r"atom 3\) and 2e\+15 \(a group of ground clauses\)"),
+    ):  # fmt: skip
+        weighted = weigh(Problem(4, ground, weights).network(), weights)
+        with pytest.raises(NumericError, match=said):
+            solve_cpsat(weighted)

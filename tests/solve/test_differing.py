@@ -88,5 +88,33 @@ def test_without_a_proof_the_gap_is_true(problem: Problem, wide: bool) -> None:
         assert other.least <= weighted.score(world) - max(rest) + slack
 
 
+def test_components_that_elimination_does_not_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each the best other world, against enumeration; one has no other world."""
+    ground = [(0, [1, 2], 1), (0, [-1, -2], 1), (1, [1], 1), (2, [3, 4], 1), (3, [3], 1), (3, [-4], 1), (4, [5], 1)]
+    problem = Problem(5, ground, [0.0, 2.0, 1.5, 0.75, 0.0], hard=[0, 4])
+    weighted = weigh(problem.network(), problem.weights)
+    scores = enumerate_weighted(weighted)
+    world = best(weighted)
+    monkeypatch.setattr("sqlrl.solve.alternatives.bounded_part", _nothing_bounded)
+    other = differing(weighted, world, Options())
+    second = sorted(scores.values())[-2]
+    assert other.behind == pytest.approx(weighted.score(world) - second)
+    assert scores[tuple(other.world.tolist())] == pytest.approx(second)
+    assert other.gap == pytest.approx(0, abs=1e-9)
+
+
+def test_no_world_has_an_atom_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two rows are left of which no atom follows, a solver finds it; without a proof no single flip is possible."""
+    ground = [(0, [1, *pair], 1) for pair in ([2, 3], [2, -3], [-2, 3], [-2, -3])]
+    weighted = weigh(Problem(3, ground, [0.0], hard=[0]).network(), [0.0])
+    world = best(weighted)
+    assert world[0]
+    assert flipped(weighted, world, 0, Options()).behind == np.inf
+    same = weigh(Problem(2, [(0, [1, -2], 1), (0, [-1, 2], 1)], [0.0], hard=[0]).network(), [0.0])
+    monkeypatch.setattr("sqlrl.solve.alternatives.bounded_part", _nothing_bounded)
+    other = differing(same, np.ones(2, dtype=np.bool_), Options(prove=False))
+    assert (other.behind, other.least) == (np.inf, 0.0)
+
+
 def _nothing_bounded(weighted: WeightedNetwork) -> Bounded:
     return bounded_part(weighted)._replace(atoms=np.zeros(len(weighted.atoms), dtype=np.bool_))

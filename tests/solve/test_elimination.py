@@ -156,6 +156,7 @@ def block_worlds(weighted: WeightedNetwork) -> Scores:
     return found
 
 
+@pytest.mark.slow
 def test_rows_over_several_blocks_of_a_tree() -> None:
     """Rows of up to three blocks, with several atoms of one block, soft and hard."""
     random = np.random.default_rng(7)

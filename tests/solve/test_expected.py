@@ -44,6 +44,7 @@ def holds(problem: Problem, found: Expected) -> None:
     np.testing.assert_allclose(found.log_z, log_z, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(300))
 @given(problems(hardness=2))
 def test_expected_counts_of_random_networks(problem: Problem) -> None:
@@ -66,6 +67,7 @@ def test_extreme_weights(problem: Problem) -> None:
         np.testing.assert_allclose(found.log_z, log_z, rtol=1e-9, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_large_tables_with_many_rows() -> None:
     """Each two of twelve atoms are joined, so that the first table has 4,096 cells, whose rows are not listed."""
     rng = np.random.default_rng(3)

@@ -364,6 +364,7 @@ def endless(atoms: int = 3_000, hinges: int = 12_000) -> Soft:
     return random_soft(1, atoms, hinges, ["2", "", "2="], spread=2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [METHODS[0], *(pytest.param(x, marks=pytest.mark.slow) for x in METHODS[1:])])
 def test_ctrl_c_is_heeded_at_once(method: Method) -> None:
     soft, options = endless(), HingeOptions(0.0, 0.0, 1e-6, 10**9, 10**9, method)

@@ -114,6 +114,7 @@ def test_additions_to_the_battery(formula: str, weight: str) -> None:
     check_methods(line, names, constants, expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(150))
 @given(problem=problems(EXTREME, hardness=2))
 def test_exact_methods_equal_enumeration(problem: Problem) -> None:
@@ -151,7 +152,7 @@ def grid(side: int, seed: int, hard: bool) -> WeightedNetwork:
     return weigh(network(extra + 4, ground, clauses=extra + 3, hard=hards, blocks=blocks), weights)
 
 
-@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("hard", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_auto_chooses_for_each_component(hard: bool) -> None:
     weighted = grid(25, 1, hard)
     result = marginals(weighted, samples=300)
@@ -187,6 +188,7 @@ def log_sum(side: int, weighted: WeightedNetwork, true: int | None = None) -> fl
     return log_z
 
 
+@pytest.mark.slow
 def test_few_components_may_have_larger_tables() -> None:
     """A grid of 14 x 14 against a transfer matrix. The tables of nine such grids would be too large together."""
     side = 14

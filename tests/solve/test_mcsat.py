@@ -30,6 +30,7 @@ from tests.solve.networks import EXTREME, Problem, problems
 from tests.solve.samplers import assert_close, exact_marginals
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(60))
 @given(problem=problems(hardness=2))
 def test_within_its_error_bars(problem: Problem) -> None:

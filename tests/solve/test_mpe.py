@@ -14,11 +14,12 @@ from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.network import Network
 from sqlrl.solve import methods
 from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.cpsat import solve_cpsat
 from sqlrl.solve.mpe import Method, MPEResult, compile_program, mpe
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.result import Status, UnsolvedError, joined
 from sqlrl.solve.sample_networks import chains, network
-from sqlrl.solve.weighted import WeightedNetwork
+from sqlrl.solve.weighted import WeightedNetwork, weigh
 from tests.effort import draws
 from tests.solve.networks import EXTREME, Problem, problems, worlds
 
@@ -289,6 +290,7 @@ def test_a_cut_refuses_odd_cycles_and_unknown_methods_are_named() -> None:
 
 
 def test_no_atoms_and_no_clauses() -> None:
+    assert len(solve_cpsat(weigh(network(0, []), [])).world) == 0
     assert mpe(network(0, []), []).objective == 0.0
     empty = mpe(network(0, [], clauses=1, evidence=[(0, 2, 1)]), [1.5])
     assert (empty.objective, empty.gap, len(empty.world)) == (3.0, 0.0, 0)

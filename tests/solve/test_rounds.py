@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from sqlrl.ground.network import Network
 from sqlrl.solve import rounds
 from sqlrl.solve.alternatives import differing, flipped
 from sqlrl.solve.conflict import ConflictError
+from sqlrl.solve.elimination import bounded_part
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.mpe import mpe
-from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.result import Status
+from sqlrl.solve.restriction import UnsatisfiableError, select
+from sqlrl.solve.result import Status, UnsolvedError
 from sqlrl.solve.rounds import Estimate, solve_network
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
@@ -127,6 +129,48 @@ def test_a_method_that_is_asked_for_gets_the_whole_network() -> None:
     chooser = Chooser(weighted, Options())
     chooser.run()
     assert weighted.score(asked.world) == pytest.approx(weighted.score(chooser.world))
+
+
+@pytest.mark.usefixtures("eager")
+def test_rounds_name_an_atom_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "SHARE", 1.0)
+    ground = [(0, [a, b], 1) for a in (2, -2) for b in (3, -3)]
+    weighted = weigh(Problem(3, ground, [0.0], hard=[0]).network(), [0.0])
+    part = select(weighted, np.array([False, True, True]))
+    with pytest.raises(UnsatisfiableError) as caught:
+        solve_network(part, Options())
+    assert caught.value.atom in (1, 2)
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_rounds_do_not_prove_is_solved_with_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs that attract and repel at random, of which neither elimination nor the linear relaxation proves a world best."""
+    monkeypatch.setattr(rounds, "SHARE", 1.0)
+    monkeypatch.setattr("sqlrl.solve.methods.bounded_part", partial(bounded_part, bucket_cells=4))
+    draw = np.random.default_rng(2)
+    pairs = [(a, b) for a in range(1, 11) for b in range(a + 1, 11)]
+    ground = [(0, [int(draw.choice([-a, a])), int(draw.choice([-b, b]))], 1) for a, b in pairs]
+    problem = Problem(10, ground, [1.0], prior=draw.normal(size=10).tolist())
+    found = solve_network(weigh(problem.network(), problem.weights), Options())
+    methods = [choice.method for choice in found.choices]
+    assert (methods[0], methods[-1]) == ("cutting plane", "cpsat")
+    score = float(problem.score(tuple(found.world.tolist())))
+    assert score == pytest.approx(float(max(map(problem.score, worlds(problem)))), abs=1e-6)
+    assert found.gap < 1e-6
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_round_that_finds_no_world_has_as_long_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "SHARE", 1.0)
+    monkeypatch.setattr(rounds, "PATIENCE", 0.0)
+    monkeypatch.setattr("sqlrl.solve.methods.bounded_part", partial(bounded_part, bucket_cells=4))
+    draw = np.random.default_rng(0)
+    ground = [(0, ((draw.choice(20, 3, replace=False) + 1) * draw.choice([-1, 1], 3)).tolist(), 1) for _ in range(240)]
+    weighted = weigh(Problem(20, ground, [0.0], hard=[0]).network(), [0.0])
+    with pytest.raises(UnsatisfiableError):
+        solve_network(weighted, Options())
+    with pytest.raises(UnsolvedError, match="deterministic limit"):
+        solve_network(weighted, Options(deterministic_limit=0.0))
 
 
 def test_nothing_is_left_out_where_it_is_little() -> None:

@@ -140,6 +140,7 @@ def test_any_learner_of_weights_learns_them_again(name: str, db: sqlrl.Database)
     assert len(fit.added()) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first(LEARNERS, "Likelihood"))
 def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_others(
     name: str, db: sqlrl.Database
@@ -154,6 +155,7 @@ def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_ot
     assert db.predict(again.model_).unseen == Unseen(0, 0)
 
 
+@pytest.mark.slow
 def test_other_examples_are_not_learned_from(db: sqlrl.Database) -> None:
     names = [f"d{i:02}" for i in range(30)]
     fit = FINDERS["OSL"](then=LEARNERS["Likelihood"]()).fit(db, begun("OSL"), names)
@@ -162,6 +164,7 @@ def test_other_examples_are_not_learned_from(db: sqlrl.Database) -> None:
     assert db.sql("select count(distinct example) from sqlrl.learned_from group by run").fetchall() == [(30,)] * 3
 
 
+@pytest.mark.slow
 def test_clauses_of_weight_0_stay_where_the_learner_says_so(db: sqlrl.Database) -> None:
     fit = FINDERS["OSL"](then=sqlrl.Likelihood(strength=4.0, drop_zeros=False)).fit(db, begun("OSL"))
     assert zeros(fit.model_) > 0
@@ -177,6 +180,7 @@ def test_fixed_and_hard_rules_stay_as_they_are(db: sqlrl.Database) -> None:
     assert found
 
 
+@pytest.mark.slow
 def test_where_nothing_is_found_nothing_is_learned_again(db: sqlrl.Database) -> None:
     with pytest.warns(NothingFoundWarning) as said:
         fit = sqlrl.OSL(MODES, min_count_difference=100, then=sqlrl.Likelihood()).fit(db, begun("OSL"))
@@ -300,6 +304,7 @@ def test_it_is_a_parameter_as_others_are() -> None:
     assert repr(made) == "Likelihood(strength=2.0, drop_zeros=True)"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_may_go_on_with_another_learner_after_it(db: sqlrl.Database) -> None:
     def press(progress: Any) -> None:
         if progress.window == 2:
@@ -314,6 +319,7 @@ def test_a_run_that_was_stopped_may_go_on_with_another_learner_after_it(db: sqlr
     assert runs(db)[1:] == [(2, "OSL", "done", None), (3, "Likelihood", "done", 2)]
 
 
+@pytest.mark.slow
 def test_hard_clauses_may_be_left_out_of_both_stages(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(DECLARED + 'Word(d, "good") ^ Word(d, "bad") ^ Word(d, "odd") => Liked(d).')
     finder = FINDERS["OSL"](then=LEARNERS["Likelihood"]())

@@ -103,6 +103,7 @@ def test_objective_and_weights_are_those_of_another_implementation(citations: sq
     assert started.reached_.components == 8
 
 
+@pytest.mark.slow
 def test_probabilities_are_its_probabilities(citations: sqlrl.Database, tmp_path: Path) -> None:
     pairs = sequences(citations)
     _, weights, steps = trained(pairs, tmp_path / "chain.crf")

@@ -50,6 +50,7 @@ def choices_of(problem: networks.Problem, truth: networks.World) -> Choices:
     return make_choices(Problem(problem.network(), np.array(truth), Names()), seed=0)
 
 
+@pytest.mark.slow
 def test_the_likelihood_is_that_of_all_worlds() -> None:
     compared = 0
     for seed in range(40):

@@ -96,6 +96,7 @@ def test_a_pair_and_its_reverse_are_held_out_together(db: sqlrl.Database) -> Non
     assert fit.get_params() == sqlrl.Likelihood("l2", [0.1, 5.0], folds=4).get_params()
 
 
+@pytest.mark.slow
 def test_groups_are_dealt_by_the_seed(db: sqlrl.Database) -> None:
     groups = [(a, b, a) for a, b in played()[0]]
     found = [
@@ -219,6 +220,7 @@ def test_what_cannot_be_read_and_what_has_no_one_target(db: sqlrl.Database) -> N
         learner.fit(several, sqlrl.parse_mln("Liked(doc)\nLong(doc)\n0 Liked(d)\n0 Long(d)"), groups=[("d1", 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("left_out", "window"), [(True, None), pytest.param(False, 1, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ValidationWarning", "ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_atoms_are_those_of_the_example_that_is_learned_from(

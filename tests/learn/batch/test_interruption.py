@@ -117,6 +117,7 @@ def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: 
     assert shared.sql(counts.format(run)).fetchall() == shared.sql(counts.format(whole.run_)).fetchall()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_kept_is_in_the_file_and_begins_anew(tmp_path: Path) -> None:
     path, fit = tmp_path / "kept.duckdb", sqlrl.Likelihood("l1", 0.05)
     with sqlrl.connect(path, progress=False) as db:
@@ -134,6 +135,7 @@ def test_a_run_that_is_kept_is_in_the_file_and_begins_anew(tmp_path: Path) -> No
         assert not fit.interrupted_
 
 
+@pytest.mark.slow
 def test_the_best_iteration_is_not_the_last_one(small: sqlrl.Database) -> None:
     """Cutting planes try weights that are worse than the best ones: of these the objective is shown, and they are kept."""
 
@@ -161,6 +163,7 @@ def test_as_long_as_there_is_nothing_but_the_start_nothing_is_kept(db: sqlrl.Dat
     assert db.model() == start
 
 
+@pytest.mark.slow
 def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     original = Choices.value_and_gradient
@@ -209,6 +212,7 @@ def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, mon
     assert db.sql("select count(*) from sqlrl.tuning where run = 2").fetchall() == [(10,)]
 
 
+@pytest.mark.slow
 def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Database) -> None:
     def learner(*strengths: float, **options: Any) -> sqlrl.MaxMargin:
         return sqlrl.MaxMargin(C=[*strengths], loss="zero-one", **options)
@@ -317,6 +321,7 @@ def left_behind(path: Path, earlier: sqlrl.Model) -> None:
         assert sqlrl.Likelihood().fit(db, model()).model_ == earlier
 
 
+@pytest.mark.slow
 def test_what_is_in_the_file_while_weights_are_kept_is_what_was_there_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def labelled(draw: st.DrawFn) -> tuple[networks.Problem, World]:
     return problem, tuple(draw(st.lists(st.booleans(), min_size=problem.atoms, max_size=problem.atoms)))
 
 
+@pytest.mark.slow
 @MANY
 @given(labelled(), st.booleans())
 def test_value_and_gradient_are_those_of_all_worlds(case: tuple[networks.Problem, World], loss: bool) -> None:

@@ -92,6 +92,7 @@ def test_what_is_kept_of_a_run(shared: sqlrl.Database) -> None:
     assert "strongest clauses" in fit._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_same_twice_is_the_same_bytes(shared: sqlrl.Database) -> None:
     db = shared
     one, two = (sqlrl.Likelihood(strength=(0.1, 1), random_state=4).fit(db, MODEL) for _ in range(2))
@@ -229,6 +230,7 @@ def test_an_interrupted_fit_leaves_the_database_as_it_was(db: sqlrl.Database) ->
     assert sqlrl.Likelihood().fit(db, MODEL).run_ == 2
 
 
+@pytest.mark.slow
 def test_counts_of_one_window_are_those_of_the_database() -> None:
     found = []
     for window in (30, 7):

@@ -151,6 +151,7 @@ def test_fit_keeps_iterations() -> None:
     assert weight['Word(d, "bad") => Liked(d)'] == pytest.approx(-0.001, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_examples_that_are_skipped_are_as_if_they_were_not_there() -> None:
     names = [f"d{i:02}" for i in range(24)]
     rules = "Word(d, +w) => !Liked(d)\nLong(d) <=> Liked(d)\nWord(d, w) ^ Liked(d)\nSpam(d) => !Liked(d)."

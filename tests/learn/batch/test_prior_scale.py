@@ -101,11 +101,11 @@ def test_no_model_is_said_before_its_rules_are_counted(data: tuple[sqlrl.Databas
 @pytest.mark.parametrize(
     ("rules", "semantics", "scales", "written", "written_scales"),
     [
-        ("*Long(d) => Liked(d)\nOld(d) => Liked(d)", "exact", (1, 100),
-         "Long(d) => Liked(d)\n!Long(d) => Liked(d)\nOld(d) => Liked(d)", (1, 1, 100)),
+        pytest.param("*Long(d) => Liked(d)\nOld(d) => Liked(d)", "exact", (1, 100),
+         "Long(d) => Liked(d)\n!Long(d) => Liked(d)\nOld(d) => Liked(d)", (1, 1, 100), marks=pytest.mark.slow),
         # A rule after them that states a block has no clause.
-        ("*Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", "exact", (1, 100, 1),
-         "Long(d) => Of(d, A)\n!Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", (1, 1, 100, 1)),
+        pytest.param("*Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", "exact", (1, 100, 1),
+         "Long(d) => Of(d, A)\n!Long(d) => Of(d, A)\nOld(d) => Of(d, A)\nOf(d, a) ^ a != b => !Of(d, b).", (1, 1, 100, 1), marks=pytest.mark.slow),
         ("Long(d) <=> Liked(d)\nOld(d) => Liked(d)", "alchemy", (2, 100),
          "Long(d) v !Liked(d)\n!Long(d) v Liked(d)\nOld(d) => Liked(d)", (2, 2, 100)),
     ],

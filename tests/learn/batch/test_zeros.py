@@ -60,6 +60,7 @@ def shared() -> sqlrl.Database:
     return topics()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strength", "suffix"), [(3.0, ".mln"), pytest.param(1000.0, ".json", marks=pytest.mark.slow)])
 def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: Path, shared: sqlrl.Database) -> None:
     db, rules = shared, sqlrl.parse_mln(TOPICS)
@@ -84,6 +85,7 @@ def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: 
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_clauses_of_weight_0_are_nowhere() -> None:
     db, rules = topics(), sqlrl.parse_mln(TOPICS)
     whole = sqlrl.Likelihood(strength=3.0).fit(db, rules)
@@ -158,6 +160,7 @@ def test_every_batch_learner_can(learner: Any, silent: sqlrl.Database) -> None:
     )
 
 
+@pytest.mark.slow
 def test_it_is_left_as_it_was_unless_asked() -> None:
     db = sqlrl.connect(progress=False)
     load(db)

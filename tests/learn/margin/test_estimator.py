@@ -171,6 +171,7 @@ def test_a_run_that_stops_early_says_how_far_it_is(five: sqlrl.Database) -> None
     assert "above the least" in repr(fit)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_leaves_a_database_that_works() -> None:
     db = documents()
 
@@ -235,6 +236,7 @@ def noisy(documents: int = 30) -> sqlrl.Database:
 LIKED = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)"
 
 
+@pytest.mark.slow
 def test_with_folds_the_c_is_taken_that_predicts_held_out_examples_best() -> None:
     db, model, values = noisy(), sqlrl.parse_mln(LIKED), [0.02, 100.0]
     seen = sqlrl.MaxMargin(values).fit(db, model)

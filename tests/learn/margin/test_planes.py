@@ -158,6 +158,7 @@ def test_a_start_is_tried_though_it_breaks_cuts_that_were_set_aside() -> None:
         assert tried[before].tolist() == start.tolist()
 
 
+@pytest.mark.slow
 def test_steps_between_the_bounds_need_fewer_searches_than_the_best_weights_for_the_cuts() -> None:
     class BestForCuts(SquaredNorm):
         def _at_level(self, cuts: Cuts, places: np.ndarray, strength: float) -> np.ndarray:

@@ -103,6 +103,7 @@ def test_what_is_kept_of_a_run() -> None:
     assert "strongest clauses" in fit._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_same_data_in_any_order_give_the_same_bytes() -> None:
     found = people(25)
     learned = []
@@ -288,6 +289,7 @@ def documents(db: sqlrl.Database, *, column: bool) -> list[tuple[str, str, str]]
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_examples_that_are_named_count_alone(column: bool) -> None:
     """Items and shapes are those that a document has, so that g of Shape is the sum of the products of both over the chosen documents."""

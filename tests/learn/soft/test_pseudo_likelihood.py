@@ -63,7 +63,12 @@ def best(network: Any, truth: Floats, prior: float, l1: float) -> tuple[Floats, 
 
 
 @pytest.mark.parametrize(
-    ("seed", "prior", "l1"), [(0, 1.0, 0.0), (3, 0.2, 0.4), pytest.param(2, 0.05, 0.0, marks=pytest.mark.slow)]
+    ("seed", "prior", "l1"),
+    [
+        pytest.param(0, 1.0, 0.0, marks=pytest.mark.slow),
+        (3, 0.2, 0.4),
+        pytest.param(2, 0.05, 0.0, marks=pytest.mark.slow),
+    ],
 )
 def test_the_maximum_is_scipys(seed: int, prior: float, l1: float) -> None:
     network, truth = random_network(seed, hinges=20), random_truth(seed)

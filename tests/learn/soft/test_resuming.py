@@ -150,6 +150,7 @@ CHANGED: list[tuple[Callable[[sqlrl.Database], object], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_not_the_same_run_is_refused(stopped_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "data.duckdb"
     shutil.copy(stopped_file, path)

@@ -76,7 +76,7 @@ def signed(text: str) -> frozenset[tuple[str, bool, tuple[str, ...]]]:
     ("strategy", "wanted"),
     [
         # Who is liked rides the same bus; likings are mutual, which is shorter.
-        ("beam", "Rides(x, h) v !Rides(y, h) v !Likes(y, x)"),
+        pytest.param("beam", "Rides(x, h) v !Rides(y, h) v !Likes(y, x)", marks=pytest.mark.slow),
         ("shortest-first", "Likes(x, y) v Likes(y, x)"),
     ],
 )
@@ -93,6 +93,7 @@ def test_a_planted_clause_is_found(strategy: Any, wanted: str) -> None:
         assert fit.score_ > -0.2
 
 
+@pytest.mark.slow
 def test_shortest_first_adds_a_short_clause_first() -> None:
     first = []
     with nullcontext(lent()) as db:
@@ -105,6 +106,7 @@ def test_shortest_first_adds_a_short_clause_first() -> None:
     assert len(set(first)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("literals", "added", "times"), [(3, 1, 5), pytest.param(4, 3, 20, marks=pytest.mark.slow)])
 def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch, literals: int, added: int, times: int) -> None:
     """At most one for each clause of the beam and way to bind the arguments of a literal, whatever the predicates are."""
@@ -143,6 +145,7 @@ def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch, literals: 
 DECLARED = "Professor(person)\nAdvisedBy(person, person)\nWrote(paper, person)\nTall(person)\n"
 
 
+@pytest.mark.slow
 def test_hard_rules_stay_as_they_are() -> None:
     with nullcontext(lent()) as db:
         model = sqlrl.parse_mln(DECLARED + "AdvisedBy(x, y) => Professor(y).\nAdvisedBy(x, y) => !AdvisedBy(y, x).\n")
@@ -169,6 +172,7 @@ def test_hard_rules_that_the_data_violate_are_named_once() -> None:
         assert np.isfinite(fit.score_)
 
 
+@pytest.mark.slow
 def test_a_rule_is_revised() -> None:
     """A rule with a literal too many: the search adds it without, and takes it out where it says no more."""
     with nullcontext(lent()) as db:
@@ -197,6 +201,7 @@ def test_predicates_of_identities_are_equality() -> None:
         assert sqlrl.MSL(max_literals=2, max_clauses=1).fit(db).equalities_ == ()
 
 
+@pytest.mark.slow
 def test_a_predicate_without_facts_is_all_false() -> None:
     with planted() as db:
         db.load("Retired", [], types=["person"], empty="allow")
@@ -299,7 +304,7 @@ def test_a_model_without_clauses_is_one_to_begin_with() -> None:
 
 
 @pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("kinds", [("person", "person"), ("person", "place")])
+@pytest.mark.parametrize("kinds", [("person", "person"), pytest.param(("person", "place"), marks=pytest.mark.slow)])
 def test_a_predicate_that_is_to_be_predicted_counts_as_others_do(soft: bool, kinds: tuple[str, str]) -> None:
     people = [f"p{i}" for i in range(6)]
     places = people if kinds[1] == "person" else ["here", "there"]

@@ -136,7 +136,7 @@ SMOKER = [("Smokes", ("x",), True)]
 EITHER = [("Smokes", ("x",), True), ("Smokes", ("y",), True), ("Friends", ("x", "y"), True)]
 
 
-@pytest.mark.parametrize("weights", [(0.8, -0.3, 0.5), (2.0, 1.0, -1.0)])
+@pytest.mark.parametrize("weights", [pytest.param((0.8, -0.3, 0.5), marks=pytest.mark.slow), (2.0, 1.0, -1.0)])
 def test_bins_of_several_literals_are_those_of_all_worlds(friends: sqlrl.Database, weights: tuple[float, ...]) -> None:
     clauses = list(zip(weights, (FRIENDLY, SMOKER, EITHER), strict=True))
     model = sqlrl.parse_mln(
@@ -177,6 +177,7 @@ def test_bins_of_formulas_of_several_clauses_are_those_of_all_worlds(friends: sq
     assert bins(friends.diagnose(model).found)[0, "Smokes"] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_bins_that_are_sampled_are_within_their_errors() -> None:
     db = sqlrl.connect()
     people = [f"p{i}" for i in range(10)]
@@ -368,6 +369,7 @@ def pets() -> sqlrl.Database:
     return db
 
 
+@pytest.mark.slow
 def test_predicates_that_exclude_each_other_are_no_slip() -> None:
     # Warnings are errors in tests.
     db = pets()

@@ -61,6 +61,7 @@ def best_implication(strength: float) -> tuple[str, str]:
     return max(pairs, key=lambda pair: score(*pair))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.NothingFoundWarning")
 def test_a_rule_is_mapped_to_the_predicates_of_which_it_says_most() -> None:
     left, right = best_implication(1e-4)

@@ -85,7 +85,9 @@ def literals(rule: str) -> set[str]:
     return {*head.split(" v "), *(x.removeprefix("!") if x.startswith("!") else f"!{x}" for x in body.split(" ^ "))}
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name", ["a constant", *(pytest.param(name, marks=pytest.mark.slow) for name in FAULTS if name != "a constant")]
+)
 def test_a_fault_is_mended_and_the_faulty_rule_is_gone(name: str) -> None:
     place, faulty = FAULTS[name]
     rules = [faulty if i == place else rule for i, rule in enumerate(RIGHT)]
@@ -102,6 +104,7 @@ def test_a_fault_is_mended_and_the_faulty_rule_is_gone(name: str) -> None:
     assert len(found.dropped_) == 0
 
 
+@pytest.mark.slow
 def test_each_clause_in_question_has_one_answer_at_the_most_with_a_positive_weight() -> None:
     rules = ["1 Old(x) ^ Diesel(x) => Slow(x)", "1 Old(x) => Tows(x, y)", "1 Diesel(x) => Dear(x)"]
     with cars(3) as db:
@@ -112,6 +115,7 @@ def test_each_clause_in_question_has_one_answer_at_the_most_with_a_positive_weig
     assert len(found.model_.rules) <= 3
 
 
+@pytest.mark.slow
 def test_right_rules_that_are_marked_come_back_as_they_were_written_and_where_they_were() -> None:
     # Of right rules on dense predicates more than a tenth of groundings are idle.
     with cars(5) as db:
@@ -196,7 +200,7 @@ def old_cars(seed: int, shares: tuple[float, float]) -> sqlrl.Database:
     return db
 
 
-@pytest.mark.parametrize("rule", ["1 Old(x) ^ Slow(x)", "-1 !Old(x) v !Slow(x)"])
+@pytest.mark.parametrize("rule", [pytest.param("1 Old(x) ^ Slow(x)", marks=pytest.mark.slow), "-1 !Old(x) v !Slow(x)"])
 def test_what_a_negation_says_comes_back_with_the_weight_that_it_needs(rule: str) -> None:
     model = sqlrl.parse_mln(f"Car(car)\nOld(car)\nSlow(car)\n{rule}")
     # In the first data the rule is right, in the second the contrary is.

@@ -88,6 +88,7 @@ def fit(db: sqlrl.Database, model: sqlrl.Model, **given: object) -> Transfer:
         return Transfer(**{"mapping": MAPPING, "max_literals": 3, **given}).fit(db, model)
 
 
+@pytest.mark.slow
 def test_too_general_clauses_only_get_literals(db: sqlrl.Database, candidates: list) -> None:
     # Each of the six employees leads two of fourteen people.
     found = fit(db, source("1 Prof(p) => Advises(p, s)"))
@@ -129,6 +130,7 @@ def test_clauses_that_are_not_marked_are_not_revised(db: sqlrl.Database, candida
     assert all(rule.weight is not None for rule in found.model_.rules)
 
 
+@pytest.mark.slow
 def test_clauses_of_a_single_atom_are_not_revised(db: sqlrl.Database, candidates: list) -> None:
     # Most people lead nobody, and two thirds of them are no employees.
     model = source("1 Advises(p, s)", "1 Prof(p)")
@@ -153,7 +155,15 @@ def test_further_operators_are_of_marked_clauses(db: sqlrl.Database, candidates:
     assert all({"Leads", "Employee"} <= each or each == {"Employee", "Intern"} for each in names)
 
 
-@pytest.mark.parametrize("unit", ["Student(p)", "!Student(p)", "!Advises(p, s)", "Advises(p, p)"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        pytest.param("Student(p)", marks=pytest.mark.slow),
+        "!Student(p)",
+        pytest.param("!Advises(p, s)", marks=pytest.mark.slow),
+        pytest.param("Advises(p, p)", marks=pytest.mark.slow),
+    ],
+)
 def test_of_a_model_that_is_mended_statements_of_frequency_stay(
     db: sqlrl.Database, candidates: list, unit: str
 ) -> None:
@@ -177,6 +187,7 @@ def test_of_a_model_that_is_mended_clauses_keep_to_their_variables(db: sqlrl.Dat
     assert sizes_of[0] > sizes_of[1] == 2
 
 
+@pytest.mark.slow
 def test_of_a_model_that_is_mended_statements_of_frequency_within_an_example_stay() -> None:
     db = sqlrl.connect()
     db.load(
@@ -295,6 +306,7 @@ def test_a_mapping_in_a_file(db: sqlrl.Database, tmp_path: Path) -> None:
     assert "Student -> Intern" in json.loads(kept[0][0])["mapping"]
 
 
+@pytest.mark.slow
 def test_what_the_target_cannot_say_is_dropped_and_listed(db: sqlrl.Database) -> None:
     model = source(
         "1 Publishes(t, p) => Student(p)", "1 Advises(p, s) => Prof(p)", "2 Student(p) v !Prof(p)", "3 !Prof(q) v Student(q)",
@@ -391,6 +403,7 @@ def test_an_empty_target_domain() -> None:
     assert all(rule.weight == rule.weight for rule in learned.model_.rules)
 
 
+@pytest.mark.slow
 def test_hard_rules_that_the_data_violate(db: sqlrl.Database) -> None:
     hard = (
         "Student(p).",

@@ -117,6 +117,7 @@ def test_what_was_found_is_in_the_database(fitted: tuple[sqlrl.Database, sqlrl.I
     assert len(counted) == len(fit.candidates_)
 
 
+@pytest.mark.slow
 def test_only_the_theory_is_in_the_model_without_a_threshold() -> None:
     db = home()
     fit = sqlrl.ILP(sqlrl.parse_bias(FAMILY), command="induce_max").fit(db, "Grandmother")

@@ -201,6 +201,7 @@ def test_clauses_cover_what_their_horn_rules_define(ranked: tuple[sqlrl.Database
         assert count == row["positives"] + row["negatives"]
 
 
+@pytest.mark.slow
 def test_a_learned_ranking_comes_near_that_of_the_rules_that_made_the_link(
     ranked: tuple[sqlrl.Database, sqlrl.ILP],
 ) -> None:

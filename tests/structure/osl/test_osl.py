@@ -104,6 +104,7 @@ def test_statistics_of_added_clauses_are_exact(fitted: tuple[sqlrl.Database, sql
     assert [(int(n), int(total)) for n, total in kept] == rows
 
 
+@pytest.mark.slow
 def test_a_learned_model_saves_and_loads(fitted: tuple[sqlrl.Database, sqlrl.OSL], tmp_path: Path) -> None:
     db, fit = fitted
     expected = db.predict(fit.model_, examples=TEST)
@@ -117,6 +118,7 @@ def test_a_learned_model_saves_and_loads(fitted: tuple[sqlrl.Database, sqlrl.OSL
         assert prediction.unseen.combinations == 0
 
 
+@pytest.mark.slow
 def test_learning_goes_on_from_a_model_with_rules(shared: sqlrl.Database) -> None:
     db = shared
     rules = MODEL + "Token(+t, p, c) => InField(c, +f, p)\nNext(q, p) ^ InField(c, +f, p) => InField(c, +g, q)"
@@ -167,6 +169,7 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) ->
     assert resumed.steps_.equals(whole.steps_)
 
 
+@pytest.mark.slow
 def test_several_passes_go_on_adding(shared: sqlrl.Database) -> None:
     fit = learner(passes=2).fit(shared, sqlrl.parse_mln(MODEL), examples=TRAIN[:10])
     assert fit.n_steps_ == 20
@@ -300,6 +303,7 @@ def test_modes_may_be_a_file(folder: Path, tmp_path: Path) -> None:
         sqlrl.OSL(tmp_path / "none.modes").fit(db, sqlrl.parse_mln(MODEL))
 
 
+@pytest.mark.slow
 def test_added_clauses_name_the_examples_of_their_run(folder: Path) -> None:
     db = loaded(folder)
     fit = learner().fit(db, sqlrl.parse_mln(MODEL), examples=TRAIN[:16])

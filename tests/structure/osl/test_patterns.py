@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def added_rule(book: PatternBook, pattern: int, constants: np.ndarray, *, horn: 
     return rule
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(250))
 @given(st.integers(0, 2**32))
 def test_patterns_and_constants_are_equal_exactly_if_the_clauses_are(seed: int) -> None:
@@ -86,6 +88,7 @@ def test_patterns_and_constants_are_equal_exactly_if_the_clauses_are(seed: int) 
         assert (keys[a][0] == keys[b][0]) == same_clause(direct[a][0], direct[b][0])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(250))
 @given(st.integers(0, 2**32))
 def test_other_names_of_constants_give_the_same_patterns(seed: int) -> None:

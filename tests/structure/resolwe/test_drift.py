@@ -173,6 +173,7 @@ def test_sql_has_the_log_and_the_counts_that_are_left(db: sqlrl.Database, follow
             assert row["recent"] < row["support"]
 
 
+@pytest.mark.slow
 def test_the_log_can_be_read_while_learning_runs(db: sqlrl.Database) -> None:
     seen: list[int] = []
 
@@ -213,6 +214,7 @@ def test_weights_of_rules_that_stay_go_on_and_others_begin_at_0(db: sqlrl.Databa
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_without_drift_following_changes_no_weight(db: sqlrl.Database) -> None:
     names = mixed()[:60]
     # Their probabilities are .9, those of the other formulations below .6.

@@ -84,6 +84,7 @@ def kept(fit: sqlrl.Resolwe) -> list[str]:
     return [row["formula"] for row in rows if row["kept"]]
 
 
+@pytest.mark.slow
 def test_planted_rules_are_kept_and_decoys_are_not(fitted: sqlrl.Resolwe) -> None:
     found = kept(fitted)
     assert "Old(u) ^ Good(u)" in found
@@ -116,6 +117,7 @@ def test_probabilities_are_those_of_the_first_third(db: sqlrl.Database, fitted: 
     assert row["implied"] == 1
 
 
+@pytest.mark.slow
 def test_windows_change_nothing_but_the_number_of_queries(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
     other = sqlrl.Resolwe(GRAMMAR, weights=FAST, window=3).fit(db, MODEL)
     assert other.formulations_.to_arrow().equals(fitted.formulations_.to_arrow())
@@ -137,6 +139,7 @@ def test_candidates_of_one_join_pattern_share_a_query(db: sqlrl.Database) -> Non
     assert many == (24, 7)
 
 
+@pytest.mark.slow
 def test_the_counts_can_be_read_while_structure_is_chosen(db: sqlrl.Database) -> None:
     seen: list[tuple[int, int]] = []
 
@@ -184,6 +187,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path
         assert stored.drop_columns(["run"]).to_pylist() == whole.formulations_.to_arrow().to_pylist()
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_as_what_it_was() -> None:
     db = load(planted(subgraphs=12))
     given: dict[str, Any] = {"templates": GRAMMAR, "weights": FAST, "window": 2}
