@@ -323,7 +323,9 @@ def _fails(suite: Suite, mutant: Mutant, tests: Sequence[Recorded]) -> str:
     """Return the first test that fails with a mutant in a copy of the tree; empty if all pass."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "project" / "tree"
-        ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "site", ".*_cache", ".hypothesis")
+        # Code of kernels is kept for each file: where a kernel differs, all that was compiled of it and its callers must go.
+        left = ["__pycache__"] if mutant.kernel else []
+        ignored = shutil.ignore_patterns(".git", ".venv", "site", ".*_cache", ".hypothesis", *left)
         shutil.copytree(suite.tree, copy, ignore=ignored)
         shared = suite.tree.resolve().parent / "shared"
         if shared.exists():
@@ -337,7 +339,6 @@ def _fails(suite: Suite, mutant: Mutant, tests: Sequence[Recorded]) -> str:
         names.write_text("\n".join(test.test for test in tests) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", f"timeout={limit}"]
         command += ["--timeout-method=thread", "-m", "not docs", "--tb=no", f"@{names}"]
-        # Code of kernels is kept for each file: where a kernel differs, all that was compiled of it must go.
         own = {"NUMBA_CACHE_DIR": str(Path(scratch) / "kernels")} if mutant.kernel else {}
         here = {**os.environ, "PYTHONPATH": str(copy), "SQLRL_DATA": str(shared / "data"), **own}
         run = subprocess.run(command, cwd=copy, env=here, capture_output=True, text=True, check=False)
