@@ -17,6 +17,7 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -235,6 +237,7 @@ def tree_hash(tree: Path) -> str:
 # ---- which tests run a line ------------------------------------------------------------------------------
 
 
+@cache
 def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]]:
     """Return for each kernel, by file and name, the lines outside kernels that name it or a kernel that calls it.
 
@@ -272,8 +275,31 @@ def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]
     return found
 
 
+def stale(tree: Path, file: str) -> list[Path]:
+    """Return where machine code is kept that may hold code of a file's kernels: of itself and of whoever imports it, directly or not.
+
+    Where a folder has compiled overloads, by which its functions get into kernels that do not name them, it is all machine code.
+    """
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted((tree / "sqlrl").rglob("*.py"))}
+    holders = {path for path, text in texts.items() if any(f"@{mark}\n" in text for mark in KERNELS)}
+    found, waiting = {tree / file}, [tree / file]
+    while waiting:
+        path = waiting.pop()
+        if any(
+            "numba.extending import overload" in text for other, text in texts.items() if other.parent == path.parent
+        ):
+            return sorted(holders)
+        *room, name = path.relative_to(tree).with_suffix("").parts
+        whole = re.compile(rf"from {'.'.join([*room, name])} import|from {'.'.join(room)} import \(?[^)]*?\b{name}\b")
+        for other in holders - found:
+            if whole.search(texts[other]):
+                found.add(other)
+                waiting.append(other)
+    return sorted(found)
+
+
 def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recorded]:
-    """Return the tests that run the line of a mutant, those first that run the least."""
+    """Return the tests that run the line of a mutant, those of its module and room first, and then those that run the least."""
     if mutant.kernel:
         module = ast.parse((tree / mutant.file).read_text(encoding="utf-8"))
         names = [
@@ -285,7 +311,14 @@ def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recor
     else:
         places = {(mutant.file, mutant.line)}
     found = [test for test in tests if _runs(test, places)]
-    return sorted(found, key=lambda test: (test.seconds > 1, sum(map(len, test.lines.values())), test.test))
+    path = Path(mutant.file)
+
+    def order(test: Recorded) -> tuple[object, ...]:
+        parts = Path(test.test.partition("::")[0]).parts
+        far = 0 if parts[-1] == f"test_{path.name}" else 1 if parts[1:2] == path.parts[1:2] else 2
+        return far, test.seconds > 1, sum(map(len, test.lines.values())), test.test
+
+    return sorted(found, key=order)
 
 
 def _runs(test: Recorded, places: set[tuple[str, int]]) -> bool:
@@ -323,9 +356,7 @@ def _fails(suite: Suite, mutant: Mutant, tests: Sequence[Recorded]) -> str:
     """Return the first test that fails with a mutant in a copy of the tree; empty if all pass."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "project" / "tree"
-        # Code of kernels is kept for each file: where a kernel differs, all that was compiled of it and its callers must go.
-        left = ["__pycache__"] if mutant.kernel else []
-        ignored = shutil.ignore_patterns(".git", ".venv", "site", ".*_cache", ".hypothesis", *left)
+        ignored = shutil.ignore_patterns(".git", ".venv", "site", ".*_cache", ".hypothesis")
         shutil.copytree(suite.tree, copy, ignore=ignored)
         shared = suite.tree.resolve().parent / "shared"
         if shared.exists():
@@ -334,13 +365,16 @@ def _fails(suite: Suite, mutant: Mutant, tests: Sequence[Recorded]) -> str:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         lines[mutant.line - 1] = mutant.after + "\n"
         path.write_text("".join(lines), encoding="utf-8")
+        if mutant.kernel:
+            for holder in stale(copy, mutant.file):
+                for kept in (holder.parent / "__pycache__").glob(f"{holder.stem}.*.nb[ci]"):
+                    kept.unlink()
         limit = max(SECONDS, *(30 * test.seconds for test in tests))
         names = Path(scratch) / "tests.txt"
         names.write_text("\n".join(test.test for test in tests) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", f"timeout={limit}"]
         command += ["--timeout-method=thread", "-m", "not docs", "--tb=no", f"@{names}"]
-        own = {"NUMBA_CACHE_DIR": str(Path(scratch) / "kernels")} if mutant.kernel else {}
-        here = {**os.environ, "PYTHONPATH": str(copy), "SQLRL_DATA": str(shared / "data"), **own}
+        here = {**os.environ, "PYTHONPATH": str(copy), "SQLRL_DATA": str(shared / "data")}
         run = subprocess.run(command, cwd=copy, env=here, capture_output=True, text=True, check=False)
         if run.returncode == 0:
             return ""

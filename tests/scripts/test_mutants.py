@@ -9,7 +9,7 @@ from pathlib import Path
 import mutants
 import pytest
 import recorded
-from mutants import Mutant, callers_of_kernels, drawn, mutants_of, runners
+from mutants import Mutant, callers_of_kernels, drawn, mutants_of, runners, stale
 from recorded import Recorded
 
 SOURCE = '''
@@ -110,6 +110,26 @@ def test_a_kernel_is_run_by_those_that_call_it_through_others(tree: Path) -> Non
     small = Recorded("t::small", 0.1, {"sqlrl/made.py": frozenset({call})})
     other = Recorded("t::other", 0.1, {"sqlrl/made.py": frozenset({call - 1})})
     assert runners(mutant, tree, [one, small, other]) == [small, one]
+    near = Recorded("tests/test_made.py::test_near", 5.0, {"sqlrl/made.py": frozenset({call, 20, 21})})
+    assert runners(mutant, tree, [one, small, near]) == [near, small, one]
+
+
+def test_machine_code_of_those_that_may_hold_a_kernel_is_stale(tree: Path) -> None:
+    room = tree / "sqlrl" / "room"
+    room.mkdir()
+    marked = "from sqlrl.kernels import kernel\n\n\n@kernel\ndef f(a: int) -> int:\n    return a\n"
+    for name, text in {
+        "first": "from sqlrl.made import outer\n" + marked,
+        "second": "from sqlrl.room import first\n" + marked,
+        "third": "from sqlrl.room.second import f as g\n" + marked,
+        "plain": "from sqlrl.made import outer\n",
+        "other": marked,
+    }.items():
+        (room / f"{name}.py").write_text(text)
+    names = ["sqlrl/made.py", *(f"sqlrl/room/{name}.py" for name in ("first", "second", "third"))]
+    assert stale(tree, "sqlrl/made.py") == [tree / name for name in names]
+    (room / "plain.py").write_text("from numba.extending import overload\n")
+    assert stale(tree, "sqlrl/made.py") == sorted([*(tree / name for name in names), room / "other.py"])
 
 
 @pytest.mark.slow  # five runs of pytest in processes of their own
