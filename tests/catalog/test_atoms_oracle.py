@@ -118,7 +118,9 @@ def expected_atoms(case: Case) -> dict[Tuple, tuple[bool | None, float | None]]:
             evidence = {w for b, w in case.has if b == bib}
             evidence |= {a[2] for group in (case.evidence, case.soft) for a in group if a[0] == bib}
             scope |= {(bib, f, w) for f, w in itertools.product(fields, evidence if local else words)}
-    return {a: ((a in case.labels) if case.labels else None, case.soft.get(a)) for a in scope if a not in case.evidence}
+    # To a learner, a target of which nothing was loaded is false everywhere.
+    told = case.labels or not (case.evidence or case.soft)
+    return {a: ((a in case.labels) if told else None, case.soft.get(a)) for a in scope if a not in case.evidence}
 
 
 def read(catalog: Catalog, layout: Layout, table: TableName, name: str) -> list[dict[str, object]]:
