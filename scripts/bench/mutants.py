@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import coverage
 import recorded
@@ -237,9 +238,16 @@ def tree_hash(tree: Path) -> str:
 # ---- which tests run a line ------------------------------------------------------------------------------
 
 
+class Callers(NamedTuple):
+    """Who calls a kernel: lines outside kernels, and the names of the kernel and of those that call it."""
+
+    lines: set[tuple[str, int]]
+    kernels: set[str]
+
+
 @cache
-def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]]:
-    """Return for each kernel, by file and name, the lines outside kernels that name it or a kernel that calls it.
+def callers_of_kernels(tree: Path) -> dict[tuple[str, str], Callers]:
+    """Return for each kernel, by file and name, the lines outside kernels that name it or a kernel that calls it, and these kernels.
 
     A kernel that a table of the module hands on, as the update rules of learners, is called by whoever runs a line of its folder.
     """
@@ -259,7 +267,7 @@ def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]
             if name is not None:
                 line = node.lineno if node in inside else 0  # type: ignore[attr-defined]
                 users[name].add((file, inside.get(node), line))
-    found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    found: dict[tuple[str, str], Callers] = {}
     for name, files in kernels.items():
         lines: set[tuple[str, int]] = set()
         seen, waiting = {name}, [name]
@@ -271,7 +279,7 @@ def callers_of_kernels(tree: Path) -> dict[tuple[str, str], set[tuple[str, int]]
                     seen.add(kernel)
                     waiting.append(kernel)
         for file in files:
-            found[file, name] = lines
+            found[file, name] = Callers(lines, seen)
     return found
 
 
@@ -307,11 +315,12 @@ def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recor
             for f in _functions(module)
             if _is_kernel(f) and f.lineno <= mutant.line <= (f.end_lineno or f.lineno)
         ]
-        places = callers_of_kernels(tree)[mutant.file, names[0]]
+        callers = callers_of_kernels(tree)[mutant.file, names[0]]
     else:
-        places = {(mutant.file, mutant.line)}
-    found = [test for test in tests if _runs(test, places)]
+        callers = Callers({(mutant.file, mutant.line)}, set())
     path = Path(mutant.file)
+    named = _naming(tree, path, callers.kernels)
+    found = [test for test in tests if test.test.partition("::")[0] in named or _runs(test, callers.lines)]
 
     def order(test: Recorded) -> tuple[object, ...]:
         parts = Path(test.test.partition("::")[0]).parts
@@ -319,6 +328,15 @@ def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recor
         return far, test.seconds > 1, sum(map(len, test.lines.values())), test.test
 
     return sorted(found, key=order)
+
+
+def _naming(tree: Path, path: Path, kernels: set[str]) -> set[str]:
+    # The files of tests, of the room of a module, that name a kernel: they may call it themselves.
+    if not kernels:
+        return set()
+    name = re.compile(rf"\b({'|'.join(map(re.escape, sorted(kernels)))})\b")
+    files = (tree / "tests" / path.parts[1]).rglob("test_*.py")
+    return {str(file.relative_to(tree)) for file in files if name.search(file.read_text(encoding="utf-8"))}
 
 
 def _runs(test: Recorded, places: set[tuple[str, int]]) -> bool:

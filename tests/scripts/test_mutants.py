@@ -104,12 +104,16 @@ def test_mutants_are_drawn_by_the_seed_from_kernels_and_elsewhere(tree: Path) ->
 
 def test_a_kernel_is_run_by_those_that_call_it_through_others(tree: Path) -> None:
     call = line_of("    found = outer(values[0]) - 1")
-    assert callers_of_kernels(tree)["sqlrl/made.py", "inner"] == {("sqlrl/made.py", call)}
+    assert callers_of_kernels(tree)["sqlrl/made.py", "inner"] == ({("sqlrl/made.py", call)}, {"inner", "outer"})
     mutant = Mutant("sqlrl/made.py", line_of("    return a + 1"), "    return a + 1", "    return a - 1", kernel=True)
     one = Recorded("t::one", 0.1, {"sqlrl/made.py": frozenset({call, 20})})
     small = Recorded("t::small", 0.1, {"sqlrl/made.py": frozenset({call})})
     other = Recorded("t::other", 0.1, {"sqlrl/made.py": frozenset({call - 1})})
     assert runners(mutant, tree, [one, small, other]) == [small, one]
+    (tree / "tests" / "made.py").mkdir(parents=True)
+    (tree / "tests" / "made.py" / "test_kernels.py").write_text("from sqlrl.made import outer")
+    direct = Recorded("tests/made.py/test_kernels.py::test_outer", 0.1, {})
+    assert runners(mutant, tree, [one, direct]) == [direct, one]
     near = Recorded("tests/test_made.py::test_near", 5.0, {"sqlrl/made.py": frozenset({call, 20, 21})})
     assert runners(mutant, tree, [one, small, near]) == [near, small, one]
 
