@@ -65,7 +65,7 @@ def test_a_migrated_layout_is_the_one_that_new_files_have(each: Path, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trusted", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.parametrize("trusted", [True, False])
 def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(tmp_path: Path, trusted: bool) -> None:
     """Facts, labels, evidence, parts, a scope, a model, and what it predicted then; soft truths can stand beside all that."""
     path = Path(shutil.copy(BEFORE_VALUES, tmp_path / "old.duckdb"))

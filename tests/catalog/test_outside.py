@@ -52,7 +52,7 @@ def test_a_prediction_never_reads_a_label_outside_the_scope() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [pytest.param(HINTS, marks=pytest.mark.slow), BLOCKS])
+@pytest.mark.parametrize("model", [HINTS, BLOCKS])
 def test_a_prediction_never_reads_a_label_outside_a_local_domain(model: sqlrl.Model) -> None:
     several = [
         [("d1", "a"), ("d2", "b")],

@@ -176,8 +176,8 @@ def test_few_rows_held_in_python_have_their_numbers(shared: Catalog, label: str)
     ("label", "types"),
     [
         ("an Arrow table", ["s", "s"]),
-        *(pytest.param(label, ["s", "s"], marks=pytest.mark.slow) for label in HELD if label != "an Arrow table"),
-        pytest.param("an Arrow table", None, marks=pytest.mark.slow),
+        *((label, ["s", "s"]) for label in HELD if label != "an Arrow table"),
+        ("an Arrow table", None),
     ],
 )
 def test_sources_held_in_python_name_rows(label: str, types: list[str] | None) -> None:

@@ -98,7 +98,7 @@ def same(one: Database, other: Database, *predicates: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [pytest.param(1000, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("most", [1000, 4])
 @pytest.mark.usefixtures("ranges")
 def test_counts_and_predictions_are_those_of_duckdb(
     opened: Callable[..., Database], tmp_path: Path, most: int, caplog: pytest.LogCaptureFixture

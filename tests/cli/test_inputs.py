@@ -104,7 +104,7 @@ def test_a_query_of_one_line_may_be_longer_than_the_name_of_a_file() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("commands", [["ground", "count"], pytest.param(["learn", "explain"], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("commands", [["ground", "count"], ["learn", "explain"]])
 def test_drop_leaves_rules_out_everywhere(run: Run, project: Project, commands: list[str]) -> None:
     model = project / "more.mln"
     text = (project / "chain.mln").read_text(encoding="utf-8")

@@ -59,9 +59,7 @@ IMPORTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "imports", [IMPORTS[:1], pytest.param(IMPORTS[1:], marks=pytest.mark.slow)], ids=["own", "compiled"]
-)
+@pytest.mark.parametrize("imports", [IMPORTS[:1], IMPORTS[1:]], ids=["own", "compiled"])
 def test_imports_end_before_the_command_does(inference: list[str], imports: list[tuple[str, str]]) -> None:
     running = [(started("-c", HOOKED, module, *inference, *LONG[-3:]), module, words) for module, words in imports]
     for process, module, words in running:

@@ -28,8 +28,8 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(("infer", "--method", "full"), marks=pytest.mark.slow),
-        pytest.param(("infer", "--marginals"), marks=pytest.mark.slow),
+        ("infer", "--method", "full"),
+        ("infer", "--marginals"),
         ("ground",),
     ],
     ids=["infer", "marginals", "ground"],

@@ -8,7 +8,7 @@ from tests.cli.conftest import Project, Run
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("marginals", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("marginals", [False, True])
 def test_an_evaluation_is_kept_for_views(run: Run, project: Project, marginals: bool) -> None:
     given = [project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"]
     more = ["--marginals"] if marginals else []

@@ -69,7 +69,7 @@ def by_hand() -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [1, pytest.param(512, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("window", [1, 512])
 def test_a_learner_keeps_what_evidence_and_labels_say(window: int) -> None:
     db = database()
     fit = sqlrl.AdaGrad(window=window, passes=2).fit(db, RULES)

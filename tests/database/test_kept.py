@@ -200,8 +200,8 @@ assert kept._kept is not None
     "held",
     [
         "os.held = kept\ndb.engine.connection.close()\ndel db",
-        pytest.param("", marks=pytest.mark.slow),
-        pytest.param("sys.held = kept", marks=pytest.mark.slow),
+        "",
+        "sys.held = kept",
     ],
 )
 def test_a_program_that_is_kept_when_the_interpreter_ends_is_no_news(held: str, tmp_path: Path) -> None:

@@ -197,15 +197,9 @@ def loading(tables: Tables) -> sqlrl.Database:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        pytest.param(
-            "none",
-            r"^1 of 5 subgraphs is left out: 1 without query atoms, 0 of several that are all true or all false$",
-            marks=pytest.mark.slow,
-        ),
+        ("none", r"^1 of 5 subgraphs is left out: 1 without query atoms, 0 of several that are all true or all false$"),
         ("true", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
-        pytest.param(
-            "false", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several", marks=pytest.mark.slow
-        ),
+        ("false", "^2 of 6 subgraphs are left out: 1 without query atoms, 1 of several"),
         ("one", "^1 of 6 subgraphs is left out: 1 without query atoms, 0 of several"),
     ],
 )
@@ -293,10 +287,10 @@ def never_stopped() -> sqlrl.Resolwe:
     [
         ("callable", "weights", 5),  # in the second pass
         ("queries", "counting", 1),
-        pytest.param("queries", "weights", 2, marks=pytest.mark.slow),
-        pytest.param("callable", "counting", 1, marks=pytest.mark.slow),
-        pytest.param("list", "weights", 2, marks=pytest.mark.slow),
-        pytest.param("queries", "weights", 5, marks=pytest.mark.slow),
+        ("queries", "weights", 2),
+        ("callable", "counting", 1),
+        ("list", "weights", 2),
+        ("queries", "weights", 5),
     ],
 )
 def test_a_resumed_run_ends_as_one_that_never_stopped(kind: str, stage: str, after: int, tmp_path: Path) -> None:
@@ -358,9 +352,7 @@ def test_windows_before_are_passed_over_without_a_query() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "known"), [pytest.param("queries", True, marks=pytest.mark.slow), ("callable", False)]
-)
+@pytest.mark.parametrize(("kind", "known"), [("queries", True), ("callable", False)])
 def test_windows_are_counted_as_far_as_they_are_known(kind: str, known: bool) -> None:
     seen: list[tuple[bool, int, int]] = []
     sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
@@ -662,7 +654,7 @@ def other_labels(tables: Tables) -> Tables:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("named", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("named", [False, True])
 def test_only_labels_of_what_is_learned_count(named: bool) -> None:
     # Meets, of two classes everywhere, says nothing as long as no template or rule is about it.
     rule = "\nMeets(u) ^ Old(u) => Good(u)" if named else ""

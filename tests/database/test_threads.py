@@ -279,7 +279,7 @@ def test_cursors_bind_for_the_first_time_together(db: sqlrl.Database) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("db", ["memory", pytest.param("file", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("db", ["memory", "file"], indirect=True)
 def test_loads_that_meet_are_whole_or_conflicts(db: sqlrl.Database) -> None:
     start = threading.Barrier(3)
     kept: dict[str, int] = {}

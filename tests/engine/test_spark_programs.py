@@ -91,9 +91,7 @@ def compare(spark: Spark, case: Case, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(
-    "kind", [rules, sentences, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (counted, witnessed, wide))]
-)
+@pytest.mark.parametrize("kind", [rules, sentences, *(kind for kind in (counted, witnessed, wide))])
 def test_random_programs(kind: Any, spark: Spark) -> None:
     @times(KINDS[kind])
     @given(programs(kind=kind), st.integers(0, 9))

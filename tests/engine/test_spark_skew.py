@@ -283,7 +283,7 @@ def test_paths_send_the_rows_of_a_heavy_key_to_several_tasks(graph: duckdb.DuckD
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tasks", [pytest.param(1, marks=pytest.mark.slow), 100])
+@pytest.mark.parametrize("tasks", [1, 100])
 def test_the_engine_salts_what_is_heavy(tasks: int, spark: Spark, graph: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
     monkeypatch.setattr(skew, "SALTED_ROWS", 1000)
     monkeypatch.setattr("sqlrl.engine.spark.engine.tasks_of", lambda plan: tasks)

@@ -143,7 +143,7 @@ def umls(data_folder: Path) -> World:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("simple", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("simple", [True, False])
 def test_supports_on_umls_are_those_of_all_walks(umls: World, simple: bool) -> None:
     engine = connect(":memory:", threads=1)
     with RelationalPaths(engine, umls.load(engine, False), umls.name, umls.pairs()) as paths:

@@ -99,7 +99,7 @@ def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Dat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Perceptron", pytest.param("MIRA", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["Perceptron", "MIRA"])
 def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
     model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(24)]
     whole = ONLINE[name](average=False).fit(db, model, ids)

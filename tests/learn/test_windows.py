@@ -73,7 +73,7 @@ def test_windows_do_not_change_what_is_learned(db: sqlrl.Database) -> None:
 
 @pytest.mark.slow
 @warned
-@pytest.mark.parametrize("after", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("after", [1, 4])
 def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: int) -> None:
     seen: list[Progress] = []
 

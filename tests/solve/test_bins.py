@@ -193,7 +193,7 @@ def published(problem: Problem, truth: World, rounds: int, seed: int) -> npt.NDA
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batches", [9, pytest.param(29, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("batches", [9, 29])
 def test_tallies_at_the_moment_of_drawing_have_the_same_expectation(batches: int) -> None:
     rng = np.random.default_rng(11)
     ground = []
@@ -343,7 +343,7 @@ def test_small_and_large_components_of_one_clause(hard: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [60, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [60, 150])
 def test_errors_are_neither_too_small_nor_too_large(seeds: int) -> None:
     """Over many seeds the deviation from the truth is about as large as it is said to be."""
     rng = np.random.default_rng(7)

@@ -221,7 +221,7 @@ def test_what_cannot_be_read_and_what_has_no_one_target(db: sqlrl.Database) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("left_out", "window"), [(True, None), pytest.param(False, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("left_out", "window"), [(True, None), (False, 1)])
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ValidationWarning", "ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_atoms_are_those_of_the_example_that_is_learned_from(
     window: int | None, left_out: bool, monkeypatch: pytest.MonkeyPatch

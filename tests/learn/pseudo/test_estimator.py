@@ -290,7 +290,7 @@ def documents(db: sqlrl.Database, *, column: bool) -> list[tuple[str, str, str]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("column", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("column", [True, False])
 def test_examples_that_are_named_count_alone(column: bool) -> None:
     """Items and shapes are those that a document has, so that g of Shape is the sum of the products of both over the chosen documents."""
     db = sqlrl.connect(progress=False)

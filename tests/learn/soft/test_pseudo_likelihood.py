@@ -132,7 +132,7 @@ def test_any_start_leads_to_the_same_weights(seed: int, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("squared", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("squared", [False, True])
 def test_weights_that_labels_were_drawn_with_are_found_again(squared: bool) -> None:
     """5,000 atoms, each drawn given an evidence of its own by the inverse of its distribution function on a grid."""
     random = np.random.default_rng(11)

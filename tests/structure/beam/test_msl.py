@@ -107,7 +107,7 @@ def test_shortest_first_adds_a_short_clause_first() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("literals", "added", "times"), [(3, 1, 5), pytest.param(4, 3, 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("literals", "added", "times"), [(3, 1, 5), (4, 3, 20)])
 def test_a_step_takes_few_statements(monkeypatch: pytest.MonkeyPatch, literals: int, added: int, times: int) -> None:
     """At most one for each clause of the beam and way to bind the arguments of a literal, whatever the predicates are."""
     bound: list[int] = []

@@ -228,7 +228,7 @@ def test_without_drift_following_changes_no_weight(db: sqlrl.Database) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weights", ["AdaGrad", pytest.param("ContrastiveDivergence", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("weights", ["AdaGrad", "ContrastiveDivergence"])
 def test_loaded_subgraphs_and_a_stream_of_them_learn_the_same(
     fitted: Callable[[str, str], sqlrl.Resolwe], weights: str
 ) -> None:
@@ -267,8 +267,8 @@ def test_counts_of_the_model_are_those_over_the_examples_that_taught_weights(
         ("loaded", 1),
         ("loaded", 4),
         ("stream", 4),
-        pytest.param("stream", 1, marks=pytest.mark.slow),
-        pytest.param("loaded", 3, marks=pytest.mark.slow),
+        ("stream", 1),
+        ("loaded", 3),
     ],
 )
 def test_a_resumed_run_ends_as_one_that_never_stopped(
