@@ -32,6 +32,7 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 import coverage
+import importers
 import recorded
 from recorded import Recorded
 
@@ -283,27 +284,42 @@ def callers_of_kernels(tree: Path) -> dict[tuple[str, str], Callers]:
     return found
 
 
-def stale(tree: Path, file: str) -> list[Path]:
-    """Return where machine code is kept that may hold code of a file's kernels: of itself and of whoever imports it, directly or not.
+class Imports(NamedTuple):
+    """What machine code depends on: modules with kernels, folders with compiled overloads, and who imports each module."""
+
+    holders: set[str]
+    overloading: set[str]
+    importers: dict[str, set[str]]
+
+
+@cache
+def _imports(tree: Path) -> Imports:
+    modules = importers.read_modules(tree / "sqlrl")
+    holders = {name for name, module in modules.items() if any(map(_is_kernel, _functions(module.tree)))}
+    overload = ("numba.extending", "overload")
+    folders = {
+        name.rpartition(".")[0] for name, module in modules.items() if overload in importers.imports(module.tree)
+    }
+    return Imports(holders, folders, importers.importers(modules))
+
+
+def stale(tree: Path, file: str) -> list[str]:
+    """Return whose machine code may hold kernels of a file: its own, and that of whoever imports it, directly or not.
 
     Where a folder has compiled overloads, by which its functions get into kernels that do not name them, it is all machine code.
     """
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted((tree / "sqlrl").rglob("*.py"))}
-    holders = {path for path, text in texts.items() if any(f"@{mark}\n" in text for mark in KERNELS)}
-    found, waiting = {tree / file}, [tree / file]
+    holders, overloading, users = _imports(tree)
+    start = ".".join(Path(file).with_suffix("").parts)
+    found, waiting = {start}, [start]
     while waiting:
-        path = waiting.pop()
-        if any(
-            "numba.extending import overload" in text for other, text in texts.items() if other.parent == path.parent
-        ):
-            return sorted(holders)
-        *room, name = path.relative_to(tree).with_suffix("").parts
-        whole = re.compile(rf"from {'.'.join([*room, name])} import|from {'.'.join(room)} import \(?[^)]*?\b{name}\b")
-        for other in holders - found:
-            if whole.search(texts[other]):
-                found.add(other)
-                waiting.append(other)
-    return sorted(found)
+        name = waiting.pop()
+        if name.rpartition(".")[0] in overloading:
+            found = holders
+            break
+        new = users[name] & holders - found
+        found |= new
+        waiting += new
+    return sorted(f"{name.replace('.', '/')}.py" for name in found)
 
 
 def runners(mutant: Mutant, tree: Path, tests: Sequence[Recorded]) -> list[Recorded]:
@@ -384,7 +400,7 @@ def _fails(suite: Suite, mutant: Mutant, tests: Sequence[Recorded]) -> str:
         lines[mutant.line - 1] = mutant.after + "\n"
         path.write_text("".join(lines), encoding="utf-8")
         if mutant.kernel:
-            for holder in stale(copy, mutant.file):
+            for holder in map(copy.joinpath, stale(suite.tree, mutant.file)):
                 for kept in (holder.parent / "__pycache__").glob(f"{holder.stem}.*.nb[ci]"):
                     kept.unlink()
         limit = max(SECONDS, *(30 * test.seconds for test in tests))
@@ -458,11 +474,9 @@ def covered(tree: Path, folder: Path) -> tuple[float, float]:
 
 def plant(tree: Path, tests: Sequence[Recorded], before: Suite | None, count: int, kernels: int) -> list[Outcome]:
     """Draw mutants and say what becomes of each, two at a time."""
-    now = {slow: collected(tree, "slow" if slow else "not slow and not docs") for slow in (False, True)}
-    suites = [
-        Suite("slow" if slow else "quick", tree, [test for test in tests if test.test in now[slow]])
-        for slow in (False, True)
-    ]
+    marks = {"quick": "not slow and not docs", "slow": "slow"}
+    tiers = {name: collected(tree, mark) for name, mark in marks.items()}
+    suites = [Suite(name, tree, [test for test in tests if test.test in tier]) for name, tier in tiers.items()]
     if before is not None:
         suites.append(before)
     found: SimpleQueue[Outcome] = SimpleQueue()
