@@ -42,6 +42,16 @@ def test_tuples_that_are_false_without_a_row_are_counted() -> None:
     assert said(db, ["d1", "d2"]) == []
 
 
+def test_labels_of_examples_that_are_appended_are_counted_again() -> None:
+    db = words([("d1", True), ("d2", False)])
+    with pytest.warns(LabelWarning, match=r"^1 row of Liked is false, but 2 more tuples"):
+        db.catalog.bind(MODEL)
+    db.load("Word", [("d5", "a"), ("d6", "b")], append=True)
+    db.load("Liked", [("d5", False)], truth=1, target=True, append=True)
+    with pytest.warns(LabelWarning, match=r"^2 rows of Liked are false, but 3 more tuples"):
+        db.catalog.bind(MODEL)
+
+
 @pytest.mark.slow
 def test_true_rows_alone_are_the_closed_world() -> None:
     assert said(words([("d1", True)])) == []

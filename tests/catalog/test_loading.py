@@ -20,6 +20,7 @@ from sqlglot import exp
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.columns import Mapped, raw_query
+from sqlrl.catalog.declarations import compact
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
 from sqlrl.engine.connection import connect
@@ -282,6 +283,15 @@ def test_loading_again_replaces_and_forgets_unused_constants(catalog: Catalog) -
     assert ids == [0, 1, 2]
     catalog.load("P", [("c", "e"), ("c", "e")], duplicates="drop")
     assert facts(catalog) == [("c", "e")]
+
+
+def test_there_is_nothing_to_remove_while_each_constant_and_example_has_a_fact(catalog: Catalog) -> None:
+    catalog.load("P", [("e1", "a"), ("e2", "b")], columns=[1], types=["s"], example=0)
+    catalog.load("Q", [("e1", "b")], columns=[1], types=["s"], example=0)
+    assert not compact(catalog.store)
+    catalog.load("P", [("e1", "a")])
+    assert compact(catalog.store)
+    assert not compact(catalog.store)
 
 
 def test_changed_sources_are_noticed_and_read_again(catalog: Catalog, tmp_path: Path) -> None:

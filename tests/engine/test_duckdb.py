@@ -129,7 +129,7 @@ def test_a_failing_statement_rolls_back_what_went_before(engine: DuckDBEngine) -
     engine.execute(sql("create table t as select 1 as x"), step="make")
 
 
-@pytest.mark.parametrize("work", ["transaction", "create_table", "connect"])
+@pytest.mark.parametrize("work", ["transaction", "create_table", "create_view", "connect"])
 def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> None:
     own = duckdb.connect()
     engine = connect(own)
@@ -142,6 +142,8 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
                 pass
         elif work == "create_table":
             engine.create_table(TableName(*engine.home, "t"), sql("select 1 as x"), step="make")
+        elif work == "create_view":
+            engine.create_view(TableName(*engine.home, "v"), sql("select 1 as x"), step="make")
         else:
             connect(own)
 
@@ -153,6 +155,7 @@ def test_the_users_own_transaction_survives_that_it_is_refused(work: str) -> Non
     assert own.execute("FROM mine").fetchall() == [(1,)]
     with engine.transaction():
         engine.create_table(TableName(*engine.home, "t"), sql("select 1 as x"), step="make")
+        engine.create_view(TableName(*engine.home, "v"), sql("select 1 as x"), step="make")
 
 
 def test_an_aborted_transaction_and_a_closed_connection_are_named() -> None:

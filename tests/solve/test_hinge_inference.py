@@ -157,6 +157,7 @@ def test_the_bound_of_any_duals_is_below_every_state(soft: Soft, seed: int) -> N
 
 CONFLICTS = {
     "one equality out of reach": ({0: [({0: 1.0, 1: 1.0}, -3.0)]}, ["=."], [0], [0], 1.0),
+    "one equality out of reach from below": ({0: [({0: -1.0, 1: -1.0}, -0.5)]}, ["=."], [0], [0], 0.5),
     "one atom, two rules": ({0: [({2: 1.0}, -0.2)], 1: [({2: -1.0}, 0.7)]}, [".", "."], [0, 1], [0, 1], 0.25),
     "one atom out of the box": ({1: [({0: 2.0}, 0.5)]}, ["", "."], [1], [0], 0.5),
     "a cycle": (

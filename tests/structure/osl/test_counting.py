@@ -142,6 +142,21 @@ def test_ground_clauses_that_are_true_or_false_in_every_world_are_left_out() -> 
     program.close()
 
 
+def test_an_atom_that_is_in_a_ground_clause_twice_is_written_once_in_its_place() -> None:
+    text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+    program = sample_program(text, ["Smokes"], {"Friends": [("A", "A"), ("A", "B")], "Smokes": [("A",)]})
+    x, y, z = (Slot(False, i) for i in range(3))
+    smokes, friends = ((lambda *slots, name=name: ShapeLiteral(name, False, slots)) for name in ("Smokes", "Friends"))
+    pattern = Shape(("person",) * 3, (), (smokes(x), friends(x, y), smokes(y), friends(y, z), smokes(z)))
+    accepted = AcceptedClauses()
+    accepted.add(pattern, np.zeros((1, 0)), [[0, 1]])
+    with program.only(np.array([0])) as examples:
+        rows = accepted.rows(WindowBindings(program, examples, np.array([0]), np.array([1, 2])), 0)
+    # x, y, z are A, A, A or A, A, B, and as Horn clauses, Smokes(x) their head, both are true.
+    assert ground_clauses(rows) == Counter({(0, (-1,)): 1, (0, (-1, -2)): 1})
+    program.close()
+
+
 def test_an_example_without_bindings_changes_nothing() -> None:
     program = sample_program("Mark(bib)\nTopic(bib)\n1 Mark(b) => Topic(b)", ["Topic"], {"Mark": [("B1",), ("B2",)]})
     b = Slot(False, 0)
