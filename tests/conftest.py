@@ -87,8 +87,11 @@ def data_folder() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on a Spark server, whichever it is, and what draws its cases: `pytest -m spark`, `pytest -m property`."""
+    """Mark tests by what they need and cost: `pytest -m spark`, `-m property`, and `-m slow` for all tests of experiments."""
+    experiments = Path(__file__).parent / "experiments"
     for item in items:
+        if item.path.is_relative_to(experiments):
+            item.add_marker("slow")
         if {"spark", "spark_address"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("spark")
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
