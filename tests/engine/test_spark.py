@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -82,18 +80,6 @@ def test_joins_that_meet_nothing_are_said_as_in_duckdb(spark: Spark, listed: str
                 db.count(sqlrl.parse_mln(rules, query=["Spam"]))
         said.append([str(each.message) for each in caught])
     assert said[0] == said[1]
-
-
-FUNCTION = re.compile(r"\b([A-Z][A-Z_0-9]*)\(")
-
-
-def test_a_server_is_asked_for_every_function_of_the_golden_queries() -> None:
-    texts = [
-        path.read_text().split("-- spark\n") for path in (Path(__file__).parents[1] / "plan").glob("golden*/*.sql")
-    ]
-    used = {name for _, *spark in texts for text in spark for name in FUNCTION.findall(text)}
-    assert "TRY_SUM" in used
-    assert used - {"CAST", "DECIMAL", "EXISTS", "ARRAY", "COUNT"} <= set(FUNCTION.findall(FUNCTIONS))
 
 
 def test_a_server_without_a_function_is_refused_when_it_is_opened(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from sqlrl.logic.horn import components
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.plan.definitions import DefinitionPlan, Relation
 from tests.effort import draws
-from tests.plan.dialects import on_spark
-from tests.spark import fetch, sorted_rows, unknown_functions
+from tests.plan.golden import check_cases, check_golden, on_spark
+from tests.spark import fetch, sorted_rows
 
 FOLDER = Path(__file__).parent / "golden_definitions"
 ANCESTOR = "ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z)."
@@ -102,13 +101,7 @@ def planned(predicate: str, text: str) -> exp.Query:
 def test_golden(name: str, db: sqlrl.Database) -> None:
     predicate, text = CASES[name]
     query = planned(predicate, text)
-    dialects = ["duckdb"] if name in ONLY_DUCKDB else ["duckdb", "spark"]
-    parts = [f"-- {predicate}: {text}", *(f"-- {d}\n{query.sql(d, pretty=True)};" for d in dialects)]
-    written, path = "\n\n".join(parts) + "\n", FOLDER / f"{name}.sql"
-    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(written)
-    assert written == path.read_text(), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    check_golden(FOLDER / f"{name}.sql", query, above=f"-- {predicate}: {text}", spark=name not in ONLY_DUCKDB)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoadWarning)
         db.define(text)
@@ -125,7 +118,6 @@ def test_golden(name: str, db: sqlrl.Database) -> None:
 @pytest.mark.parametrize("name", on_spark([x for x in CASES if x not in ONLY_DUCKDB], "negation"))
 def test_rows_are_the_same_on_spark(name: str, db: sqlrl.Database, spark: Spark) -> None:
     query = planned(*CASES[name])
-    assert not unknown_functions(query.sql("spark")), "Spark knows every function"
     if name in RECURSIVE:
         # Spark has WITH RECURSIVE since 4.1; the server of the tests does not know it yet.
         with pytest.raises(Exception, match=r"Table or view not found: closure|UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE"):
@@ -135,7 +127,8 @@ def test_rows_are_the_same_on_spark(name: str, db: sqlrl.Database, spark: Spark)
 
 
 def test_every_file_has_a_case() -> None:
-    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES) == set(ROWS)
+    check_cases(FOLDER, CASES)
+    assert set(CASES) == set(ROWS)
 
 
 # ---- random programs against a bottom-up evaluation that tries all constants for all variables ------------------

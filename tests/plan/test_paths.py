@@ -1,11 +1,10 @@
-"""Queries of relational paths: golden SQL in DuckDB's dialect and in Spark's, and whole searches that are the same on both engines.
+"""Queries of relational paths: golden SQL, and whole searches that are the same on both engines.
 
 `SQLRL_UPDATE_GOLDEN=1 pytest tests/plan/test_paths.py` writes the files anew.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.connection import connect
-from sqlrl.engine.dialects import for_dialect
 from sqlrl.engine.spark.server import Spark
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.plan.paths import (
@@ -32,7 +30,8 @@ from sqlrl.plan.paths import (
 )
 from sqlrl.plan.sample_layout import people
 from tests.ground.walks import World
-from tests.spark import beside, unknown_functions
+from tests.plan.golden import check_cases, check_golden
+from tests.spark import beside
 
 FOLDER = Path(__file__).parent / "golden_paths"
 
@@ -76,22 +75,11 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: str) -> None:
-    texts = {d: for_dialect(CASES[case].copy(), d).sql(d, pretty=True) for d in ("duckdb", "spark")}
-    written, path = "\n\n".join(f"-- {d}\n{text};" for d, text in texts.items()) + "\n", FOLDER / f"{case}.sql"
-    if os.environ.get("SQLRL_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(written)
-    assert written == path.read_text(), f"{case} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
+    check_golden(FOLDER / f"{case}.sql", CASES[case])
 
 
 def test_every_file_has_a_case() -> None:
-    assert {path.stem for path in FOLDER.glob("*.sql")} == set(CASES)
-
-
-@pytest.mark.slow
-def test_spark_knows_every_function() -> None:
-    for case, query in CASES.items():
-        assert not unknown_functions(for_dialect(query.copy(), "spark").sql("spark")), case
+    check_cases(FOLDER, CASES)
 
 
 # A search is many queries, each of which takes many times as long on the server as in DuckDB.

@@ -1,6 +1,5 @@
 -- count: 1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
 
--- duckdb
 SELECT
   CAST(SUM("n") AS INT128) AS "n"
 FROM (
@@ -40,64 +39,3 @@ FROM (
   ) AS "f2"
     ON "f2"."x0" = "f1"."a0"
 ) AS "terms";
-
--- spark
-SELECT
-  COALESCE(
-    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(`n`) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM (
-  SELECT
-    COALESCE(
-      TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT(1) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM (
-    SELECT
-      `a`.`a0`
-    FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
-    WHERE
-      `a`.`truth`
-  ) AS `f0`
-  UNION ALL
-  SELECT
-    COALESCE(
-      TRY_SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT((
-          -1
-        )) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM (
-    SELECT
-      `a`.`a0`
-    FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
-    WHERE
-      `a`.`truth`
-  ) AS `f1`
-  INNER JOIN (
-    SELECT DISTINCT
-      `wt0`.`a0` AS `x0`
-    FROM `memory`.`sqlrl`.`fact_Friends` AS `wt0`
-    INNER JOIN (
-      SELECT
-        `a`.`a0`
-      FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
-      WHERE
-        `a`.`truth`
-    ) AS `wt1`
-      ON `wt1`.`a0` = `wt0`.`a1`
-  ) AS `f2`
-    ON `f2`.`x0` = `f1`.`a0`
-) AS `terms`;

@@ -1,6 +1,5 @@
 -- count: Token(+w, p, c) => InField(c, +f, p)
 
--- duckdb
 WITH "m0" AS (
   SELECT
     "f0"."a0" AS "s0",
@@ -45,69 +44,3 @@ FROM (
 ) AS "terms"
 GROUP BY
   "clause";
-
--- spark
-WITH `m0` AS (
-  SELECT
-    `f0`.`a0` AS `s0`,
-    COUNT(*) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Token` AS `f0`
-  GROUP BY
-    `f0`.`a0`
-)
-SELECT
-  `clause`,
-  COALESCE(
-    TRY_SUM(CAST(`n` AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(`n`) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM (
-  SELECT
-    `p`.`clause` AS `clause`,
-    COALESCE(
-      TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT(`m0`.`n`) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM `memory`.`sqlrl`.`scratch_parameter` AS `p`
-  INNER JOIN `m0` AS `m0`
-    ON `m0`.`s0` = `p`.`k1`
-  GROUP BY
-    `p`.`clause`
-  UNION ALL
-  SELECT
-    `p`.`clause` AS `clause`,
-    COALESCE(
-      TRY_SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT((
-          -1
-        )) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Token` AS `f1`
-  INNER JOIN (
-    SELECT
-      `a`.`a0`,
-      `a`.`a1`,
-      `a`.`a2`
-    FROM `memory`.`sqlrl`.`atom_InField` AS `a`
-    WHERE
-      `a`.`truth`
-  ) AS `f2`
-    ON `f2`.`a0` = `f1`.`a2` AND `f2`.`a2` = `f1`.`a1`
-  INNER JOIN `memory`.`sqlrl`.`scratch_parameter` AS `p`
-    ON `p`.`k0` = `f2`.`a1` AND `p`.`k1` = `f1`.`a0`
-  GROUP BY
-    `p`.`clause`
-) AS `terms`
-GROUP BY
-  `clause`;

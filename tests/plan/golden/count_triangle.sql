@@ -1,6 +1,5 @@
 -- count: 1 !Friends(x, y) v !Friends(y, z) v !Friends(z, x)
 
--- duckdb
 SELECT
   CAST(SUM(1) AS INT128) AS "n"
 FROM "memory"."sqlrl"."fact_Friends" AS "f0"
@@ -8,18 +7,3 @@ INNER JOIN "memory"."sqlrl"."fact_Friends" AS "f2"
   ON "f2"."a1" = "f0"."a0"
 INNER JOIN "memory"."sqlrl"."fact_Friends" AS "f1"
   ON "f1"."a0" = "f0"."a1" AND "f1"."a1" = "f2"."a0";
-
--- spark
-SELECT
-  COALESCE(
-    TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(1) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
-INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `f2`
-  ON `f2`.`a1` = `f0`.`a0`
-INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `f1`
-  ON `f1`.`a0` = `f0`.`a1` AND `f1`.`a1` = `f2`.`a0`;

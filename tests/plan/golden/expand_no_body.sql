@@ -1,11 +1,5 @@
 -- expand bodies: 1 Smokes(+x)
 
--- duckdb
 SELECT DISTINCT
   "d0"."id" AS "plus0"
 FROM "memory"."sqlrl"."dictionary_person" AS "d0";
-
--- spark
-SELECT DISTINCT
-  `d0`.`id` AS `plus0`
-FROM `memory`.`sqlrl`.`dictionary_person` AS `d0`;

@@ -1,6 +1,5 @@
 -- few: 1 Cancer(x) v Cancer(y)
 
--- duckdb
 SELECT
   CASE
     WHEN "o0"."atom" IS NULL OR "o1"."atom" IS NULL
@@ -38,26 +37,3 @@ GROUP BY
     THEN NULL
     ELSE GREATEST("o0"."atom", "o1"."atom")
   END;
-
--- spark
-SELECT
-  LEAST(`o0`.`atom`, `o1`.`atom`) AS `l0`,
-  GREATEST(`o0`.`atom`, `o1`.`atom`) AS `l1`,
-  COUNT(*) AS `multiplicity`
-FROM (
-  SELECT
-    `atom`,
-    `a0`
-  FROM `memory`.`sqlrl`.`atom_Cancer`
-) AS `o0`
-CROSS JOIN (
-  SELECT
-    `atom`,
-    `a0`
-  FROM `memory`.`sqlrl`.`atom_Cancer`
-) AS `o1`
-WHERE
-  `o0`.`atom` = `o1`.`atom`
-GROUP BY
-  LEAST(`o0`.`atom`, `o1`.`atom`),
-  GREATEST(`o0`.`atom`, `o1`.`atom`);

@@ -1,6 +1,5 @@
 -- few: 1 Smokes(x) => Cancer(x)
 
--- duckdb
 SELECT
   "o0"."atom" AS "l0",
   "o1"."atom" AS "l1",
@@ -23,27 +22,3 @@ INNER JOIN (
 GROUP BY
   "o0"."atom",
   "o1"."atom";
-
--- spark
-SELECT
-  `o0`.`atom` AS `l0`,
-  `o1`.`atom` AS `l1`,
-  COUNT(*) AS `multiplicity`
-FROM (
-  SELECT
-    `atom`,
-    `a0`
-  FROM `memory`.`sqlrl`.`atom_Cancer`
-) AS `o0`
-INNER JOIN (
-  SELECT
-    0 AS `atom`,
-    `a0`
-  FROM `memory`.`sqlrl`.`fact_Smokes`
-  WHERE
-    `given` AND `truth`
-) AS `o1`
-  ON `o1`.`a0` = `o0`.`a0`
-GROUP BY
-  `o0`.`atom`,
-  `o1`.`atom`;

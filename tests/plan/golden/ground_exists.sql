@@ -1,6 +1,5 @@
 -- ground: 1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
 
--- duckdb
 SELECT
   "o0"."atom" AS "l0",
   "w0o"."atoms" AS "e0"
@@ -16,20 +15,3 @@ LEFT JOIN (
     "w0o_t0"."a0"
 ) AS "w0o"
   ON "w0o"."x0" = "o0"."a0";
-
--- spark
-SELECT
-  `o0`.`atom` AS `l0`,
-  `w0o`.`atoms` AS `e0`
-FROM `memory`.`sqlrl`.`atom_Cancer` AS `o0`
-LEFT JOIN (
-  SELECT
-    `w0o_t0`.`a0` AS `x0`,
-    ARRAY_SORT(COLLECT_LIST(DISTINCT `w0o_atom`.`atom`)) AS `atoms`
-  FROM `memory`.`sqlrl`.`fact_Friends` AS `w0o_t0`
-  INNER JOIN `memory`.`sqlrl`.`atom_Cancer` AS `w0o_atom`
-    ON `w0o_atom`.`a0` = `w0o_t0`.`a1`
-  GROUP BY
-    `w0o_t0`.`a0`
-) AS `w0o`
-  ON `w0o`.`x0` = `o0`.`a0`;

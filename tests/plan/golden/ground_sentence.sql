@@ -1,6 +1,5 @@
 -- ground: 1 EXIST x Cancer(x)
 
--- duckdb
 SELECT
   "w0o"."atoms" AS "e0"
 FROM (
@@ -14,20 +13,4 @@ LEFT JOIN (
   HAVING
     COUNT(*) > 0
 ) AS "w0o"
-  ON TRUE;
-
--- spark
-SELECT
-  `w0o`.`atoms` AS `e0`
-FROM (
-  SELECT
-    1 AS `one`
-) AS `one`
-LEFT JOIN (
-  SELECT
-    ARRAY_SORT(COLLECT_LIST(DISTINCT `w0o_atom`.`atom`)) AS `atoms`
-  FROM `memory`.`sqlrl`.`atom_Cancer` AS `w0o_atom`
-  HAVING
-    COUNT(*) > 0
-) AS `w0o`
   ON TRUE;

@@ -1,6 +1,5 @@
 -- tied by v1 v2: InField(c, Author, p) ^ Next(p, q) => InField(c, Title, q)
 
--- duckdb
 WITH "m0" AS (
   SELECT
     "d0"."example" AS "s0",
@@ -14,24 +13,3 @@ SELECT
 FROM "memory"."sqlrl"."domain_position" AS "d1"
 INNER JOIN "m0" AS "m0"
   ON "m0"."s0" = "d1"."example";
-
--- spark
-WITH `m0` AS (
-  SELECT
-    `d0`.`example` AS `s0`,
-    COUNT(*) AS `n`
-  FROM `memory`.`sqlrl`.`domain_position` AS `d0`
-  GROUP BY
-    `d0`.`example`
-)
-SELECT
-  COALESCE(
-    TRY_SUM(CAST(`m0`.`n` AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(`m0`.`n`) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM `memory`.`sqlrl`.`domain_position` AS `d1`
-INNER JOIN `m0` AS `m0`
-  ON `m0`.`s0` = `d1`.`example`;

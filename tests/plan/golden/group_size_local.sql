@@ -1,6 +1,5 @@
 -- size by v1 v2: InField(c, Author, p) ^ Next(p, q) => InField(c, Title, q)
 
--- duckdb
 SELECT
   "d0"."id" AS "b0",
   "d1"."id" AS "b1",
@@ -11,21 +10,3 @@ INNER JOIN "memory"."sqlrl"."domain_position" AS "d1"
 GROUP BY
   "d0"."id",
   "d1"."id";
-
--- spark
-SELECT
-  `d0`.`id` AS `b0`,
-  `d1`.`id` AS `b1`,
-  COALESCE(
-    TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(1) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM `memory`.`sqlrl`.`domain_position` AS `d0`
-INNER JOIN `memory`.`sqlrl`.`domain_position` AS `d1`
-  ON `d1`.`example` = `d0`.`example`
-GROUP BY
-  `d0`.`id`,
-  `d1`.`id`;

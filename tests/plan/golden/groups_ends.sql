@@ -1,6 +1,5 @@
 -- count by v0 v2: 1 Friends(x, y) ^ Friends(y, z) => Cancer(x)
 
--- duckdb
 SELECT
   "b0",
   "b1",
@@ -43,73 +42,3 @@ GROUP BY
   "b1"
 HAVING
   CAST(SUM("terms"."n") AS INT128) <> 0;
-
--- spark
-SELECT
-  `b0`,
-  `b1`,
-  COALESCE(
-    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(`terms`.`n`) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM (
-  SELECT
-    `f0`.`a0` AS `b0`,
-    `f1`.`a1` AS `b1`,
-    COALESCE(
-      TRY_SUM(CAST(1 AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT(1) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Friends` AS `f0`
-  INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `f1`
-    ON `f1`.`a0` = `f0`.`a1`
-  GROUP BY
-    `f0`.`a0`,
-    `f1`.`a1`
-  UNION ALL
-  SELECT
-    `f2`.`a0` AS `b0`,
-    `f3`.`a1` AS `b1`,
-    COALESCE(
-      TRY_SUM(CAST((
-        -1
-      ) AS DECIMAL(38, 0))),
-      CASE
-        WHEN COUNT((
-          -1
-        )) > 0
-        THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-      END
-    ) AS `n`
-  FROM `memory`.`sqlrl`.`fact_Friends` AS `f2`
-  INNER JOIN `memory`.`sqlrl`.`fact_Friends` AS `f3`
-    ON `f3`.`a0` = `f2`.`a1`
-  INNER JOIN (
-    SELECT
-      `a`.`a0`
-    FROM `memory`.`sqlrl`.`atom_Cancer` AS `a`
-    WHERE
-      `a`.`truth`
-  ) AS `f4`
-    ON `f4`.`a0` = `f2`.`a0`
-  GROUP BY
-    `f2`.`a0`,
-    `f3`.`a1`
-) AS `terms`
-GROUP BY
-  `b0`,
-  `b1`
-HAVING
-  COALESCE(
-    TRY_SUM(CAST(`terms`.`n` AS DECIMAL(38, 0))),
-    CASE
-      WHEN COUNT(`terms`.`n`) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) <> 0;

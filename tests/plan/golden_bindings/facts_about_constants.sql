@@ -1,7 +1,6 @@
 -- !InField(c, f, p) v !Token(W, p, c) v !IsDate(W)
 -- variables (0, 1, 3), parameters (2, -1), undecided (0, 2)
 
--- duckdb
 SELECT
   "b"."example",
   "b"."v0",
@@ -27,33 +26,6 @@ ORDER BY
   "b"."v1",
   "b"."k0",
   "b"."v2";
-
--- spark
-SELECT
-  `b`.`example`,
-  `b`.`v0`,
-  `b`.`v1`,
-  `b`.`k0`,
-  `b`.`v2`
-FROM (
-  SELECT
-    `x0`.`example` AS `example`,
-    `x0`.`example` AS `v0`,
-    `d1`.`id` AS `v1`,
-    `t2`.`a0` AS `k0`,
-    `t2`.`a1` AS `v2`
-  FROM `memory`.`sqlrl`.`scratch_examples` AS `x0`
-  INNER JOIN `memory`.`sqlrl`.`fact_Token` AS `t2`
-    ON `t2`.`a2` = `x0`.`example`
-  CROSS JOIN `memory`.`sqlrl`.`dictionary_field` AS `d1`
-  LIMIT 1001
-) AS `b`
-ORDER BY
-  `b`.`example` NULLS LAST,
-  `b`.`v0` NULLS LAST,
-  `b`.`v1` NULLS LAST,
-  `b`.`k0` NULLS LAST,
-  `b`.`v2` NULLS LAST;
 
 -- rows
 -- (0, 0, 0, 0, 1)

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "b"."component",
   "b"."key",
@@ -36,42 +35,3 @@ FROM (
 ORDER BY
   "b"."component",
   "b"."key";
-
--- spark
-SELECT
-  `b`.`component`,
-  `b`.`key`,
-  `b`.`n`
-FROM (
-  SELECT
-    `r`.`component` AS `component`,
-    `k`.`key` AS `key`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`layer` AS `r`
-  CROSS JOIN `db`.`main`.`says` AS `f`
-  INNER JOIN `db`.`main`.`keys_02` AS `k`
-    ON `k`.`h0` = `f`.`a0` AND `k`.`h2` = `f`.`example`
-  WHERE
-    `r`.`pattern` = 0
-  GROUP BY
-    1,
-    2
-  UNION ALL
-  SELECT
-    `r`.`component` AS `component`,
-    `p0`.`key` AS `key`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`wanted` AS `p0`
-    ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `db`.`main`.`says` AS `f`
-    ON `f`.`example` = `p0`.`h2` AND `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x2`)
-  WHERE
-    `r`.`pattern` = 1
-  GROUP BY
-    1,
-    2
-) AS `b`
-ORDER BY
-  `b`.`component` NULLS LAST,
-  `b`.`key` NULLS LAST;

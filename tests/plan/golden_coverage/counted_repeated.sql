@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "b"."component",
   "b"."key",
@@ -37,43 +36,3 @@ FROM (
 ORDER BY
   "b"."component",
   "b"."key";
-
--- spark
-SELECT
-  `b`.`component`,
-  `b`.`key`,
-  `b`.`n`
-FROM (
-  SELECT
-    `r`.`component` AS `component`,
-    `k`.`key` AS `key`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`three` AS `f`
-    ON `f`.`a2` = `f`.`a1`
-  INNER JOIN `db`.`main`.`keys_0` AS `k`
-    ON `k`.`h0` = `f`.`a0`
-  WHERE
-    `r`.`pattern` = 0
-  GROUP BY
-    1,
-    2
-  UNION ALL
-  SELECT
-    `r`.`component` AS `component`,
-    `p0`.`key` AS `key`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`layer` AS `r`
-  INNER JOIN `db`.`main`.`wanted` AS `p0`
-    ON `p0`.`component` = `r`.`p0`
-  INNER JOIN `db`.`main`.`three` AS `f`
-    ON `f`.`a1` = ELEMENT_AT(`p0`.`places`, `r`.`x1`)
-  WHERE
-    `r`.`pattern` = 1
-  GROUP BY
-    1,
-    2
-) AS `b`
-ORDER BY
-  `b`.`component` NULLS LAST,
-  `b`.`key` NULLS LAST;

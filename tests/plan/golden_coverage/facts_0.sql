@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "r"."component",
   "r"."p0",
@@ -9,15 +8,3 @@ INNER JOIN "db"."main"."friends" AS "f"
   ON "f"."a1" = "r"."x1"
 WHERE
   "r"."pattern" = 0;
-
--- spark
-SELECT
-  `r`.`component`,
-  `r`.`p0`,
-  `f`.`a0`,
-  `f`.`a1`
-FROM `db`.`main`.`layer` AS `r`
-INNER JOIN `db`.`main`.`friends` AS `f`
-  ON `f`.`a1` = `r`.`x1`
-WHERE
-  `r`.`pattern` = 0;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "r"."component",
   "r"."p0",
@@ -10,16 +9,3 @@ INNER JOIN "db"."main"."says" AS "f"
   ON "f"."a1" = "r"."x2"
 WHERE
   "r"."pattern" = 1;
-
--- spark
-SELECT
-  `r`.`component`,
-  `r`.`p0`,
-  `f`.`example`,
-  `f`.`a0`,
-  `f`.`a1`
-FROM `db`.`main`.`layer` AS `r`
-INNER JOIN `db`.`main`.`says` AS `f`
-  ON `f`.`a1` = `r`.`x2`
-WHERE
-  `r`.`pattern` = 1;

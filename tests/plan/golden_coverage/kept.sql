@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "c"."component",
   "c"."key",
@@ -16,22 +15,3 @@ GROUP BY
 ORDER BY
   "c"."component",
   "c"."key";
-
--- spark
-SELECT
-  `c`.`component`,
-  `c`.`key`,
-  COUNT(*) AS `n`
-FROM (
-  SELECT
-    *
-  FROM `db`.`main`.`bindings` AS `b`
-  WHERE
-    `b`.`component` >= 7
-) AS `c`
-GROUP BY
-  `c`.`component`,
-  `c`.`key`
-ORDER BY
-  `c`.`component` NULLS LAST,
-  `c`.`key` NULLS LAST;

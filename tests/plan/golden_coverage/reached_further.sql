@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "s"."seed",
   "s"."mode",
@@ -64,78 +63,4 @@ FROM (
   WHERE
     "n"."rank" <= 1
 ) AS "s"
-LIMIT 9;
-
--- spark
-SELECT
-  `s`.`seed`,
-  `s`.`mode`,
-  `s`.`a0`,
-  `s`.`a1`
-FROM (
-  SELECT
-    `k0`.`seed` AS `seed`,
-    0 AS `mode`,
-    `f`.`a0` AS `a0`,
-    `f`.`a1` AS `a1`
-  FROM `db`.`main`.`known` AS `k0`
-  INNER JOIN `db`.`main`.`friends` AS `f`
-    ON `f`.`a0` = `k0`.`id`
-  WHERE
-    `k0`.`type` = 0 AND `k0`.`depth` = 1
-  UNION ALL
-  SELECT
-    `n`.`seed`,
-    `n`.`mode`,
-    `n`.`a0`,
-    `n`.`a1`
-  FROM (
-    SELECT
-      `k0`.`seed` AS `seed`,
-      1 AS `mode`,
-      `f`.`a0` AS `a0`,
-      `f`.`a1` AS `a1`,
-      ROW_NUMBER() OVER (
-        PARTITION BY `k0`.`seed`, `f`.`a0`, `f`.`a1`
-        ORDER BY `f`.`a0` NULLS LAST, `f`.`a1` NULLS LAST
-      ) AS `rank`
-    FROM `db`.`main`.`known` AS `k0`
-    INNER JOIN `db`.`main`.`friends` AS `f`
-      ON `f`.`a0` = `k0`.`id`
-    INNER JOIN `db`.`main`.`known` AS `k1`
-      ON `k1`.`id` = `f`.`a1` AND `k1`.`seed` = `k0`.`seed`
-    WHERE
-      `k0`.`type` = 0 AND `k1`.`type` = 0 AND (
-        `k0`.`depth` = 1 OR `k1`.`depth` = 1
-      )
-  ) AS `n`
-  WHERE
-    `n`.`rank` <= 2
-  UNION ALL
-  SELECT
-    `n`.`seed`,
-    `n`.`mode`,
-    `n`.`a0`,
-    `n`.`a1`
-  FROM (
-    SELECT
-      `k0`.`seed` AS `seed`,
-      2 AS `mode`,
-      `f`.`a0` AS `a0`,
-      `f`.`a1` AS `a1`,
-      ROW_NUMBER() OVER (
-        PARTITION BY `k0`.`seed`, `f`.`a0`
-        ORDER BY `f`.`example` NULLS LAST, `f`.`a0` NULLS LAST, `f`.`a1` NULLS LAST
-      ) AS `rank`
-    FROM `db`.`main`.`seeds` AS `e`
-    INNER JOIN `db`.`main`.`says` AS `f`
-      ON `f`.`example` = `e`.`example`
-    INNER JOIN `db`.`main`.`known` AS `k0`
-      ON `k0`.`id` = `f`.`a0` AND `k0`.`seed` = `e`.`seed`
-    WHERE
-      `k0`.`type` = 0 AND `k0`.`depth` = 1
-  ) AS `n`
-  WHERE
-    `n`.`rank` <= 1
-) AS `s`
 LIMIT 9;

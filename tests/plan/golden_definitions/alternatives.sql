@@ -1,6 +1,5 @@
 -- known: known(x) :- parent(x, _). known(x) :- parent(_, x), x != "Ann". known("Ann").
 
--- duckdb
 SELECT
   "t0"."a0" AS "a0"
 FROM "memory"."sqlrl"."fact_parent" AS "t0"
@@ -13,17 +12,3 @@ WHERE
 UNION
 SELECT
   CAST(0 AS INT) AS "a0";
-
--- spark
-SELECT
-  `t0`.`a0` AS `a0`
-FROM `memory`.`sqlrl`.`fact_parent` AS `t0`
-UNION
-SELECT
-  `t0`.`a1` AS `a0`
-FROM `memory`.`sqlrl`.`fact_parent` AS `t0`
-WHERE
-  `t0`.`a1` <> 0
-UNION
-SELECT
-  CAST(0 AS INT) AS `a0`;

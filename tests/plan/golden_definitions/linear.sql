@@ -1,6 +1,5 @@
 -- ancestor: ancestor(x, y) :- parent(x, y). ancestor(x, z) :- parent(x, y), ancestor(y, z).
 
--- duckdb
 WITH RECURSIVE "closure"("a0", "a1") AS (
   SELECT DISTINCT
     "t0"."a0" AS "a0",
@@ -18,22 +17,3 @@ SELECT
   "a0",
   "a1"
 FROM "closure";
-
--- spark
-WITH RECURSIVE `closure`(`a0`, `a1`) AS (
-  SELECT DISTINCT
-    `t0`.`a0` AS `a0`,
-    `t0`.`a1` AS `a1`
-  FROM `memory`.`sqlrl`.`fact_parent` AS `t0`
-  UNION
-  SELECT
-    `t0`.`a0` AS `a0`,
-    `t1`.`a1` AS `a1`
-  FROM `memory`.`sqlrl`.`fact_parent` AS `t0`
-  INNER JOIN `closure` AS `t1`
-    ON `t1`.`a0` = `t0`.`a1`
-)
-SELECT
-  `a0`,
-  `a1`
-FROM `closure`;

@@ -1,6 +1,5 @@
 -- ancestor: ancestor(x, y) :- parent(x, y). ancestor(x, z) :- ancestor(x, y), ancestor(y, z).
 
--- duckdb
 WITH RECURSIVE "closure"("a0", "a1") USING KEY ("a0", "a1") AS (
   SELECT DISTINCT
     "t0"."a0" AS "a0",

@@ -1,4 +1,3 @@
--- duckdb
 SELECT DISTINCT
   "a"."example",
   "a"."arguments",
@@ -16,22 +15,3 @@ WHERE
 ORDER BY
   "a"."example",
   "a"."arguments";
-
--- spark
-SELECT DISTINCT
-  `a`.`example`,
-  `a`.`arguments`,
-  `a`.`truth`
-FROM `sqlrl`.`audit_atom` AS `a`
-INNER JOIN `sqlrl`.`audit_atom` AS `b`
-  ON `b`.`run` = `a`.`run`
-  AND ELEMENT_AT(`b`.`arguments`, 1) = ELEMENT_AT(`a`.`arguments`, 2)
-  AND ELEMENT_AT(`b`.`arguments`, 2) = ELEMENT_AT(`a`.`arguments`, 1)
-WHERE
-  `a`.`run` = 7
-  AND ELEMENT_AT(`a`.`arguments`, 1) <> ELEMENT_AT(`a`.`arguments`, 2)
-  AND `a`.`truth`
-  AND NOT `b`.`truth`
-ORDER BY
-  `a`.`example`,
-  `a`.`arguments`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   COUNT(DISTINCT "e"."entity") AS "n"
 FROM (
@@ -28,34 +27,3 @@ FROM (
         "s"."run" = 7
     )
 ) AS "e";
-
--- spark
-SELECT
-  COUNT(DISTINCT `e`.`entity`) AS `n`
-FROM (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 1) AS `entity`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7
-    AND `a`.`part` IN (
-      SELECT
-        `s`.`test`
-      FROM `sqlrl`.`audit_seen` AS `s`
-      WHERE
-        `s`.`run` = 7
-    )
-  UNION ALL
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 2) AS `entity`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7
-    AND `a`.`part` IN (
-      SELECT
-        `s`.`test`
-      FROM `sqlrl`.`audit_seen` AS `s`
-      WHERE
-        `s`.`run` = 7
-    )
-) AS `e`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "a"."part",
   "a"."truth",
@@ -10,16 +9,3 @@ WHERE
 ORDER BY
   "a"."example",
   "a"."arguments";
-
--- spark
-SELECT
-  `a`.`part`,
-  `a`.`truth`,
-  ELEMENT_AT(`a`.`arguments`, 1) AS `k0`,
-  ELEMENT_AT(`a`.`arguments`, 2) AS `k1`
-FROM `sqlrl`.`audit_atom` AS `a`
-WHERE
-  `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-ORDER BY
-  `a`.`example`,
-  `a`.`arguments`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT DISTINCT
   "a"."example",
   "a"."arguments",
@@ -17,23 +16,3 @@ WHERE
 ORDER BY
   "a"."example",
   "a"."arguments";
-
--- spark
-SELECT DISTINCT
-  `a`.`example`,
-  `a`.`arguments`,
-  `a`.`truth`
-FROM `sqlrl`.`audit_atom` AS `a`
-INNER JOIN `sqlrl`.`audit_atom` AS `b`
-  ON `b`.`run` = `a`.`run`
-  AND ELEMENT_AT(`b`.`arguments`, 1) = ELEMENT_AT(`a`.`arguments`, 2)
-  AND ELEMENT_AT(`b`.`arguments`, 2) = ELEMENT_AT(`a`.`arguments`, 1)
-INNER JOIN `sqlrl`.`audit_seen` AS `s`
-  ON `s`.`run` = 7 AND `s`.`test` = `a`.`part` AND `s`.`training` = `b`.`part`
-WHERE
-  `a`.`run` = 7
-  AND ELEMENT_AT(`a`.`arguments`, 1) <> ELEMENT_AT(`a`.`arguments`, 2)
-  AND `a`.`truth` <> `b`.`truth`
-ORDER BY
-  `a`.`example`,
-  `a`.`arguments`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "a"."truth",
   "b"."truth" AS "reverse",
@@ -15,22 +14,3 @@ WHERE
 GROUP BY
   "a"."truth",
   "b"."truth";
-
--- spark
-SELECT
-  `a`.`truth`,
-  `b`.`truth` AS `reverse`,
-  COUNT(*) AS `n`
-FROM `sqlrl`.`audit_atom` AS `a`
-INNER JOIN `sqlrl`.`audit_atom` AS `b`
-  ON `b`.`run` = `a`.`run`
-  AND ELEMENT_AT(`b`.`arguments`, 1) = ELEMENT_AT(`a`.`arguments`, 2)
-  AND ELEMENT_AT(`b`.`arguments`, 2) = ELEMENT_AT(`a`.`arguments`, 1)
-INNER JOIN `sqlrl`.`audit_seen` AS `s`
-  ON `s`.`run` = 7 AND `s`.`test` = `a`.`part` AND `s`.`training` = `b`.`part`
-WHERE
-  `a`.`run` = 7
-  AND ELEMENT_AT(`a`.`arguments`, 1) <> ELEMENT_AT(`a`.`arguments`, 2)
-GROUP BY
-  `a`.`truth`,
-  `b`.`truth`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   COUNT(DISTINCT "v"."constant") AS "constants",
   COUNT(CASE WHEN "v"."truth" THEN "v"."rest" END) AS "true_atoms",
@@ -13,19 +12,3 @@ FROM (
   WHERE
     "a"."run" = 7 AND NOT "a"."truth" IS NULL
 ) AS "v";
-
--- spark
-SELECT
-  COUNT(DISTINCT `v`.`constant`) AS `constants`,
-  COUNT(CASE WHEN `v`.`truth` THEN `v`.`rest` END) AS `true_atoms`,
-  COUNT(DISTINCT `v`.`rest`) AS `rests`,
-  COUNT(DISTINCT CASE WHEN `v`.`truth` THEN `v`.`rest` END) AS `true_rests`
-FROM (
-  SELECT
-    ELEMENT_AT(`a`.`arguments`, 2) AS `constant`,
-    ARRAY(`a`.`example`, ELEMENT_AT(`a`.`arguments`, 1)) AS `rest`,
-    `a`.`truth`
-  FROM `sqlrl`.`audit_atom` AS `a`
-  WHERE
-    `a`.`run` = 7 AND NOT `a`.`truth` IS NULL
-) AS `v`;

@@ -1,4 +1,3 @@
--- duckdb
 SELECT
   "t"."number" AS "number",
   CAST(SUM(CAST("f"."n" AS INT128) * CAST("b"."n" AS INT128)) AS INT128) AS "n"
@@ -29,43 +28,3 @@ GROUP BY
   "t"."number"
 ORDER BY
   "t"."number";
-
--- spark
-SELECT
-  `t`.`number` AS `number`,
-  COALESCE(
-    TRY_SUM(
-      CAST(CAST(`f`.`n` AS DECIMAL(38, 0)) * CAST(`b`.`n` AS DECIMAL(38, 0)) AS DECIMAL(38, 0))
-    ),
-    CASE
-      WHEN COUNT(CAST(`f`.`n` AS DECIMAL(38, 0)) * CAST(`b`.`n` AS DECIMAL(38, 0))) > 0
-      THEN CAST(RAISE_ERROR('overflow of a sum of integers') AS DECIMAL(38, 0))
-    END
-  ) AS `n`
-FROM `db`.`main`.`pairs` AS `t`
-INNER JOIN (
-  SELECT
-    `origin`,
-    `entity`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`one`
-  GROUP BY
-    `origin`,
-    `entity`
-) AS `f`
-  ON `f`.`origin` = `t`.`first`
-INNER JOIN (
-  SELECT
-    `origin`,
-    `entity`,
-    COUNT(*) AS `n`
-  FROM `db`.`main`.`two`
-  GROUP BY
-    `origin`,
-    `entity`
-) AS `b`
-  ON `b`.`origin` = `t`.`last` AND `b`.`entity` = `f`.`entity`
-GROUP BY
-  `t`.`number`
-ORDER BY
-  `t`.`number`;

@@ -1,13 +1,6 @@
 -- 1: P(A, B)
 
--- duckdb
 SELECT
   "o0"."atom" AS "l0",
   CAST(1.0 AS DOUBLE) AS "constant"
 FROM "memory"."sqlrl"."atom_P" AS "o0";
-
--- spark
-SELECT
-  `o0`.`atom` AS `l0`,
-  CAST(1.0 AS DOUBLE) AS `constant`
-FROM `memory`.`sqlrl`.`atom_P` AS `o0`;
