@@ -155,13 +155,7 @@ def described(value: Any, kind: str) -> str:
 
 
 def predicate_names(option: str, given: object) -> tuple[str, ...]:
-    """Return the names of predicates that an option was given, a single one or several.
-
-    Raises
-    ------
-    InputError
-        One of them is no text.
-    """
+    """Return the predicate names given to an option, one or several; a name that is not a string is an InputError."""
     names: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise InputError(f"{option}= takes names of predicates, and {shortened(repr(wrong[0]))} is none.")

@@ -15,11 +15,9 @@ _FIXED = {pa.int64(): np.int64, pa.float64(): np.float64}
 
 
 def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return texts, truth values, integers or floats as an Arrow array; None is missing.
-
-    `pa.array` does the same, and imports pandas where it is installed, to tell its objects from others: a fifth of a second, which a small
-    load, or a table for a terminal, has no use for.
-    """
+    """Return strings, booleans, integers or floats as an Arrow array; None is missing."""
+    # `pa.array` does the same, but imports pandas where it is installed: a fifth of a second, which a small load or a table for
+    # a terminal can do without.
     size = len(values)
     missing = np.fromiter((value is None for value in values), np.bool_, size)
     valid = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes()) if missing.any() else None

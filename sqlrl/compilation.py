@@ -53,24 +53,12 @@ class Compiled:
 
 
 def compile_ahead(processes: int | None = None) -> Compiled:
-    """Compile every kernel for every signature that its annotations say; what is kept from before is not compiled again.
-
-    A process that begins while another one compiles waits for it and then finds its code. If it is stopped, what is compiled stays.
-
-    Parameters
-    ----------
-    processes : int, optional
-        How many compile side by side; by default as many as there are cores, at most 4. With 1, this process does.
-
-    Raises
-    ------
-    SqlrlError
-        Machine code cannot be kept; it says why and what to do.
-    """
+    """Compile every kernel for every signature that its annotations allow; code that is kept from before is not compiled again."""
     folder, reason = cache_folder()
     if reason:
         raise _not_kept(reason)
     load_kernels()
+    # While another process compiles, this one waits, and then finds its code. If it is stopped, what is compiled stays.
     with _alone(Path(folder) / "compiling.lock"):
         all_ = [(name, signature) for name in sorted(filter(_is_ours, KERNELS)) for signature in signatures(name)]
         tasks = [(name, signature) for name, signature in all_ if not is_kept(KERNELS[name], signature)]

@@ -333,16 +333,7 @@ class UnkeptCodeWarning(SqlrlWarning):
 
 
 def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
-    r"""Return the first lines of a long message, without the hints that DuckDB gives for its own functions.
-
-    Parameters
-    ----------
-    text : str
-    lines : int
-        Lines that are not empty.
-    width : int
-        Characters of a line.
-    """
+    """Return the first non-empty lines of a message, cut to `width` characters, without DuckDB's hints at its own functions."""
     kept = [line.rstrip() for line in text.split("\n") if line.strip()]
     hints = next((i for i, line in enumerate(kept) if line.startswith("Possible ")), len(kept))
     shown = [line if len(line) <= width else line[: width - 3] + "..." for line in kept[:hints][:lines]]
@@ -354,15 +345,7 @@ _OURS = (str(Path(__file__).parent) + os.sep, contextlib.__file__)
 
 
 def warn(message: str, category: type[SqlrlWarning], *, through: str | None = None) -> None:
-    """Warn at the line outside of sqlrl that led here.
-
-    Parameters
-    ----------
-    message : str
-    category : type
-    through : str, optional
-        The folder of a library by way of which sqlrl calls itself.
-    """
+    """Warn at the line that called sqlrl; `through` is the folder of a library by which sqlrl calls itself, if there is one."""
     frame, level = inspect.currentframe(), 1
     passed = _OURS if through is None else (*_OURS, through + os.sep)
     while frame is not None and frame.f_code.co_filename.startswith(passed):

@@ -17,11 +17,9 @@ _before: list[tuple[int, int, int]] = []
 
 @contextmanager
 def seldom_sought() -> Iterator[None]:
-    """Have Python look for garbage a tenth as often while the context is open.
-
-    It walks over all objects each time that the old ones are a quarter more. A search for clauses keeps a few hundred thousand, none of them in a cycle,
-    beside all those of the libraries: a quarter of its time went into that. Whoever has switched the collection off has it off here, too.
-    """
+    """Make Python's garbage collector run less often while the context is open; where it is switched off, it stays off."""
+    # A full collection walks over all objects each time that the old ones are a quarter more. A search for clauses keeps a few hundred thousand,
+    # none of them in a cycle, beside those of the libraries: a quarter of its time went into that.
     with _lock:
         first, second, third = gc.get_threshold()
         _before.append(_before[0] if _before else (first, second, third))

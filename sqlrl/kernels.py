@@ -30,10 +30,7 @@ a parameter."""
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function when it is first called, without Python's lock; what was compiled is kept beside its module.
-
-    `sqlrl.compilation` compiles it ahead for the types that its annotations say: see there how they are read.
-    """
+    """Compile a function on its first call, or ahead as `sqlrl.compilation` says; it runs without the GIL, and the code is kept."""
     compiled: Function = _ours(numba.njit(nogil=True, no_cfunc_wrapper=True)(function))
     KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
     return compiled

@@ -86,10 +86,7 @@ _LONGEST, _FIRST, _DEEP = 200, 6, 2
 
 
 def field_table(value: object) -> str:
-    """Return what a value holds as a small table of HTML, a row for each field: the `_repr_html_` of plain values.
-
-    The caption is the value as text if that is one line, else its type. Arrays, tables and long collections are described, never written out.
-    """
+    """Return the fields of a value as a small HTML table, a `_repr_html_`; arrays, tables and long collections are only described."""
     written = str(value) if _writes_itself(value) else ""
     lines = written.splitlines()
     caption = f": {_cut(lines[0])}" if len(lines) == 1 else ""

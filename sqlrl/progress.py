@@ -45,11 +45,7 @@ class Working(Protocol):
 
 
 class Stage:
-    """What a task does as long as the context is open; `total` steps, or an unknown number.
-
-    A `brief` one is shown when it turns out to last, not when it begins: a statement of SQL, of which there are thousands. Of one with
-    `even` steps, which take about as long each, it is said how long the rest will take.
-    """
+    """A stage of the task at work while the context is open, of `total` steps or an unknown number."""
 
     __slots__ = ("_begun", "_brief", "_done", "_even", "_note", "_task", "_total", "_what")
 
@@ -58,8 +54,8 @@ class Stage:
         what: str,
         total: int | None = None,
         *,
-        brief: bool = False,
-        even: bool = False,
+        brief: bool = False,  # shown only once it lasts, as statements of SQL are, of which there are thousands
+        even: bool = False,  # steps take about as long each, so that the remaining time is shown
         inside: Working | None = None,
     ) -> None:
         self._what, self._total, self._brief, self._even = what, total, brief, even

@@ -26,10 +26,7 @@ def _folder(kind: str) -> Path:
 
 
 def resource_names(kind: str) -> tuple[str, ...]:
-    """Return the names of the files of a kind, sorted; files whose names start with `.` or `_` are left out.
-
-    A kind is "schemas" or "migrations"; ValueError for another one, SqlrlError if the installation lacks its folder.
-    """
+    """Return the sorted names of the files of a kind, "schemas" or "migrations", but for those that begin with `.` or `_`."""
     return tuple(sorted(p.name for p in _folder(kind).iterdir() if p.is_file() and p.name[0] not in "._"))
 
 

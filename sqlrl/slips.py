@@ -257,10 +257,7 @@ class Helpful:
 
 
 def no_name(kind: str, name: str, owner: str, known: Iterable[str]) -> AttributeError:
-    """Return the error that there is no attribute of a name, with the call that helps.
-
-    `kind` is what lacks it, `owner` the key of `WORDS`, `known` are the names that it has.
-    """
+    """Return the error that `kind` lacks a name, with the call that helps; `owner` is a key of `WORDS`, `known` the names there are."""
     if name.startswith(_PROBES):
         # Asked by machines, often, and never shown.
         return AttributeError(f"{kind!r} object has no attribute {name!r}")

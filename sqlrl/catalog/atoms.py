@@ -20,17 +20,16 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Opening:
-    """How a predicate is open.
-
-    `sources` are by role. `target` is False if the predicate is open through soft or unknown atoms alone: then its facts are
-    evidence, and those atoms its scope. `scope` is the table of the encoded scope that the user gave, None if there is none.
-    `unlabelled` is False where a learner takes a target of which nothing was loaded as false everywhere.
-    """
+    """How a predicate is open, and what was loaded of it."""
 
     record: PredicateRecord
+    # The loaded sources, by role.
     sources: Mapping[str, SourceRecord] = field(default_factory=dict)
+    # False if soft or unknown atoms alone make it open: its facts are then evidence, and those atoms its scope.
     target: bool = True
+    # The table of the encoded scope that the user gave.
     scope: str | None = None
+    # False where a learner takes a target of which nothing was loaded as false everywhere.
     unlabelled: bool = True
 
     @property
@@ -101,10 +100,8 @@ def known_rows(store: Store, opening: Opening) -> exp.Query:
 
 
 def merge_known(store: Store, opening: Opening, table: str) -> None:
-    """Write what is known of each atom into one row, and refuse what contradicts itself.
-
-    `given` is true for evidence alone: a label is none, also where it lies outside the scope.
-    """
+    """Write what is known of each atom into one row of a table, and refuse facts that contradict each other."""
+    # `given` is true for evidence alone, not for labels, even those outside the scope.
     rows, keys = known_rows(store, opening), opening.keys
     if len(opening.sources) < 2:
         store.create(table, rows, f"gather the facts of {opening.record.predicate}")
@@ -257,10 +254,7 @@ def build_atoms(
     *,
     first: int,
 ) -> tuple[PredicateRecord, int]:
-    """Build the table of facts and the atom table of an open predicate; return its new record and the number of query atoms.
-
-    `first` is the first atom id.
-    """
+    """Build an open predicate's tables of facts and atoms (ids from `first` on); return its new record and its number of query atoms."""
     record = opening.record
     facts = _facts_name(store, opening)
     merge_known(store, opening, facts)
@@ -280,10 +274,7 @@ def atom_rows(
     first: int,
     since: int | None = None,
 ) -> tuple[exp.Select, list[str]]:
-    """Return the query of the rows of an atom table, of the examples from the id `since` on if it is given, and its columns.
-
-    `first` is the first atom id.
-    """
+    """Return the query of an atom table's rows, with ids from `first` on and examples from the id `since` on, and its columns."""
     record = opening.record
     query = scope_query(store, opening, source, types, facts)
     if since is not None:

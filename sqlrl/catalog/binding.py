@@ -96,12 +96,11 @@ def bind(
 
 @dataclass(frozen=True)
 class Values:
-    """Predicates by how a model reads their soft truths.
+    """Predicates by how a model reads their soft truths."""
 
-    Of closed ones in `kept` it reads all facts with their values, of others those that are true; closed ones in `apart` it does not see.
-    """
-
+    # Closed predicates of which the model reads all facts, with their values; of others it reads the true ones.
     kept: Collection[str] = ()
+    # Closed predicates that it does not see.
     apart: Collection[str] = ()
 
 

@@ -75,17 +75,14 @@ def _number(value: exp.Expr) -> exp.Expr:
 def cut_types(
     store: Store, record: PredicateRecord, raw: exp.Query, source: Source, options: LoadOptions, role: str, where: str
 ) -> LoadOptions:
-    """Choose the edges of the types that a load cuts, and return its options with the edges in place of numbers of pieces.
-
-    `raw` are the rows of the source as text: a0, a1, ..., and `example`. The load replaces what its predicate has in its role; other
-    facts of the types stay as they are, so that those can be cut in one way only.
-    """
+    """Choose the edges of the types that a load cuts, and return its options with edges in place of numbers of pieces."""
     if not options.bins:
         if options.bins_from is not None:
             raise LoadError(
                 f"{where}: bins_from= says which rows choose the edges of bins=, which is not given: leave it out."
             )
         return options
+    # `raw` has the rows of the source as text: a0, a1, ..., and `example`.
     bins, rows, examples = _by_type(record, options.bins, where), raw, None
     if options.bins_from is not None:
         if not any(isinstance(wanted, int) for wanted in bins.values()):
@@ -116,6 +113,7 @@ def cut_types(
             _set_edges(store, kind, chosen[name])
             changed.append(kind)
     store.drop(examples)
+    # The load replaces what its predicate has in its role; other facts of the types stay, so that they must be cut alike.
     _check_others(store, changed, record.predicate, role, where)
     return replace(options, bins={name: list(edges) for name, edges in chosen.items()}, bins_from=None)
 
@@ -302,10 +300,7 @@ def _as_table(names: Any) -> Any:
 
 
 def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, pieces: int, where: str) -> Edges:
-    """Return edges at the quantiles of the numbers in some columns: equally many rows lie between two, as far as ties allow.
-
-    An edge is a number of the data: the one before which the k-th part of the rows lies.
-    """
+    """Return edges, each a number of the data, between which lie equally many rows of some columns, as far as ties allow."""
     parts: list[exp.Query] = [
         exp.select(named(_number(column(f"a{i}")), "number")).from_(rows.subquery("rows")) for i in places
     ]
@@ -314,6 +309,7 @@ def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, 
     total = store.count(numbers.subquery("numbers"), f"count the numbers of {where}")
     if not total:
         raise LoadError(f"{where}: {kind} has no numbers that could be cut into pieces: give the edges as numbers.")
+    # The k-th edge is the number before which the k-th part of the rows lies.
     wanted = sorted({0, *(k * total // pieces for k in range(1, pieces))})
     order = exp.Order(expressions=[exp.Ordered(this=column("number"))])
     place = exp.Sub(this=exp.Window(this=exp.RowNumber(), order=order), expression=integer(1))
@@ -346,16 +342,14 @@ def piece_text(number: float) -> str:
 
 
 def declare_bins(store: Store, model: Model) -> list[str]:
-    """Take over where a model cuts types of which facts wait for their types, and return how other data disagree with it.
-
-    Types without data are left alone: what is loaded of them later is cut if `bins=` says so, and disagrees if not.
-    """
+    """Adopt a model's edges for types whose facts wait for their types, and return how other data disagree with the model."""
     faults = []
     waiting = {name for (name, _), source in store.sources().items() if source.staged}
     kinds = {t for p in model.predicates.values() if p.name in waiting for t in p.types}
     types = store.types()
     for name, edges in sorted(model.bins.items()):
         record, holders = types.get(name), _holders(store, name)
+        # Types without data stay as they are: a later load cuts them if `bins=` says so, and disagrees if not.
         if record is None and name not in kinds:
             continue
         record = store.type_record(name, types)

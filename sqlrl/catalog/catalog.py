@@ -35,16 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class Catalog:
-    r"""Predicates and their tables in one database.
-
-    Making a catalog creates sqlrl's tables where there are none, and migrates older ones; a database that was written by a
-    newer version of sqlrl raises MigrationError.
-
-    `atom_limit` is the most query atoms, over all open predicates; helper atoms and clauses of templates count, too.
-
-    `follow` is called when the facts of predicates changed, with the store and their names; it loads what was derived from them
-    and returns its predicates (`sqlrl.database.definitions`).
-    """
+    """Predicates and their tables in one database; creating one makes or migrates sqlrl's tables, or raises MigrationError."""
 
     def __init__(
         self,
@@ -53,15 +44,14 @@ class Catalog:
         *,
         atom_limit: int = ATOM_LIMIT,
     ) -> None:
+        # `follow` gets the store and the predicates whose facts changed, loads what was derived from them, and returns its predicates.
+        # `atom_limit` is the most query atoms of all open predicates with helper atoms, and the most clauses of templates.
         self.engine, self._follows, self.atom_limit = engine, follow, atom_limit
         self.store = open_store(engine)
         open_layout(self.store)
 
     def load(self, predicate: str, source: Any, *, append: bool = False, **given: Any) -> None:
-        """Load the facts of a predicate, or append some; `given` are `LoadOptions`, which `sqlrl.Database.load` explains.
-
-        A LoadError has all faults, the rows and the remedy; nothing has changed then.
-        """
+        """Load or append the facts of a predicate (`given`: LoadOptions); a LoadError lists all faults and the remedy, and changes nothing."""
         options = checked_options(predicate, LoadOptions(**given))
         with enough_memory(f"loading {predicate}"), self.store.writing():
             known = self.store.types()
@@ -97,10 +87,7 @@ class Catalog:
         replace: bool = False,
         drop: Iterable[str] = (),
     ) -> Model:
-        """Load evidence atoms (Alchemy's `.db` files); `sqlrl.Database.load_evidence` explains the options.
-
-        An error has all faults, their files and lines; nothing has changed then.
-        """
+        """Load evidence atoms as `sqlrl.Database.load_evidence` does; an error lists all faults with files and lines, and changes nothing."""
         options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
         with enough_memory("loading evidence"), self.store.writing():
             model = evidence.load_evidence(self.store, source, model, options)
@@ -113,19 +100,12 @@ class Catalog:
             declare(self.store, model)
 
     def scope(self, predicate: str, source: Any) -> None:
-        """Set which tuples of an open predicate have atoms; None makes the scope full again.
-
-        `source` has one column for each argument, in order, and one named `example` if examples come from a column. It is read
-        at once.
-        """
+        """Set which tuples of an open predicate have atoms, read at once: a column per argument, and `example`; None restores the full scope."""
         with enough_memory(f"reading the scope of {predicate}"):
             scopes.set_scope(self.store, predicate, source, self.atom_limit)
 
     def examples(self, *, argument_type: str | None) -> None:
-        """Name the type whose constants are the examples; None makes all data one example.
-
-        If examples come from a column, that is an error.
-        """
+        """Name the type whose constants are the examples (None: all data are one); an error if examples come from a column."""
         with self.store.writing():
             named = sorted({s.predicate for s in self.store.sources().values() if s.example})
             if named:
@@ -166,24 +146,16 @@ class Catalog:
         training: bool,
         choices: Choices = NONE,
     ) -> Layout:
-        """Fit a model to the data: build examples, domains and atom tables as far as the data changed, and describe them.
-
-        With `training` the model is to be learned from these data: a target of which nothing was loaded is false everywhere. Constants
-        that its rules name and the data lack are further ones of their types, unless the model is strict.
-
-        A soft model reads the values of facts, and a fact without one as 1; it has the types of the data (`typed`). A Markov logic
-        network reads a value of 1 as true and of 0 as false, and is refused with predicates that have others.
-
-        `choices` say which predicates may lack data (those that are dropped are absent from the layout then), and which are open
-        beside those of the model and the data. A source that changed after
-        it was loaded is an error, as far as that shows without reading it: size and time of files, the number of rows of
-        tables.
-        """
+        """Build examples, domains and atom tables for a model as far as the data changed, and return their layout; a changed source is an error."""
 
         def bind() -> Layout:
             with self.store.binding():
+                # A change is seen as far as that takes no reading: size and time of files, the number of rows of tables.
                 changes.check_sources(self.store)
+                # A soft model reads the values of facts, and a fact without one as 1; it has the types of the data (`typed`).
                 held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
+                # In training a target of which nothing was loaded is false everywhere. Constants that rules name and the data lack are further
+                # ones of their types, unless the model is strict.
                 return binding.bind(self.store, held, training=training, choices=choices, limit=self.atom_limit)
 
         for pause in _PAUSES:
@@ -196,30 +168,19 @@ class Catalog:
         return bind()
 
     def typed(self, model: SoftModel) -> SoftModel:
-        """Return a soft model with the types that its predicates have in the data, as `bind` takes it.
-
-        Where the data say none, an argument has the type of one with which a variable of a rule connects it.
-        """
+        """Return a soft model with the types of the data, or of an argument that shares a variable of a rule where the data have none."""
         return typed(self.store, model)
 
     def example_filter(self, chosen: Any) -> str:
-        """Write chosen examples (names as a list, query, relation or frame) into a scratch table and return its name.
-
-        The table has the columns example and position (both INTEGER), in the order of the names, each of which is known and
-        occurs once.
-        """
+        """Write chosen examples into a scratch table of INTEGER `example` and `position`, in the order of their names, and return its name."""
         table = f"chosen_examples_{next(_filters)}"
         examples.example_filter(self.store, chosen, table)
         return table
 
     def refresh(self, *, run_queries: bool = False) -> list[str]:
-        """Load what changed at its source again and return the predicates.
-
-        Of a file that is not trusted, queries and views are run only with `run_queries`.
-
-        If a source is gone or its new content cannot be loaded, a LoadError says so and nothing has changed.
-        """
+        """Load changed sources again and return their predicates; a LoadError changes nothing."""
         with enough_memory("loading what changed"), self.store.writing():
+            # Queries and views of a file that is not trusted run only with `run_queries`.
             loaded = changes.refresh(self.store, run_queries=run_queries)
             return sorted({*loaded, *self._follow(loaded)})
 

@@ -33,15 +33,12 @@ from sqlrl.wording import counted, shortened
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A source that is not what was loaded.
-
-    `then` and `now` say what is known of it; `gone` is a file that is not there any more.
-    """
+    """A source that is not what was loaded."""
 
     record: SourceRecord
-    then: str
-    now: str
-    gone: bool = False
+    then: str  # What it had when it was loaded, in words.
+    now: str  # What it has now, in words.
+    gone: bool = False  # A file that no longer exists.
 
     @property
     def again(self) -> bool:
@@ -50,14 +47,10 @@ class Change:
 
 
 def quick_changes(engine: DuckDBEngine, records: Iterable[SourceRecord]) -> list[Change]:
-    """Return the sources that show at a glance that they changed.
-
-    Of a file size and time of the last change are compared, and the content of a small one whose time alone differs; of a
-    pattern the names, sizes and times of its files; of a table in DuckDB the number of rows. A view, a query, a table of
-    another system or one that is gone would have to be read and is left to `changed_sources`; objects of Python cannot be
-    looked at again.
-    """
+    """Return the sources that changed, as far as names, sizes and times of files, and numbers of rows of tables, show it."""
     records = list(records)
+    # Of a file whose time alone differs the content is compared, too, if it is small. Views, queries, tables of other systems and those
+    # that are gone would have to be read and are left to `changed_sources`; objects of Python cannot be looked at again.
     changes = [change for record in records if (change := _changed_files(engine, record)) is not None]
     return changes + _changed_tables(engine, [r for r in records if r.kind == "table"])
 
@@ -116,13 +109,10 @@ def _changed_tables(engine: DuckDBEngine, records: Sequence[SourceRecord]) -> li
 
 
 def check_sources(store: Store) -> None:
-    """Refuse to go on if a source shows at a glance that it changed; warn of one that is gone, since its facts are kept.
-
-    The error names every source, how it was when it was loaded, how it is now, and the remedy. Of a file that is not trusted the
-    tables alone are looked at: it may name any file.
-    """
+    """Raise a CatalogError if sources have changed (`quick_changes`), and warn of those that are gone, whose facts are kept."""
     records = _every_source(store)
     if not store.engine.trusted:
+        # A file that is not trusted may name any other file.
         records = [record for record in records if record.kind == "table"]
     changes = quick_changes(store.engine, records)
     for change in changes:
@@ -152,17 +142,14 @@ def _every_source(store: Store) -> list[SourceRecord]:
 
 
 def changed_sources(store: Store) -> list[SourceRecord]:
-    """Return the loads whose source can be read again and has other content now; tables, views and queries are read.
-
-    Definitions follow what they use when that is loaded again. A source that is gone raises LoadError. Files that an untrusted
-    database names are not read, and a SourceWarning says so.
-    """
+    """Return the loads whose source, which is read, has other content now; a source that is gone is a LoadError."""
     return [record for record, now in _read_again(store) if now is None]
 
 
 def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
     """Yield the loads whose source can be read again with the fingerprint of what was loaded; None if it is another content now."""
     for record in _every_source(store):
+        # Definitions follow what they use when that is loaded again.
         if record.kind in ("object", "relation", "definition"):
             continue
         if record.kind == SERVER and not has_server(store):

@@ -110,10 +110,7 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
 
 
 def labels_outside(engine: QueryEngine, layout: Layout, predicate: str, examples: IntArray) -> IntArray:
-    r"""Return the example of each true label of a predicate that lies outside its scope; only `evaluate` asks.
-
-    `predicate` is open. `examples` are int64; labels of others do not count. The result is int64, ascending.
-    """
+    """Return the example of each true label outside a predicate's scope (int64, ascending), of `examples` alone; only `evaluate` asks."""
     info = layout.predicates[predicate]
     assert info.atoms is not None, f"{predicate} is closed"
     keys = key_columns(len(info.types), info.example_column)
@@ -403,10 +400,8 @@ def _where(rule: Rule) -> str:
 
 
 def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, first: bool) -> None:
-    """Warn of constants that the rules name and the data lack: of a learned model they are counted, of others those that may be misspelt.
-
-    The latter only if the model is bound to these data for the `first` time.
-    """
+    """Warn of constants that rules name and the data lack."""
+    # Those of a learned model are counted; those of others are named if they may be misspelt, when it is bound to these data first.
     if model.learned or any(rule.expansions is not None for rule in model.rules):
         types = store.types()
         listed: dict[str, list[str]] = {name: list(constants) for name, constants in model.clause_constants.items()}

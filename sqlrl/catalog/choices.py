@@ -20,16 +20,12 @@ _WHEN_LEARNING = "Load them, those that are false from an empty table (with empt
 
 @dataclass(frozen=True)
 class Choices:
-    """Predicates by what a verb takes them for, beside what the model and the data say.
+    """Predicates by what a caller takes them for, beside what the model and the data say."""
 
-    Rules with a predicate of `drop` are left out; one of `query` is open; one of `hidden` is open, too, but its atoms are not
-    reported; one of `empty` has no facts, and is false.
-    """
-
-    drop: Iterable[str] = ()
-    query: Iterable[str] = ()
-    hidden: Iterable[str] = ()
-    empty: Iterable[str] = ()
+    drop: Iterable[str] = ()  # Rules with these are left out; without data they are absent from the layout.
+    query: Iterable[str] = ()  # These are open.
+    hidden: Iterable[str] = ()  # These are open, too, but their atoms are not reported.
+    empty: Iterable[str] = ()  # These have no facts, and are false.
 
     def __post_init__(self) -> None:
         # What can be iterated over once may be asked for again; a single name is meant as one.

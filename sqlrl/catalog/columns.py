@@ -33,15 +33,11 @@ _NUMBERS = (*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The columns of a source by their part.
-
-    `example_argument` is the position of the argument whose constants are the examples; `example_column` is a column beside the
-    arguments that holds the example.
-    """
+    """The columns of a source by their role in a load."""
 
     arguments: tuple[str, ...]
-    example_argument: int | None = None
-    example_column: str | None = None
+    example_argument: int | None = None  # The position of the argument whose constants are the examples.
+    example_column: str | None = None  # A column beside the arguments that holds the example.
     truth: str | None = None
     probability: str | None = None
     value: str | None = None
@@ -55,11 +51,7 @@ class Mapped:
 
 
 def map_columns(predicate: str, source: Source, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
-    """Find the part of each column.
-
-    `types` are those of the arguments as far as they are known, None if not even their number is. A column that is missing,
-    left over, used twice or of a nested type raises LoadError.
-    """
+    """Assign each column its role (`types` None: unknown arity); a column missing, left over, used twice or nested is a LoadError."""
     where = f"{predicate} from {source.label}"
     if source.nothing:
         return _nothing(where, options, types)
@@ -218,12 +210,7 @@ def _example_argument(
 
 
 def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Select:
-    """Return the query of the rows as text: `example` (if a column holds it), a0, a1, ..., `truth`, `prior` and `value` (as far as there are any).
-
-    Rows of which none of these is wanted have the column `present`, so that there are as many. A probability p becomes
-    `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1. A `value` is a number as it stands there, NaN for what is none; its `truth` is
-    whether it is at least 0.5.
-    """
+    """Return the query of a source's rows as text: `example`, a0, a1, ..., `truth`, `prior` and `value`, as far as there are any."""
     parts: list[exp.Expr] = []
     names = [*([mapped.example_column] if mapped.example_column else []), *mapped.arguments]
     outputs = [*(["example"] if mapped.example_column else []), *argument_columns(len(mapped.arguments))]
@@ -232,10 +219,13 @@ def raw_query(source: Source, mapped: Mapped, options: LoadOptions) -> exp.Selec
     if mapped.truth is not None:
         parts.append(named(exp.TryCast(this=column(mapped.truth), to=exp.DataType.build("boolean")), "truth"))
     if mapped.probability is not None:
+        # A probability p becomes `prior` = ln(p / (1 - p)), or `truth` if it is 0 or 1.
         parts += _evidence(exp.TryCast(this=column(mapped.probability), to=exp.DataType.build("double")))
     if mapped.value is not None:
+        # A text that is no number becomes NaN.
         value = _value(source, mapped.value)
         parts += [named(value >= exp.convert(0.5), "truth"), named(value.copy(), "value")]
+    # Rows of which no column is wanted have the column `present`, so that their number is kept.
     return exp.select(*(parts or [named(exp.true(), "present")])).from_(source.table)
 
 

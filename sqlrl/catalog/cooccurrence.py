@@ -19,12 +19,7 @@ Place = tuple[str, int]
 
 
 def with_inferred_types(atoms: Iterable[EvidenceAtom], declared: Mapping[str, Predicate]) -> dict[str, Predicate]:
-    """Return the declared predicates and those that atoms have beside them, with types inferred from shared constants.
-
-    Arguments that share constants, directly or by way of others, have one type: a declared one, if one of them is declared, else
-    one named after the first of them. If they tie two declared types together, each keeps to the type with which it shares most.
-    LoadError for a predicate with atoms of several lengths, or whose name is almost that of a declared one.
-    """
+    """Return the declared predicates and those that atoms have beside them, with types inferred from shared constants."""
     arity: dict[str, EvidenceAtom] = {}
     columns: dict[Place, set[str]] = {}
     for atom in atoms:
@@ -43,6 +38,8 @@ def with_inferred_types(atoms: Iterable[EvidenceAtom], declared: Mapping[str, Pr
             raise LoadError(
                 f"{name} is not declared; did you mean {near[0]!r}? If it is another predicate, declare it as well."
             )
+    # Arguments that share constants, directly or by way of others, have one type: a declared one, else one named after the first of them.
+    # If they tie two declared types together, each keeps to the type with which it shares most.
     types = _types(columns, {p: declared[p[0]].types[p[1]] for p in columns if _is_declared(p, declared)})
     found = dict(declared)
     for name in new:

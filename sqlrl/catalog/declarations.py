@@ -23,10 +23,7 @@ from sqlrl.wording import counted
 
 
 def declare(store: Store, model: Model) -> None:
-    """Take over a model's declarations: types of arguments, blocks, constants; encode what waited for its types.
-
-    If declarations and data disagree, the error has all disagreements together.
-    """
+    """Adopt a model's types, blocks and constants, and encode facts that waited for types; a CatalogError lists all disagreements with the data."""
     check_types(model)
     kinds = {t for p in model.predicates.values() for t in p.types}
     # Before what waits for its types is encoded.
@@ -94,13 +91,11 @@ def _blocks(store: Store, predicate: Predicate, record: PredicateRecord) -> None
 
 
 def _mark_declared(store: Store, model: Model) -> None:
-    """Note of which types the model lists the constants.
-
-    Earlier versions put those into the dictionaries: there they stay as long as models list them, and are removed then.
-    """
+    """Record of which types the model lists the constants."""
     for name, record in store.types().items():
         if record.declared != (name in model.types):
             store.save_type(replace(record, declared=name in model.types))
+    # Earlier versions put those into the dictionaries: there they stay as long as models list them, and are removed then.
     before: dict[str, list[str]] = json.loads(store.state("declared") or "{}")
     if any(set(before[name]) - set(model.types.get(name, ())) for name in before):
         store.set_state("stale", "1")
@@ -126,10 +121,8 @@ def list_constants(store: Store, address: str, listed: Mapping[str, Sequence[str
 
 
 def _kept_without_facts(store: Store) -> dict[str, list[str]]:
-    """Return the constants by type that stay in dictionaries though no fact may have them.
-
-    Data list them, a type is cut into them; or a model lists them, since an earlier version of sqlrl added those.
-    """
+    """Return, by type, the constants that stay in dictionaries though no fact may have them: those that data list, and pieces."""
+    # Those that a model lists, since an earlier version of sqlrl added them.
     found: dict[str, list[str]] = json.loads(store.state("declared") or "{}")
     for listed in json.loads(store.state("listed") or "{}").values():
         for name, constants in listed.items():
@@ -141,12 +134,9 @@ def _kept_without_facts(store: Store) -> dict[str, list[str]]:
 
 
 def compact(store: Store, *, leave: bool = False) -> bool:
-    """Remove constants and examples that no fact has any more and no data list, so that ids stay dense.
-
-    Constants of scopes go, too: binding adds those that a model uses. Returns False if there were none to remove. Files of a server keep
-    their ids: constants whose removal would change those are a CatalogError, or stay with `leave`.
-    """
+    """Remove constants and examples that no fact has and no data list, so that ids stay dense; return whether there were any."""
     predicates, declared, removed = store.predicates(), _kept_without_facts(store), False
+    # Constants of scopes go, too: binding adds those that a model uses.
     sources = [s for s in store.sources().values() if not s.staged]
     sources += [part for source in sources for part in store.appended(source)]
     for name, record in store.types().items():
@@ -163,6 +153,7 @@ def compact(store: Store, *, leave: bool = False) -> bool:
         if kept == record.size:
             store.drop(_MAP)
             continue
+        # Files of a server keep their ids: constants whose removal would change those stay with `leave`, and are an error without.
         if _is_fixed(store, record.dictionary, uses):
             store.drop(_MAP)
             if leave:

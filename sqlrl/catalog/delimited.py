@@ -29,16 +29,11 @@ _HEAD = 1000
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is written.
+    """How a CSV file is written."""
 
-    With `header` the first line holds the names of the columns; otherwise they are column0, column1, ... The `delimiter` is one
-    character, by default a tab in .tsv files, else a comma. The `quote`, one character, encloses fields that hold a delimiter
-    and is doubled inside such a field; "" if there is none.
-    """
-
-    header: bool = True
-    delimiter: str | None = None
-    quote: str = '"'
+    header: bool = True  # The first line has the names of the columns; without it they are column0, column1, ...
+    delimiter: str | None = None  # One character; None for a tab in .tsv files, else a comma.
+    quote: str = '"'  # One character around fields that hold a delimiter, doubled inside them; "" for none.
 
     def check(self) -> None:
         r"""Refuse what cannot be a dialect."""
@@ -69,12 +64,8 @@ def _inner_suffix(path: Path) -> str:
 def delimited_table(
     engine: DuckDBEngine, patterns: Sequence[str], files: Sequence[str], paths: Sequence[Path], dialect: Dialect
 ) -> tuple[exp.Expr, list[str]]:
-    """Return what reads delimited text in FROM, and its columns; no columns if the files are empty.
-
-    `patterns` are as DuckDB takes names of files: `*`, `?` and `[` are wildcards; `files` are those that they name, and `paths`
-    what messages call them. The first line must be readable, show no other delimiter, and be that of all files. A line without
-    any character is none, also where there is one column: an empty text is written `""` there.
-    """
+    """Return the expression that reads delimited text in FROM, and its columns; no columns if the files are empty."""
+    # `patterns` may have wildcards of DuckDB (`*`, `?` and `[`), `files` are those that they name, and messages have `paths`.
     dialect.check()
     tabs = {_inner_suffix(path) == ".tsv" for path in paths}
     if len(tabs) > 1 and dialect.delimiter is None:
@@ -110,6 +101,7 @@ def delimited_table(
     read = _read_csv(patterns, options)
     if len(names) != 1:
         return read, names
+    # A line without any character is no row, even of one column, where an empty text is written "".
     # DuckDB passes over empty lines where there are more columns.
     there = exp.Not(this=exp.Is(this=column(names[0]), expression=exp.null()))
     return exp.select("*").from_(read).where(there).subquery("lines"), names
@@ -221,10 +213,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def delimited_fault(reason: str, label: str, *, pattern: bool = False) -> str:
-    r"""Return what DuckDB says of delimited text as a message with file, line and remedy, without its hints.
-
-    `label` is the file or the pattern; with `pattern`, DuckDB's own message (`reason`) tells which file it was.
-    """
+    """Return DuckDB's message about delimited text with file, line and remedy instead of hints; with `pattern` it names the file, not `label`."""
     file = re.search(r"^\s*file = (.*)$", reason, re.MULTILINE)
     where = file[1].strip() if pattern and file else label
     line = re.search(r"CSV Error on Line: (\d+)", reason)

@@ -54,14 +54,11 @@ RECALL_WITH_CONSTANTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """How many facts a predicate has, and how many values each of its arguments has in them.
-
-    `apart` are the `values` with equal ones of different examples apart.
-    """
+    """How many facts a predicate has, and how many values each of its arguments has in them."""
 
     facts: int
     values: tuple[int, ...]
-    apart: tuple[int, ...] | None = None
+    apart: tuple[int, ...] | None = None  # The same counts, with equal values of different examples apart.
 
     @property
     def keys(self) -> tuple[int, ...]:
@@ -83,11 +80,7 @@ def modes_of(
     *,
     referred: Collection[str] = (),
 ) -> tuple[Mode, ...]:
-    """Return the modes that the types and keys of a predicate suggest, by the rules of this module.
-
-    `constants` is the most values of an argument that may be a constant, `example` the argument that is an input of all modes,
-    `referred` the types of the target and of keys.
-    """
+    """Return the modes that a predicate's types and keys suggest by this module's rules; `referred` are types of the target and of keys."""
     few = keys.enumerable(constants)
     found: list[Mode] = []
     chosen_inputs = list(keys.keys or range(len(types)))
@@ -129,13 +122,7 @@ def _places(types: Sequence[str], inputs: Collection[int], constants: Collection
 
 
 def derive_bias(store: Store, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
-    """Derive a language bias for a target from the types and keys of the data.
-
-    Besides the records of the catalog one query is run, whatever the number of predicates.
-
-    `body` are the predicates that bodies may have, by default all closed ones with facts that are true or false. `constants` is the most values of an
-    argument that may be a constant; 0 for no constants. The bias has the types of the database.
-    """
+    """Derive a language bias from types and keys; `body` is by default all closed predicates with facts that are true or false."""
     most: object = constants
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
         raise InputError(
@@ -159,6 +146,7 @@ def derive_bias(store: Store, target: str, *, body: Collection[str] | None = Non
         )
     head = _head(store, records[target], {type_ for name in chosen for type_ in records[name].known_types()}, constants)
     places = _examples(example_source(store), records[target], [records[name] for name in chosen])
+    # One query, whatever the number of predicates.
     keys = _count(store, [(records[name], source) for name, source in chosen.items()], places)
     types = {name: records[name].known_types() for name in chosen}
     referred = {place.type for place in head.places} | {types[name][i] for name in chosen for i in keys[name].keys}

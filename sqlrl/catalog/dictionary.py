@@ -34,11 +34,9 @@ def used_predicates(model: Model) -> frozenset[str]:
 
 
 def numeric_name(value: exp.Expr) -> exp.Expr:
-    """Return the canonical name of a number: `1`, `01` and `1.0` become `1`; what is no number, as `nan` is none, becomes NULL.
-
-    Numbers are what their digits say: no digit is rounded away, however many there are. Whole numbers have names without an
-    exponent up to 39 digits, as many as a HUGEINT has; others have one as floats do: `0.00001` becomes `1e-05`.
-    """
+    """Return the canonical name of a number (`1`, `01` and `1.0` become `1`); other texts, such as `nan`, become NULL."""
+    # No digit is rounded away, however many there are. Whole numbers have names without an exponent up to 39 digits, as many as a
+    # HUGEINT has; others have one as floats do: `0.00001` becomes `1e-05`.
     number = exp.TryCast(this=value, to=exp.DataType.build("double"))
     whole = exp.TryCast(this=value.copy(), to=exp.DataType.build("hugeint"))
     digits = exp.Anonymous(this="regexp_full_match", expressions=[value.copy(), exp.convert(r"[-+]?[0-9]+")])
@@ -56,19 +54,14 @@ def numeric_name(value: exp.Expr) -> exp.Expr:
 
 
 def _is_name(value: exp.Expr, number: exp.Expr) -> exp.Condition:
-    """Return the condition under which a text is a name as it stands: as DuckDB writes a float that is neither whole nor needs an exponent.
-
-    Most floats are, and this takes a third of the time.
-    """
+    """Return the condition that a text is a canonical name already: a float as DuckDB writes it, neither whole nor with an exponent."""
+    # Most floats are, and this takes a third of the time of `_decimal_name`.
     written = exp.cast(number.copy(), "varchar").eq(value.copy())
     return exp.and_(written, exp.Not(this=exp.RegexpLike(this=value.copy(), expression=exp.convert("e|[.]0$"))))
 
 
 def _decimal_name(value: exp.Expr) -> exp.Expr:
-    """Return the canonical name of a number by its digits, from a text that a cast to DOUBLE accepts.
-
-    The number is 0.d1d2d3... times a power of ten, the place of its point, with neither d1 nor the last digit zero.
-    """
+    """Return the canonical name of a number by its digits, from a text that a cast to DOUBLE accepts."""
     # The cast also accepts blanks around a number and underscores in it.
     text = _call("regexp_replace", value.copy(), "[^-+.eE0-9]", "", "g")
     pattern = "^([-+]?)0*([0-9]*)[.]?([0-9]*)[eE]([-+]?[0-9]+)"
@@ -77,6 +70,7 @@ def _decimal_name(value: exp.Expr) -> exp.Expr:
     sign, whole, fraction, exponent = (column(field, "parts") for field in ("sign", "whole", "fraction", "exponent"))
     both = _call("concat", whole, fraction)
     power = exp.TryCast(this=exponent, to=exp.DataType.build("int"))
+    # The number is 0.d1d2d3... times ten to the power of `place`, with neither d1 nor the last digit zero.
     decimal = _struct(
         sign=_call("replace", sign, "+", ""),
         digits=_call("trim", both, "0"),
@@ -140,16 +134,13 @@ def no_number(value: exp.Expr) -> exp.Condition:
 def extend(
     store: Store, record: TypeRecord, names: Sequence[exp.Query], *, first_seen: exp.Query | None = None
 ) -> TypeRecord:
-    """Add the names that a dictionary lacks and return the type's new record.
-
-    Each query of `names` yields a column `name`; NULLs are left out. `first_seen` yields (name, place): then new ids follow the
-    least place of each name, not the order of names.
-    """
+    """Add the names (column `name`, NULLs left out) that a dictionary lacks, and return the type's new record."""
     new = _missing(store, record, names, first_seen)
     if is_stored(record.dictionary):
         for row in store.rows(new.copy().limit(1), f"look for new constants of {record.type}"):
             raise _closed(record, str(row["name"]))
         return record
+    # With `first_seen`, a query of (name, place), new ids follow the least place of each name.
     order = "place" if first_seen is not None else "name"
     number = exp.Window(
         this=exp.RowNumber(),

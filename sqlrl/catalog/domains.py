@@ -35,14 +35,10 @@ _STATE = "named"
 
 @dataclass(frozen=True)
 class NamedConstants:
-    """Constants by type that a model names and the data lack.
+    """Constants by type that a model names and the data lack; those that only clauses of learned templates name are not among them."""
 
-    `declared` are those that its declarations list, in their order; `of_rules` others that its rules name, each with the first
-    rule that does, which belong to the domain of a global type. What only the clauses of learned templates name is in neither.
-    """
-
-    declared: Mapping[str, list[str]]
-    of_rules: Constants
+    declared: Mapping[str, list[str]]  # Those that its declarations list, in their order.
+    of_rules: Constants  # Others, each with the first rule that names it; they belong to the domain of a global type.
 
     def key(self) -> list[object]:
         """Return what domains depend on, as JSON values; nothing where the data have all constants."""
@@ -89,16 +85,13 @@ def _check_variables(of_rules: Constants) -> None:
 
 
 def show_named(store: Store, constants: NamedConstants, local: Mapping[str, bool], source: ExampleSource) -> None:
-    """Make the views of types with constants that only a model names, in place of those of the model before.
-
-    A constant that a rule names joins a global type; a type of which each example has constants of its own gets those that are
-    declared, and no example comes from a rule.
-    """
+    """Make the views of types with constants that only a model names, in place of those of the previous model."""
     for view, _, _ in _shown(store).values():
         store.drop_view(view)
     found: dict[str, _Shown] = {}
     for name, record in store.types().items():
         declared = constants.declared.get(name, [])
+        # A constant of a rule joins a global type alone: a local one gets those that are declared, and no example comes from a rule.
         of_rules = [] if local[name] or name == source.type else list(constants.of_rules.get(name, ()))
         if declared or of_rules:
             view = store.free_name("bound", name)
@@ -166,10 +159,7 @@ def local_types(
 def _build_domain(
     store: Store, record: TypeRecord, rows: Iterable[tuple[PredicateRecord, exp.Query]], source: ExampleSource
 ) -> TypeRecord:
-    """Fill the domain table of a local type and return the type's new record.
-
-    `rows` are the facts, given atoms and scopes whose constants count, each with the columns of its predicate.
-    """
+    """Fill the domain table of a local type from facts, given atoms and scopes, and return the type's new record."""
     parts: list[exp.Query] = []
     for predicate, query in rows:
         example = source.of(predicate)

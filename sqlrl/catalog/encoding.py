@@ -43,13 +43,7 @@ def encode(
     example_type: str | None = None,
     kinds: Sequence[str] = (),
 ) -> None:
-    """Give every constant an id and write the rows as ids to a table.
-
-    `raw` yields `example` (if `example_column`), a0, a1, ... as text, and the `extra` columns, which are kept as they are:
-    `truth`, `prior`, `value`. `kinds` are those of the values of each argument (`catalog.values.column_kind`), by default texts. With
-    `example_column` rows name their example in a column beside the arguments; new examples are numbered,
-    too. Constants of `example_type` get ids in the order of their first appearance.
-    """
+    """Give every constant an id, and write rows of text (`example`, a0, a1, ..., and `extra`, kept as they are) as ids to a table."""
     records = store.types()
     by_type: dict[str, list[exp.Query]] = {}
     for i, name in enumerate(types):
@@ -58,9 +52,11 @@ def encode(
         by_type.setdefault(name, []).append(exp.select(named(text, "name")).from_(raw.subquery("raw")))
     for name, queries in by_type.items():
         places = [i for i, t in enumerate(types) if t == name]
+        # Examples get ids in the order of their first appearance.
         seen = _first_seen(raw, places) if name == example_type and not is_number(records[name]) else None
         before, records[name] = records[name].size, extend(store, records[name], queries, first_seen=seen)
         if before < records[name].size and not is_number(records[name]):
+            # Kinds of values are as `catalog.values.column_kind` has them.
             mine = [kinds[i].split() if i < len(kinds) else ["text"] for i in places]
             warn_of_spellings(store, records[name], before, chain.from_iterable(mine))
     if example_column:
@@ -132,36 +128,18 @@ def check_rows(
     *,
     extra: Sequence[str],
     raw: exp.Query | None,
+    # Numbers of ids of each key, if the keys are ids: then a row's key packs into one integer.
     sizes: Sequence[int] = (),
+    # The types of keys whose constants are numbers, or pieces of them.
     numeric: Mapping[str, TypeRecord] = NOTHING,
+    # What messages call NULL.
     null: str = "NULL",
     numbered: bool = False,
 ) -> int:
-    """Check that no key is NULL, that rows are unique, that no fact contradicts another, and that probabilities and values are ones.
-
-    Returns the number of rows. A LoadError has the numbers of the rows and the remedy, all faults together.
-
-    Parameters
-    ----------
-    keys : list of str
-        The columns of the example, if there is one, and of the arguments.
-    where : str
-        What messages call the source.
-    extra : sequence of str
-        The columns beside them: some of `truth`, `prior` and `value`.
-    raw : query or None
-        The rows as text in the order of the source, from which messages take row numbers.
-    sizes : sequence of int
-        Number of ids of each key, if the keys are ids: then a row's key packs into one integer.
-    numeric : mapping of str to TypeRecord
-        The types of keys whose constants are numbers, or pieces of them.
-    null : str
-        What messages call NULL.
-    numbered : bool
-        The rows have their numbers in the column `ROW`; else they are counted.
-    """
+    """Check keys, repetitions, contradictions, probabilities and values of rows, and return their number; a LoadError lists all faults."""
     faults: list[str] = []
     table = store.table(storage)
+    # Messages take row numbers from `raw`: rows as text, in the order of the source, with numbers in the column `ROW` if `numbered`.
     raw = raw if raw is None or numbered else number_rows(raw)
     counts = [named(exp.Count(this=column(k)), k) for k in keys]
     checks = _value_checks(extra)
@@ -220,12 +198,10 @@ def missing_text(number: int, key: str, null: str = "NULL", rows: str = "") -> s
 
 
 def _count_rows(store: Store, raw: exp.Query | None, condition: exp.Condition) -> int:
-    """Return for how many rows of the source a condition holds, 0 if it is not known.
-
-    The table has fewer such rows where duplicates were dropped.
-    """
+    """Return for how many rows of the source a condition holds, 0 if that is not known."""
     if raw is None:
         return 0
+    # The table has fewer such rows where duplicates were dropped.
     found = exp.select("*").from_(raw.subquery("raw")).where(condition)
     return store.count(found.subquery("found"), "count the rows at fault")
 
@@ -295,18 +271,13 @@ def _distinct_keys(table: exp.Table, keys: list[str], sizes: Sequence[int]) -> e
 
 
 def number_rows(raw: exp.Query) -> exp.Select:
-    """Return the query of rows with their numbers, from 1, in the column `ROW`.
-
-    DuckDB hands rows to a window without an order in the order of the source, however many threads read it.
-    """
+    """Return the query of rows with their numbers, from 1, in the column `ROW`."""
+    # DuckDB hands rows to a window without an order in the order of the source, however many threads read it.
     return exp.select("*", named(exp.Window(this=exp.RowNumber()), ROW)).from_(raw.subquery("raw"))
 
 
 def row_numbers(store: Store, raw: exp.Query | None, condition: exp.Condition) -> str:
-    """Return the numbers of the first rows for which a condition holds, as messages have them behind a fault.
-
-    `raw` are rows with their numbers in the column `ROW`; None if they are not known.
-    """
+    """Return the numbers (column `ROW` of `raw`) of the first rows that meet a condition, as messages have them; empty without `raw`."""
     if raw is None:
         return ""
     query = exp.select(column(ROW)).from_(raw.subquery("raw")).where(condition).order_by(column(ROW)).limit(_SHOWN + 1)
@@ -402,10 +373,7 @@ def without_nulls(raw: exp.Query, keys: Sequence[str]) -> exp.Select:
 
 
 def first_rows(raw: exp.Query, columns: Sequence[str], *, numbered: bool = False) -> exp.Select:
-    """Return the query of the first of each set of equal rows, in their order, with its number in the column `ROW`.
-
-    `numbered` rows have their numbers already.
-    """
+    """Return the query of the first of each set of equal rows, in order, with its number in `ROW` (which `numbered` rows have already)."""
     rows = (raw if numbered else number_rows(raw)).subquery("numbered")
     least = named(exp.Min(this=column(ROW)), ROW)
     return exp.select(*map(column, columns), least).from_(rows).group_by(*map(column, columns)).order_by(column(ROW))

@@ -51,17 +51,14 @@ class EvidenceOptions:
 
 
 class _File(NamedTuple):
-    """A file, or atoms without one, and what it holds: `label` as the user named it, `address` its full path.
+    """A file, or atoms without one, and its contents."""
 
-    `example` is the name of the example that it is, None if files are not examples.
-    """
-
-    label: str
+    label: str  # As the user named it.
     fingerprint: str
     atoms: Sequence[EvidenceAtom]
-    address: str
+    address: str  # Its full path.
     domains: Mapping[str, Sequence[str]] = {}
-    example: str | None = None
+    example: str | None = None  # The example that the file is; None if files are not examples.
 
 
 class _Found(NamedTuple):
@@ -306,10 +303,7 @@ def _address(files: Sequence[_File]) -> str:
 
 
 def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Model, *, replacing: bool) -> None:
-    """Refuse to replace what other files said of the same predicates, and forget what these files said before.
-
-    What is to be replaced is forgotten at once if the model gives its predicate other types.
-    """
+    """Refuse to replace what other files said of the same predicates, and forget what these files said before."""
     label, address, sources = _label(files), _address(files), store.sources()
     again = {key for key, source in sources.items() if source.source == address and address != _UNNAMED}
     faults = [
@@ -323,6 +317,7 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Mod
             "their place."
         )
     known = store.predicates()
+    # What is to be replaced is forgotten at once if the model gives its predicate other types.
     retyped = {key for key in groups.keys() & sources.keys() if known[key[0]].types != model.predicates[key[0]].types}
     for predicate, role in sorted((again - groups.keys()) | retyped):
         _forget(store, predicate, role)

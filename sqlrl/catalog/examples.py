@@ -34,10 +34,7 @@ class ExampleSource:
     type: str | None = None
 
     def argument(self, record: PredicateRecord) -> int | None:
-        """Return the position of the argument that holds a predicate's example, None if there is none.
-
-        Of several arguments of the type it is the one named when the predicate was loaded, else the first.
-        """
+        """Return the position of a predicate's example: of several arguments the one named in its load, else the first; None for none."""
         if self.type is None or self.type not in record.types:
             return None
         places = [i for i, argument in enumerate(record.arguments) if argument.type == self.type]
@@ -83,10 +80,8 @@ def _append(store: Store, record: TypeRecord, known: int = 0) -> None:
 
 
 def list_examples(store: Store) -> None:
-    """List the examples that the data loaded so far name, if their type is known: whoever loads them may look, and choose some by SQL.
-
-    Constants that nothing names any more are there until a model is bound. Where the type changes, the list is emptied before.
-    """
+    """List the examples that the data loaded so far name, if their type is known, so that SQL can choose some before a model is bound."""
+    # Constants that no fact names any more stay until a model is bound. Where the type changes, the list is emptied before.
     source, types = example_source(store), store.types()
     if source.type not in types:
         return
@@ -123,10 +118,7 @@ def waiting_examples(store: Store) -> list[str]:
 
 
 def example_filter(store: Store, chosen: Any, table: str) -> None:
-    """Write the chosen examples into a scratch table (example INTEGER, position INTEGER), in their order.
-
-    The one column of `chosen` holds the names; one that is unknown, NULL, or occurs twice is an error.
-    """
+    """Write chosen examples into a scratch table of INTEGER `example` and `position`; an unknown, NULL or repeated name is an error."""
     engine = store.engine
     catalog, schema = engine.scratch
     with _opened(store, chosen) as opened:

@@ -32,26 +32,18 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """Files that SQL can read in FROM.
-
-    `columns` are those of delimited text (none if it is empty), None where the database finds them. `label` is what messages call
-    the files; `address` finds one file or pattern again, `files` several.
-    """
+    """Files that SQL can read in FROM."""
 
     table: exp.Expr
-    columns: tuple[str, ...] | None
-    label: str
+    columns: tuple[str, ...] | None  # Of delimited text, none if it is empty; None where the database finds them.
+    label: str  # What messages call the files.
     fingerprint: str
-    address: str
+    address: str  # What finds one file or pattern again; `files` finds several.
     files: tuple[str, ...] = ()
 
 
 def file_paths(source: Any) -> list[Path] | None:
-    """Return the paths that a source names, None if it is something else than files.
-
-    A text is a path if it ends like one or names a file; a list is one of files if all its items are. Items that are paths by
-    their type, beside others that are none, raise LoadError.
-    """
+    """Return the paths that a source names, None if it names no files; a list of paths and of items that cannot be paths is a LoadError."""
     if isinstance(source, os.PathLike):
         return [Path(source)]
     if isinstance(source, str):

@@ -27,15 +27,11 @@ _HASH_OF_ONE_ROW = 16_502_148_336_771_693_136
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """The parts of a file's fingerprint.
+    """The parts of a file's fingerprint."""
 
-    `size` is in bytes; `time`, when the content was last written, in nanoseconds since 1970; `content` is SHA-256 of the
-    content of a small file.
-    """
-
-    size: int
-    time: int | None = None
-    content: str | None = None
+    size: int  # In bytes.
+    time: int | None = None  # When the content was last written, in nanoseconds since 1970.
+    content: str | None = None  # SHA-256 of the content of a small file.
 
     def __str__(self) -> str:
         """Return size, time and hash as far as they are known, separated by colons."""
@@ -72,16 +68,13 @@ def file_fingerprint(path: Path) -> str:
 
 
 def changed_since(path: Path, fingerprint: str, *, thorough: bool) -> FileState | None:
-    """Return how a file is now if it is not what its fingerprint describes, else None.
-
-    With `thorough` the content of a small file is compared even if size and time are the same; otherwise it is looked at only
-    if the time alone differs.
-    """
+    """Return the present state of a file that differs from its fingerprint, None if it does not."""
     before = parse_fingerprint(fingerprint)
     state = path.stat()
     now = FileState(state.st_size, state.st_mtime_ns)
     if before is None or now.size != before.size:
         return now
+    # The content of a small file is compared if the time alone differs, or in any case if `thorough`.
     if not thorough and now.time == before.time:
         return None
     if before.content is not None:
@@ -110,22 +103,19 @@ def is_pattern_fingerprint(text: str) -> bool:
 
 
 def rows_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
-    """Plan the number `n` of rows of a relation and an order-free hash `h` of all of them.
-
-    A row counts as its JSON text, of which the first eight bytes of MD5 are taken: both are defined outside the database, whose
-    own `hash` is not, and has changed between its releases. The hashes are added up, so that equal rows do not cancel each other.
-
-    `columns` are the columns and their types, needed where some may be times with a zone, whose text depends on the session.
-    """
+    """Plan the number `n` of rows of a relation and a hash `h` of all of them, whatever their order."""
+    # The text of a time with a zone depends on the session.
     zoned = {name: function for name, kind in (columns or {}).items() if (function := instant_count(kind)) is not None}
     instants = [
         exp.Anonymous(this=function, expressions=[column(name)]).as_(name, quoted=True)
         for name, function in zoned.items()
     ]
+    # JSON text and MD5 are defined outside the database, whose own `hash` is not, and has changed between its releases.
     # `md5_number_lower` takes four times as long (DuckDB 2.0).
     row = exp.MD5(this=exp.Anonymous(this="to_json", expressions=[exp.column("s")]))
     digits = exp.DPipe(this=exp.convert("0x"), expression=exp.Left(this=row, expression=integer(16)))
     digest = exp.cast(digits, exp.DataType.Type.UBIGINT, copy=False)
+    # The hashes are added up, so that equal rows do not cancel each other.
     return _summed(digest, exp.select(exp.Star(replace=instants) if instants else exp.Star()).from_(table))
 
 
@@ -153,11 +143,8 @@ def is_marked(fingerprint: str) -> bool:
 
 
 def unmarked_hash(table: exp.Expr, columns: Mapping[str, str] | None = None) -> exp.Select:
-    """Plan what `rows_hash` planned before fingerprints had a mark, to check those once that were kept.
-
-    `columns` are as for `rows_hash`; needed where some may have a collation, which `hash` did not heed when most of them were
-    kept.
-    """
+    """Plan the hash of earlier versions of `rows_hash`, to check once the fingerprints without a mark that were kept."""
+    # `hash` did not heed collations when most of these fingerprints were kept.
     texts = [name for name, kind in (columns or {}).items() if kind == "VARCHAR"]
     plain = [exp.Collate(this=column(name), expression=exp.var("POSIX")).as_(name, quoted=True) for name in texts]
     digest = exp.Anonymous(this="hash", expressions=[exp.column("s")])

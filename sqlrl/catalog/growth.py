@@ -64,11 +64,7 @@ def grow(
     local: Mapping[str, bool],
     built: str,
 ) -> bool:
-    """Add new examples to what was built; False, with nothing done, if more than new examples changed.
-
-    `built` describes what is to be built, as the state describes what was. What was appended must be about new examples alone, and
-    no constant be new that other examples have in their atoms.
-    """
+    """Add new examples to what was built; False, with nothing done, if more changed (`built` describes what is to be built)."""
     note, before = json.loads(store.state(_STATE) or "null"), json.loads(store.state("atoms") or "{}")
     if note is None or note["to"] != store.state("data") or source.kind == "one":
         return False
@@ -81,6 +77,7 @@ def grow(
     for opening in chosen.values():
         if not opening.full or opening.record.atoms is None or len(opening.sources) > 1 or "soft" in opening.sources:
             return False
+        # Other examples would have new constants of these types in their atoms, too.
         kinds = {t for t in opening.record.known_types() if not local[t] and t != source.type}
         if any(types[kind].size != note["sizes"].get(kind) for kind in kinds):
             return False

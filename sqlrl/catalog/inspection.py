@@ -44,16 +44,13 @@ VIEWS = ("named_", "bound_")
 
 
 def inspect(engine: DuckDBEngine) -> None:
-    """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; one without it may be used.
-
-    Tables and views of the layout must be defined as the layout of this version defines them, those of a file of an earlier one without
-    what migrations make. Of other tables columns may have nothing but a name and a type; other views have names of those that sqlrl makes, so that none stands in place of a table, may join
-    tables of this schema, and call no function. Nothing of the file is run.
-    """
+    """Refuse a file whose schema `sqlrl` has what sqlrl does not make there, or lacks what it makes; nothing of the file is run."""
     found = [item for item in engine.contents() if item.schema.casefold() == _SCHEMA]
+    # A file without the schema may be used.
     if not found:
         return
     steps = tuple(step.script for step in _steps_since(engine, found))
+    # Tables and views of the layout must be defined as in this version, those of an earlier one without what migrations make.
     layout, renewed = _layout(layout_script(), steps), _renewed(steps)
     names = {item.name for item in layout}
     others = [item for item in found if item.name.casefold() not in names]
@@ -63,6 +60,8 @@ def inspect(engine: DuckDBEngine) -> None:
     # What is there says more than what is missing.
     faults = sorted(_of_layout(found, layout), key=lambda fault: fault.endswith("missing"))
     tables = {item.name for item in found if item.kind == "table"}
+    # Other tables have plain columns; other views have names that sqlrl gives, so that none stands in place of a table, may join tables
+    # of this schema, and call no function.
     # What stands in place of a table comes before the views that it breaks.
     for item in sorted(others, key=lambda each: each.kind == "view"):
         if item.kind == "table":

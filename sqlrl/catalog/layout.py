@@ -36,34 +36,16 @@ __all__ = ["Layout", "PredicateInfo", "TableName", "TypeInfo"]
 
 @dataclass(frozen=True, slots=True)
 class TypeInfo:
-    """A type and its domain.
-
-    Parameters
-    ----------
-    name : str
-    dictionary : TableName
-    size : int
-        Number of constants.
-    local : bool
-        True if the domain in an example is the constants of that example.
-    domain : TableName or None
-        The table (example, id) of a local type.
-    of_rules : int
-        How many constants, the last ones, only rules of the model name.
-    edges : tuple of float
-        Where its numbers are cut into pieces; none if they are not.
-    declared : int
-        How many constants, those before the last ones, only the model declares.
-    """
+    """A type and its domain."""
 
     name: str
     dictionary: TableName
-    size: int
-    local: bool = False
-    domain: TableName | None = None
-    of_rules: int = 0
-    edges: Edges = ()
-    declared: int = 0
+    size: int  # Number of constants.
+    local: bool = False  # The domain in an example is the constants of that example.
+    domain: TableName | None = None  # The table (example, id) of a local type.
+    of_rules: int = 0  # How many constants, the last ones, only rules of the model name.
+    edges: Edges = ()  # Where its numbers are cut into pieces; none if they are not.
+    declared: int = 0  # How many constants, those before the last ones, only the model declares.
     _repr_html_ = markup.field_table
 
     def grew_from(self, old: TypeInfo) -> bool:
@@ -74,84 +56,42 @@ class TypeInfo:
 
 @dataclass(frozen=True, slots=True)
 class PredicateInfo:
-    """A predicate and its tables.
-
-    Parameters
-    ----------
-    name : str
-    types : tuple of str
-        One for each argument.
-    open : bool
-        True if it has query atoms.
-    facts : TableName
-    atoms : TableName or None
-        Present exactly if open.
-    block : tuple of int
-        Positions of `!` arguments.
-    example_column : bool
-        True if the tables of a closed predicate carry the example in a column of its own, and its atoms'
-        `example` column is part of their identity.
-    full_scope : bool
-        True if every type-consistent tuple of each example is a query atom or given.
-    has_given : bool
-        True if some atoms are given (their truth is evidence).
-    rows : int
-        Number of facts.
-    atom_count : int
-        Number of query atoms.
-    hidden : bool
-        True if its atoms are inferred and not reported.
-    valued : bool
-        True if some source of it has soft truths: then its tables have a column `value`.
-    """
+    """A predicate and its tables."""
 
     name: str
-    types: tuple[str, ...]
-    open: bool
+    types: tuple[str, ...]  # One for each argument.
+    open: bool  # It has query atoms.
     facts: TableName
-    atoms: TableName | None = None
-    block: tuple[int, ...] = ()
-    example_column: bool = False
-    full_scope: bool = True
-    has_given: bool = False
-    rows: int = 0
-    atom_count: int = 0
-    hidden: bool = False
-    valued: bool = False
+    atoms: TableName | None = None  # None if it is closed.
+    block: tuple[int, ...] = ()  # Positions of `!` arguments.
+    example_column: bool = False  # The example stands in a column of its own, and is part of an atom's identity.
+    full_scope: bool = True  # Every type-consistent tuple of each example is a query atom or given.
+    has_given: bool = False  # Some atoms are given (their truth is evidence).
+    rows: int = 0  # Number of facts.
+    atom_count: int = 0  # Number of query atoms.
+    hidden: bool = False  # Its atoms are inferred and not reported.
+    valued: bool = False  # Some source of it has soft truths: its tables have a column `value`.
     _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A snapshot of the catalog.
-
-    Parameters
-    ----------
-    predicates, types : mapping by name
-    example_type : str or None
-        The type whose constants are the examples (`bib`); None if examples come from a column or all data
-        are one example.
-    examples : TableName
-        The example table; one row (0, 'all', 0) if all data are one example.
-    example_count : int
-    scratch : (str, str)
-        Catalog and schema in which sqlrl may create and drop tables of its own.
-    atom_limit : int
-        The most query atoms, helper atoms beside them, and clauses of templates.
-    numbering : int
-        As long as it is the same, constants keep their ids.
-    sized : bool
-        False where numbers of constants may change before a query runs, as that of a view: none stands in it.
-    """
+    """A snapshot of the catalog."""
 
     predicates: Mapping[str, PredicateInfo]
     types: Mapping[str, TypeInfo]
+    # The type whose constants are the examples; None if examples come from a column or all data are one.
     example_type: str | None
+    # The example table; one row (0, 'all', 0) if all data are one example.
     examples: TableName
     example_count: int
+    # Catalog and schema in which sqlrl may create and drop tables of its own.
     scratch: tuple[str, str]
+    # The most query atoms with helper atoms, and the most clauses of templates.
     atom_limit: int = ATOM_LIMIT
+    # As long as it is the same, constants keep their ids.
     numbering: int = 0
+    # False where numbers of constants may change before a query runs, as that of a view: no query contains them.
     sized: bool = True
     _repr_html_ = markup.field_table
 

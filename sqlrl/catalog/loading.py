@@ -41,16 +41,12 @@ _DIRECT = ("table", "object")
 
 
 def chosen_sources(sources: Sources, types: Types | None) -> dict[str, Chosen]:
-    """Return the source and the types of each predicate to load.
-
-    `sources` is a folder of Parquet, CSV and TSV files named after predicates, or the source of each predicate. `types` are
-    those of the arguments of predicates; of a bias only the predicates that bodies have are loaded, and each argument must have
-    one type.
-    """
+    """Return the source and the argument types of each predicate to load; a folder has Parquet, CSV and TSV files named after predicates."""
     found = dict(sources) if isinstance(sources, Mapping) else _files(sources)
     if types is None:
         return {name: (source, None) for name, source in found.items()}
     where = "sources" if isinstance(sources, Mapping) else str(sources)
+    # Only the predicates that bodies of a bias have are loaded, and each argument must have one type.
     if isinstance(types, Bias):
         known = _bias_types(types)
         mine: dict[str, Chosen] = {name: (source, known[name]) for name, source in found.items() if name in known}
@@ -126,11 +122,7 @@ def shared_bins(chosen: Mapping[str, Chosen], bins: Any) -> dict[str, dict[str |
 
 
 def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> None:
-    """Load the facts of a predicate; `sqlrl.Database.load` explains the options.
-
-    Facts with the same role that were loaded before are replaced. A LoadError has every fault of the source; nothing has
-    changed then.
-    """
+    """Load the facts of a predicate in place of those with the same role; a LoadError lists every fault, and changes nothing."""
     known = store.predicates().get(predicate)
     others = [s for (name, role), s in store.sources().items() if name == predicate and role != options.role]
     types = argument_types(predicate, known, options, others)
@@ -146,10 +138,7 @@ def load(store: Store, predicate: str, source: Any, options: LoadOptions) -> Non
 def argument_types(
     predicate: str, known: PredicateRecord | None, options: LoadOptions, others: Sequence[SourceRecord]
 ) -> tuple[str | None, ...] | None:
-    """Return the types of the arguments as far as they are known, None if not even their number is.
-
-    Those of before bind a load only if facts of other roles have them.
-    """
+    """Return the types of a predicate's arguments as far as they are known, None if not even their number is."""
     if options.types is not None:
         if isinstance(options.types, str):
             raise LoadError(
@@ -162,6 +151,7 @@ def argument_types(
                 f"of it have them, {roles}: leave types= out, or load all its facts into another database."
             )
         return tuple(options.types)
+    # Earlier types bind a load only if facts of other roles have them.
     if known is None or (not others and None in known.types):
         return None
     return known.types
@@ -248,10 +238,8 @@ def write_rows(
     value: str | None = None,
     again: bool = True,
 ) -> SourceRecord:
-    """Write rows of text into a table of the predicate's, checked, and return what was loaded.
-
-    `extra` are the columns of the rows beside their keys, and `value` is what the source calls the one of values.
-    """
+    """Check rows of text and write them into a table of the predicate; return the record of what was loaded."""
+    # `extra` are the columns of the rows beside their keys, and `value` is the source's name of the column of values.
     where = f"{record.predicate} from {source.label}"
     keys = key_columns(len(record.arguments), example)
     needed = [*keys, *(["value"] if "value" in extra else [])]
@@ -441,12 +429,10 @@ def kind_of_examples(
 
 
 def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> PredicateRecord:
-    """Encode what waited for its types and return the predicate's new record.
-
-    A staged argument more than the types, named as the example, is the example column beside the arguments.
-    """
+    """Encode the facts that waited for their types and return the predicate's new record."""
     staged = [s for (name, _), s in store.sources().items() if name == record.predicate and s.staged]
     beside = [i for i, a in enumerate(record.arguments) if a.example]
+    # One staged argument more than there are types, named as the example, is the example column beside the arguments.
     moved = len(types) == len(record.arguments) - 1 and bool(beside)
     if len(types) != len(record.arguments) and not moved:
         names = ", ".join(a.name for a in record.arguments)

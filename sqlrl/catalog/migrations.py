@@ -36,11 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class ReadingStore(Store):
-    """Tables of a file that only can be read, with copies in scratch memory of those that were changed.
-
-    A table is copied when its first row changes; from then on its name stands for the copy. So a model can be bound to a
-    file that it never met.
-    """
+    """Tables of a read-only file, each copied to scratch memory when its rows first change, so that any model can be bound to it."""
 
     def __init__(self, engine: DuckDBEngine) -> None:
         super().__init__(engine)
@@ -140,15 +136,11 @@ def open_store(engine: DuckDBEngine) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step to a new layout.
+    """One step to a new layout."""
 
-    `layout` is the one that it leads to, `reason` why it changed (the comment at the head of the script), `script` SQL with
-    unqualified names.
-    """
-
-    layout: int
-    reason: str
-    script: str
+    layout: int  # The layout that it leads to.
+    reason: str  # Why it changed: the comment at the head of the script.
+    script: str  # SQL with unqualified names.
 
 
 def read_migrations(scripts: Mapping[str, str]) -> tuple[Migration, ...]:
@@ -225,13 +217,7 @@ def open_layout(
     migrations: tuple[Migration, ...] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[int, int]:
-    """Create the layout where there is none, or bring an older one up to date, all steps in one transaction.
-
-    Returns the layout found (0: none) and the layout now. The steps are those shipped by default; `progress` is called with the
-    reason of each. Views and comments of a new layout in memory, most of what it takes, are made once somebody can see them
-    (`DuckDBEngine.show`). It raises MigrationError if the file has a newer layout than this version knows, cannot be written, or a
-    step fails (nothing has changed then).
-    """
+    """Create or migrate the layout in one transaction; return the layout found (0: none) and the one now, or raise MigrationError."""
     steps = shipped_migrations() if migrations is None else migrations
     current = 1 + len(steps)
     found = _found(store)
@@ -240,6 +226,7 @@ def open_layout(
             raise MigrationError(f"{store.engine.path} has no tables of sqlrl and was opened for reading.")
         script, views, comments = _parted(layout_script())
         unseen = store.engine.unseen
+        # Views and comments take most of the time; in memory they are made once somebody can see them (`DuckDBEngine.show`).
         if unseen is None:
             script += views + comments
         else:

@@ -41,12 +41,8 @@ class _Column:
 
 
 def readable(source: Any) -> tuple[Any, str]:
-    """Return what DuckDB can read of an object, and what messages call it.
-
-    A row of an iterable is a sequence, an array or a mapping, or the one value that it would hold. What DuckDB would not read, or
-    not exactly, such as integers of 128 bits, periods or durations in nanoseconds, becomes text. An object of an unknown kind, or
-    rows that differ in their values or hold what is no value, raise LoadError.
-    """
+    """Return what DuckDB can read of an object, and what messages call it; an object or rows that it cannot read are a LoadError."""
+    # What DuckDB would not read exactly, such as integers of 128 bits, periods or durations in nanoseconds, becomes text.
     if isinstance(source, duckdb.DuckDBPyRelation):
         return source, "a relation"
     if isinstance(source, pa.Table):
@@ -67,6 +63,7 @@ def readable(source: Any) -> tuple[Any, str]:
             "cannot load from an open file, whose lines would be constants: pass its path, or the rows that it holds as tuples."
         )
     if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
+        # A row is a sequence, an array, a mapping, or the one value that it would hold.
         return _rows(source)
     kind = given(source)
     instead = INSTEAD["something to load"]
@@ -167,10 +164,7 @@ def _table(names: Sequence[str], columns: Sequence[_Column]) -> pa.Table:
 
 
 def _array(values: list[Any], where: str, label: str) -> _Column:
-    """Return a column of booleans or floats if all its values are, else of texts; missing values become NULL.
-
-    `where` is what messages call the column.
-    """
+    """Return a column (`where` in messages) of booleans or floats if all its values are, else of texts; missing values become NULL."""
     kinds = set(map(type, values)) - {type(None)}
     if any(issubclass(kind, pa.Scalar) for kind in kinds):
         values = [value.as_py() if isinstance(value, pa.Scalar) else value for value in values]

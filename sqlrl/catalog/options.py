@@ -24,11 +24,7 @@ _WHOLE = (int, np.integer)
 
 @dataclass(frozen=True)
 class LoadOptions:
-    """The options of `sqlrl.Database.load`, which explains them, and what it found.
-
-    `files` are those that `load_evidence`, or `load` from a list, read together; `kinds` the kinds of the values of each argument
-    (`catalog.values.column_kind`), with blanks between them. What is kept of `bins` are edges by type.
-    """
+    """The options of `sqlrl.Database.load`, which explains them, and what a load found."""
 
     columns: Sequence[str | int] | Mapping[str | int, str | int] | None = None
     types: Sequence[str] | None = None
@@ -46,9 +42,12 @@ class LoadOptions:
     delimiter: str | None = None
     quote: str = '"'
     nulls: str = "error"
+    # Those that `load_evidence`, or `load` from a list, read together.
     files: Sequence[str] = ()
+    # Kept as edges by type.
     bins: Mapping[str | int, int | Sequence[float] | Model] | Model | None = None
     bins_from: Any = None
+    # Of the values of each argument (`catalog.values.column_kind`), separated by blanks.
     kinds: Sequence[str] = ()
 
     @classmethod

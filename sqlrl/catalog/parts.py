@@ -40,10 +40,7 @@ _SHOWN = 5
 
 
 def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> None:
-    """Add rows to what is loaded of a predicate in a role, with the checks of a load; `sqlrl.Database.load` explains it.
-
-    Where nothing is loaded, this is a load. Facts that are there already are duplicates.
-    """
+    """Append rows to a predicate's facts in a role, or load them if there are none; facts that are there already are duplicates."""
     options = _in_role(store, predicate, options)
     base = store.sources().get((predicate, options.role))
     if base is None:
@@ -166,10 +163,7 @@ def _add(store: Store, base: SourceRecord, added: SourceRecord, where: str) -> P
 
 
 def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: SourceRecord, where: str) -> int:
-    """Take facts that are there already out of new rows, and return their number; refuse them unless duplicates are dropped.
-
-    Those that are there with another truth, probability or value are refused in any case.
-    """
+    """Remove facts that exist already from new rows and return their number; refuse contradictions, and duplicates unless dropped."""
     keys = key_columns(len(record.arguments), base.example)
     truth: exp.Expr = column("truth", "n") if added.signed else exp.true()
     pairs = [(column("truth", "o") if base.signed else exp.true(), truth)]
@@ -180,6 +174,7 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
     found = store.rows(query, f"look for facts of {where} that are there already")
     contradicted = [row for row in found if not row["same"]]
     options = LoadOptions.from_json(added.options)
+    # Facts that are there with another truth, probability or value are refused in any case.
     if contradicted or (found and options.duplicates == "error"):
         shown = sorted(atom_name(store, record, row) for row in (contradicted or found)[:_SHOWN])
         more = (
@@ -339,10 +334,7 @@ def _rows_as_names(
 
 
 def load_again(store: Store, base: SourceRecord) -> None:
-    """Load a source once again, and then append and remove what was appended and removed since, in that order.
-
-    What cannot be read again, objects of Python, keeps its rows.
-    """
+    """Load a source again, and then append and remove what was appended and removed since, in that order."""
     if base.kind == SERVER:
         load_files(store, base.predicate, ServerFiles(base.source), LoadOptions.from_json(base.options))
         return
@@ -353,6 +345,7 @@ def load_again(store: Store, base: SourceRecord) -> None:
     record = store.predicates()[base.predicate]
     kept: dict[int, str] = {}
     for part in parts:
+        # What cannot be read again, objects of Python, keeps its rows.
         if part.kind == REMOVAL or not _reads_again(store, part.kind):
             kept[part.part] = _keep(store, record, base, part)
     own = None if _reads_again(store, base.kind) else _keep(store, record, base, None)

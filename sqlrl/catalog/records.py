@@ -138,10 +138,8 @@ class LiveRuns:
         _live.discard((self._file, run))
 
     def end_others(self) -> list[int]:
-        """Record that runs of processes that were killed are interrupted; return their numbers.
-
-        In memory there are none: it ends with its process.
-        """
+        """Record that runs of processes that were killed are interrupted; return their numbers."""
+        # A database in memory ends with its process, and has no such runs.
         if self._in_memory or self._file is None or not self._store.engine.writable:
             return []
         running = column("status").eq(exp.convert(RUNNING))
@@ -184,20 +182,15 @@ def _identity(path: str) -> _File:
 
 
 def _contents_fingerprint(store: Store) -> str:
-    """Return a hash of the facts, query atoms, examples and constants of a database, in one query.
-
-    It is equal for equal contents, whatever order rows stand in, and begins with the mark of `sqlrl.catalog.fingerprints`.
-    """
+    """Return a marked hash of a database's facts, query atoms, examples and constants, whatever the order of rows, in one query."""
     return f"{MARK}:{_hashed(store, rows_hash)}"
 
 
 def _same_contents(store: Store, fingerprint: str) -> bool | None:
-    """Return True if the contents of a database are those of a fingerprint, None if this DuckDB cannot tell any more.
-
-    A fingerprint of an earlier version of sqlrl may have no mark.
-    """
+    """Return whether a database has the contents of a fingerprint, None if this DuckDB cannot tell any more."""
     if is_marked(fingerprint):
         return fingerprint == _contents_fingerprint(store)
+    # The fingerprint is of an earlier version of sqlrl.
     if _hashed(store, unmarked_hash) == fingerprint:
         return True
     return False if can_check_unmarked(store.engine) else None
@@ -284,12 +277,10 @@ class Records:
     def save_model(
         self, name: str, model: Model | SoftModel, clauses: pa.Table, shapes: pa.Table, *, origin: str
     ) -> int:
-        """Keep a model with its clauses and shapes; return its number.
-
-        `clauses` has the columns `clause`, `text`, `weight`, `hard`, `rule`, `step` where a learner added clauses, and `key` where it is known; `shapes`
-        has `shape`, `text`, `literals`. `origin` is what put the clauses into the model.
-        """
+        """Keep a model with its clauses and shapes; return its number."""
         with self.together():
+            # `clauses` has `clause`, `text`, `weight`, `hard`, `rule`, and as far as known `step` and `key`; `shapes` has `shape`, `text`,
+            # `literals`. `origin` is what put the clauses into the model.
             number = self._next("model", "model")
             written = _written(model)
             plain = model
@@ -433,11 +424,9 @@ class Records:
         return _contents_fingerprint(self._store)
 
     def same_data(self, run: int, fingerprint: str) -> bool | None:
-        """Return True if a run began with these data, None if that cannot be told any more.
-
-        A fingerprint of an earlier version is looked at once: that of today takes its place unless the data are others.
-        """
+        """Return whether a run began with these data, None if that cannot be told any more."""
         same = _same_contents(self._store, fingerprint)
+        # A fingerprint of an earlier version is checked once: that of today takes its place unless the data are others.
         if same is not False and not is_marked(fingerprint):
             statement = exp.Update(
                 this=self._store.table("run"),
@@ -478,12 +467,10 @@ class Records:
             self._forget()
 
     def append(self, table: str, run: int, data: pa.Table) -> None:
-        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if it keeps them.
-
-        Rows that have the names already are of examples that were never loaded.
-        """
+        """Append rows of a run to `step`, `weight_history`, `clause_statistics`, ..., with the names of examples if the table keeps them."""
         data = data.append_column("run", pa.array([run] * len(data), pa.int32()))
         columns, step = list(data.column_names), f"append to {table}"
+        # Rows that have the names already are of examples that were never loaded.
         if table not in _NAMED or "example_name" in columns:
             self._store.insert(table, data, columns, step)
             return

@@ -22,11 +22,7 @@ from sqlrl.wording import counted, shortened
 
 
 def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
-    """Keep the tuples of a scope as text until the predicate is bound; `Catalog.scope` explains it.
-
-    A constant that is NULL, or no number though the type that the data have there is numeric, raises LoadError; more rows than the
-    limit, which are counted before any is kept, a CatalogError.
-    """
+    """Keep the tuples of a scope as text until the predicate is bound; NULL or no number for a numeric type is a LoadError."""
     check_name(predicate)
     with store.writing():
         record = store.predicates().get(predicate)
@@ -48,6 +44,7 @@ def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:
                 raise LoadError(f"the scope of {predicate} from {opened.label} has no columns.")
             table = store.free_name("scope", predicate)
             raw = exp.select(*outputs).from_(opened.table)
+            # Rows are counted before any is kept.
             check_scope(predicate, store.count(opened.table, f"count the scope of {predicate}"), limit)
             store.create(table, raw.distinct(), f"read the scope of {predicate}")
             # A query may yield other rows, or the same in another order, when it runs again.
@@ -87,9 +84,7 @@ def _nothing(store: Store, predicate: str, record: PredicateRecord | None, label
 def _check_arity(
     store: Store, predicate: str, record: PredicateRecord | None, columns: Sequence[str], label: str
 ) -> None:
-    """Refuse a scope with another number of columns than the predicate, whose facts were loaded, has arguments; warn of a name that is
-    like one of those that were loaded.
-    """
+    """Refuse a scope that has not a column for each argument of loaded facts, and warn of a predicate whose name is like a loaded one."""
     loaded = {name for name, _ in store.sources()}
     if record is None or predicate not in loaded:
         near = close_names(predicate, loaded)
@@ -109,10 +104,7 @@ def _check_arity(
 
 
 def no_numbers(store: Store, record: PredicateRecord, table: str, source: exp.Query | None = None) -> str | None:
-    """Return what is wrong with the scope in a table if arguments of numeric types are no numbers, else None.
-
-    `source` are the rows of the source with their numbers, as `row_numbers` takes them.
-    """
+    """Return what is wrong with a scope whose arguments of numeric types are no numbers, else None; `source` has rows with numbers."""
     types = store.types()
     for output, name in zip(argument_columns(len(record.types)), record.types, strict=True):
         if name is None or name not in types or not is_number(types[name]):

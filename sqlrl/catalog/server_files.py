@@ -145,10 +145,7 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
 
 
 def files_changed(store: Store, record: SourceRecord) -> bool:
-    """Return True if the files of a load have other rows by now, or what was encoded of them is gone.
-
-    Rows are told apart by their number and a hash that the server computes of the columns that were read.
-    """
+    """Return whether the files of a load have other rows now (their number, and a hash by the server), or their encoding is gone."""
     from sqlrl.engine.spark.encoding import Encoding
     from sqlrl.engine.spark.parts import still_there
 

@@ -18,10 +18,8 @@ Place = tuple[str, int]
 
 
 def declarations(model: SoftModel) -> Model:
-    r"""Return a model with the declarations of a soft one, whose rules are the atoms of its rules and their comparisons with constants.
-
-    That is all that binding asks of rules: what they name, and where.
-    """
+    """Return a model with a soft model's declarations, whose rules are the atoms of its rules and their comparisons with constants."""
+    # That is all that binding asks of rules: what they name, and where.
     rules = tuple(each for rule in model.rules for each in _named_by(rule))
     return Model(model.predicates, rules=rules, query=model.query, semantics=SOFT)
 
@@ -50,17 +48,15 @@ def _plain(term: Term) -> Term:
 
 
 def typed(store: Store, model: SoftModel) -> SoftModel:
-    """Return a soft model with the types that its predicates have in the data.
-
-    Arguments of a kind of constants (`CONSTANT_KINDS`) have no type of their own: they have that of the data, and where the data have none
-    that of an argument with which a variable of a rule connects them. Others keep what they are declared as.
-    """
+    """Return a soft model with the types that its predicates have in the data; declared types stay as they are."""
     loaded = {name for name, _ in store.sources()}
     known: dict[Place, str] = {}
     for name, record in store.predicates().items():
         if name in loaded and name in model.predicates and len(record.types) == len(model.predicates[name].arguments):
             known |= {(name, i): kind for i, kind in enumerate(record.types) if kind is not None}
     own = {(p.name, i): kind for p in model.predicates.values() for i, kind in enumerate(p.types)}
+    # Arguments of a kind of constants have no type of their own: they have that of the data, and where the data have none that of an
+    # argument with which a variable of a rule connects them.
     declared = {place: kind for place, kind in own.items() if kind not in CONSTANT_KINDS}
     found = known | declared
     for places in _connected(model):

@@ -45,11 +45,7 @@ def check_roles(
     numeric: Mapping[str, TypeRecord],
     numbered: bool,
 ) -> None:
-    """Refuse atoms that have another value in another role, and those that are both observed and a label, if there are values.
-
-    `raw` are the rows as text, `numeric` the types of arguments whose constants are numbers, and `numbered` rows have their numbers, as in
-    `check_rows`.
-    """
+    """Refuse valued atoms with another value in another role, or both observed and a label; `raw` and `numbered` are as in `check_rows`."""
     for (name, role), other in store.sources().items():
         comparable = not (loaded.staged or other.staged) and loaded.example == other.example
         if name != record.predicate or role == loaded.role or not comparable:

@@ -41,12 +41,10 @@ _Named = tuple[str, str, str, str]
 
 
 class WrittenName:
-    """A text that may name a table: `t`, `schema.t`, `catalog.t` or `catalog.schema.t`, case ignored.
-
-    Its parts may be quoted as in SQL (`"my schema"."my table"`); without quotes they may hold any character.
-    """
+    """A text that may name a table (`t`, `schema.t`, `catalog.t` or `catalog.schema.t`), case ignored, perhaps with parts quoted as in SQL."""
 
     def __init__(self, text: str) -> None:
+        # Parts without quotes may hold any character.
         self._plain = text.casefold()
         found = _NAME.fullmatch(self._plain) if '"' in text else None
         parts = found.groups() if found is not None else ()
@@ -73,36 +71,24 @@ class WrittenName:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A relation to load from.
+    """A relation to load from."""
 
-    Parameters
-    ----------
-    table : sqlglot expression
-        Can stand in FROM.
-    columns : dict of str to str
-        The database's type of each column.
-    label : str
-        What messages call it.
-    kind : {"file", "table", "view", "query", "relation", "object"}
-        How it can be read again; a relation or another object of Python cannot.
-    address : str
-        What finds it again: the full path of a file; by default the label.
-    bare_rows : int
-        Rows of a source without columns: each is the fact of a predicate without arguments.
-    files : tuple of str
-        The paths and patterns of a source of several files.
-    kinds : dict of str to str
-        Kinds of the values of columns of texts that stand for other values (`catalog.objects`).
-    """
-
+    # Can stand in FROM.
     table: exp.Expr
+    # The database's type of each column.
     columns: dict[str, str]
+    # What messages call it.
     label: str
+    # "file", "table", "view", "query", "server", "relation" or "object": how it can be read again, which the last two cannot.
     kind: str
     fingerprint: str
+    # What finds it again: the full path of a file; by default the label.
     address: str = ""
+    # Rows of a source without columns: each is the fact of a predicate without arguments.
     bare_rows: int = 0
+    # The paths and patterns of a source of several files.
     files: tuple[str, ...] = ()
+    # Kinds of the values of columns of texts that stand for other values (`catalog.objects`).
     kinds: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -121,26 +107,19 @@ class Source:
         return self.kinds.get(name) or column_kind(self.columns[name])
 
     def text(self, name: str, alias: str | None = None) -> exp.Expr:
-        """Return a column (of the source under an alias) as text that is compared exactly, whatever the column's collation.
-
-        NaN, with which arrays and frames mark a missing number, is NULL as None is. Equal values of columns of several types have
-        one text (`catalog.values`): integers beside a missing value become floats in pandas, and dates timestamps.
-        """
+        """Return a column (of the source under an alias) as text that is compared exactly; NaN, a missing number in frames, is NULL."""
+        # Equal values have one text: integers beside a missing value become floats in pandas, and dates timestamps.
         # A cast keeps a collation, under which The and the may be one constant; DuckDB does not tell which columns have one.
         return exp.Collate(this=value_text(column(name, alias), self.columns[name]), expression=exp.var("POSIX"))
 
 
 @contextmanager
 def open_source(engine: DuckDBEngine, source: Any, dialect: Dialect | None = None) -> Iterator[Source]:
-    """Make a source readable while the context is open.
-
-    Text is a path if it ends in .parquet, .csv or .tsv or names a file, else the name of a table or view, else a query;
-    `readable` tells what else can be read. `dialect` is how a CSV file is written. A LoadError can also come later, while a
-    damaged file is read.
-    """
+    """Open a source: a text is a path (by its ending, or to a file), else a table or view, else a query; `readable` takes other objects."""
     with _opened(engine, source, dialect or Dialect()) as opened:
         try:
             yield opened
+        # A damaged file may be found only while it is read.
         except EngineError as error:
             fault = _reading_fault(engine, opened, error)
             if fault is None:
@@ -256,10 +235,7 @@ def read_delimited(engine: DuckDBEngine, data: bytes, label: str, dialect: Diale
 
 
 def find_table(engine: DuckDBEngine, name: str) -> tuple[exp.Table, str] | None:
-    """Return the table or view that a text names (as `WrittenName` reads it) and its kind.
-
-    Names of tables come before names of views, and both before queries.
-    """
+    """Return the table or view that a text names (as `WrittenName` reads it) and its kind, None if there is none."""
     listed: list[_Named] = []
     for kind in ("table", "view"):
         query = exp.select("database_name", "schema_name", f"{kind}_name AS name").from_(
@@ -297,12 +273,10 @@ def _searched(engine: DuckDBEngine) -> tuple[str, str]:
 
 
 def _first(listed: Iterable[_Named], searched: tuple[str, str], name: str) -> tuple[exp.Table, str] | None:
-    """Return the first of the tables and views that a text names.
-
-    `a.t` is the table of a schema in the database in use, else that of another database, else that of a schema there.
-    """
+    """Return the first of the tables and views that a text names, and its kind."""
     wanted, near = WrittenName(name), (searched[0], "temp")
 
+    # `a.t` is the table of a schema in the database in use, else that of another database, else that of a schema there.
     def rank(found: _Named) -> int | None:
         """Return how far away a table is that the text names; None if it does not name it."""
         catalog, schema, table, _ = found

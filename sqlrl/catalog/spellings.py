@@ -46,16 +46,14 @@ _LOOKS = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Kinds of values whose texts may differ though the values are equal.
-
-    `key` is the expression of a value's first name from a text, NULL for a text that is none, as is one that does not match `pattern`.
-    `beside` are kinds whose own names differ from those of the others: two of them are enough, without texts.
-    """
+    """Kinds of values whose texts may differ though the values are equal."""
 
     word: str
     kinds: frozenset[str]
+    # The canonical name of a value from its text; NULL for other texts, among them those that do not match `pattern`.
     key: Callable[[exp.Expr], exp.Expr]
     pattern: str
+    # Kinds whose own names differ from those of the others: two of them are enough, without texts.
     beside: frozenset[str] = frozenset()
 
 
@@ -135,10 +133,7 @@ def kinds_of(store: Store, type_name: str) -> set[str]:
 
 
 def warn_of_spellings(store: Store, record: TypeRecord, before: int, kinds: Iterable[str]) -> None:
-    """Warn of names of one value in a dictionary, of which one is new; ids from `before` on are.
-
-    `kinds` are those of the source that brought them.
-    """
+    """Warn of names of one value in a dictionary of which one is new (its id at least `before`); `kinds` are those of the new source."""
     every = kinds_of(store, record.type) | set(kinds)
     pointed = exp.select("1").from_(store.table(record.dictionary)).where(_call("contains", column("name"), "."))
     looks = _first(store, record, before, column("name")).select(named(exp.Exists(this=pointed), "pointed"), copy=False)
@@ -242,16 +237,14 @@ def _alike(store: Store, record: TypeRecord, table: exp.Table, wanted: Iterable[
 
 
 def _warn_of_points(store: Store, record: TypeRecord, before: int) -> None:
-    """Warn of names such as `2.0` beside `2` if one of them is new, and no other name has a point, as it would in texts.
-
-    `before` is how many constants the type had; ids from there are new.
-    """
+    """Warn of names such as `2.0` beside `2` if one of them is new (its id at least `before`) and all names with a point are such."""
     pointed, whole = column("name", "d"), column("name", "w")
     last = _call("max", _call("greatest", column("id", "d"), column("id", "w")))
     query = exp.select(named(_call("min", whole), "whole")).from_(store.table(record.dictionary, "d"))
     same = whole.copy().eq(_call("left", pointed, -2))
     query = query.join(store.table(record.dictionary, "w"), on=same, join_type="left")
     query = query.where(_call("contains", pointed.copy(), ".")).having(
+        # In texts other names would have a point, too.
         _call("bool_and", _call("regexp_full_match", pointed.copy(), "-?[0-9]+[.]0")),
         exp.GTE(this=last, expression=exp.convert(before)),
         exp.GT(this=exp.Count(this=whole.copy()), expression=exp.convert(0)),
@@ -318,11 +311,8 @@ def _points(one: str, other: str, wanted: Callable[[str], bool]) -> str:
 
 
 def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return names with the constants of a type for which they may be misspelt, the nearest first, at most three.
-
-    Those are names of the same value, names that look alike, and close ones (`close_names`). Of a large type no more names are
-    looked at than takes a moment.
-    """
+    """Return names with the constants of a type for which they may be misspelt, the nearest first, at most three."""
+    # Of a large type no more names are looked at than takes a moment.
     some = list(names)[: max(1, _COMPARED // max(1, record.size))]
     with store.engine.attached(pa.table({"wanted": pa.array(some, pa.string())})) as table:
         wanted, name = (_call("lower", column(each)) for each in ("wanted", "name"))
@@ -335,20 +325,19 @@ def close_constants(store: Store, record: TypeRecord, names: Iterable[str]) -> d
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(str(row["wanted"]), []).append(str(row["name"]))
+    # Names of the same value and names that look alike come before close ones.
     exact = other_spellings(store, record, some)
     close = {name: [*exact.get(name, ()), *close_names(name, found.get(name, ()))] for name in some}
     return {name: list(dict.fromkeys(like))[:NEAREST] for name, like in close.items() if like}
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names for which another one may be misspelt, the nearest first.
-
-    Those differ in case, in one letter, or in two from six letters on; digits tell things of one kind apart.
-    """
+    """Return the known names for which one may be misspelt, nearest first: other case, one letter, or two from six letters on."""
     letters = _NUMBER.sub("0", name.lower())
     found = []
     for each in known:
         distance = edits(each.lower(), name.lower())
+        # Digits tell things of one kind apart.
         few = distance <= min(_EDITS, len(name) // _LETTERS) and _NUMBER.sub("0", each.lower()) != letters
         if distance == 0 or few:
             found.append((distance, each))

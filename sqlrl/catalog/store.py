@@ -302,26 +302,22 @@ DICTIONARY = {"id": "INTEGER", "name": "VARCHAR"}
 
 
 class Store:
-    """Tables in sqlrl's own schema.
-
-    Records are read once and kept as an image. Where users and other connections may write them (`engine.private`), it is held against the
-    tables once in a transaction, and once in a verb (`verb`) outside of one; what changed is written when the transaction ends.
-
-    `on_created` is called at the end of a transaction with the names of the tables and views that were made in it, unless nobody can see
-    them yet (`engine.unseen`). `plans` runs
-    the plans of models: `engine`, or a server that mirrors its tables, and encodes the files that it alone reads (`server_files`).
-    """
+    """Tables in sqlrl's own schema, whose records are read once and kept as an image."""
 
     def __init__(
         self, engine: DuckDBEngine, on_created: Callable[[Store, Collection[str]], None] | None = None
     ) -> None:
         self.engine = engine
         self.catalog, self.schema = engine.home
+        # Runs the plans of models: `engine`, or a server that mirrors its tables and encodes the files that it alone reads (`server_files`).
         self.plans: QueryEngine = engine
+        # Called at the end of a transaction with the tables and views made in it, unless nobody can see them yet (`engine.unseen`).
         self._on_created = on_created
         self._created: set[str] = set()
         self._verbs = 0
         self._inside = False
+        # Unless nobody else can write records (`engine.private`), the image is held against the tables once in a transaction, and once in a
+        # verb outside of one; what changed is written when the transaction ends.
         # The image, what of it the tables hold, the text from which it was read, how many transactions had been rolled back when it was
         # (None: it was not), and whether it was held against the tables by now.
         self._image, self._held = Image(), Image()

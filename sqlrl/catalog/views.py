@@ -41,13 +41,10 @@ _COLUMNS = {
 
 
 def show_loaded(store: Store, predicate: str) -> None:
-    """Make the view of a predicate as it was loaded, before any model is bound; an earlier view is replaced.
-
-    It has the columns that it will have once a model is bound; while types are unknown, those of the source. A predicate
-    whose facts are gone loses its view.
-    """
+    """Make the view of a predicate as it was loaded, before any model is bound, in place of an earlier one; drop it if the facts are gone."""
     record = store.predicates()[predicate]
     sources = {role: s for (name, role), s in store.sources().items() if name == predicate}
+    # It has the columns that it will have once a model is bound; while types are unknown, those of the source.
     if sources:
         _show(store, record, _loaded_rows(store, record, sources))
     elif record.readable is not None:
@@ -162,10 +159,7 @@ class _Described:
 
 
 def comment_tables(store: Store, tables: Collection[str]) -> None:
-    """Put a comment on some of our tables and views and on every column of theirs.
-
-    `tables` are those that were made; what is gone again is left out, and so is scratch.
-    """
+    """Put a comment on new tables and views of sqlrl's and on all of their columns; those that are gone again, and scratch, are left out."""
     described = {name: found for name, found in _described(store, tables) if name in tables}
     if not described:
         return

@@ -38,10 +38,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class LoadedLater(Commands):
-    """The group of commands, of which `learn` is loaded when it is called: its options come from the learners, which take a while.
-
-    Its help is that of the options that matter most, for which no learner is loaded.
-    """
+    """The group of commands; it loads `learn` when it is called, since its options come from the learners, which take a while."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name."""
@@ -49,6 +46,7 @@ class LoadedLater(Commands):
         if name == learn.__name__:
             settings = dict(_SETTINGS)
             if set(_SETTINGS["help_option_names"]) & set(rest):
+                # This help has the options that matter most, for which no learner is loaded.
                 from sqlrl.cli.learning import learn as whole
             else:
                 from sqlrl.cli.learn import learn as whole

@@ -26,10 +26,7 @@ def search(
     examples: str | None,
     out: str | None,
 ) -> None:
-    """Find clauses, save the model, and show it with the clauses that were found.
-
-    Without a model the predicates are those of the database; typer.BadParameter if there is evidence, which needs one to be read.
-    """
+    """Find clauses, save the model and print it; without a model, clauses may have all predicates of the database."""
     if inputs.model:
         with inputs.open(output, examples=examples, labels=True, reads=False, rules=False) as job:
             estimator.fit(job.db, job.model, job.examples, **fitting)
@@ -56,13 +53,10 @@ def transfer(
     examples: str | None,
     out: str | None,
 ) -> None:
-    """Carry a model over to the database and revise it; save it, and show it with the diagnosis and what was dropped.
-
-    The predicates of the model are those of another domain, so that it is not held against the data before it is mapped; typer.BadParameter for what
-    would need that.
-    """
+    """Carry a model over to the database and revise it; save it, and print it with the diagnosis and the dropped rules."""
     if not inputs.model:
         raise typer.BadParameter("--model FILE is missing: it is what is carried over")
+    # The predicates of the model are those of another domain, so that it is not checked against the data before it is mapped.
     given = {
         "--evidence": inputs.evidence, "--query": inputs.query, "--drop": inputs.drop, "--closed": inputs.closed, "--open": inputs.opened
     }  # fmt: skip

@@ -141,11 +141,7 @@ def count(
 
 
 def named_world(values: Sequence[str] | None, model: Model, option: str) -> str | dict[str, str]:
-    r"""Return the world that an option names: by itself, or by a table for each predicate.
-
-    `values` None is the observed world; `option` is its name, for errors. typer.BadParameter if several values do not
-    each name a predicate, or name one twice.
-    """
+    """Return the world that an option names: one for all predicates, or a table for each; None is the observed world."""
     from sqlrl.logic.lexer import nearest
 
     if not values:

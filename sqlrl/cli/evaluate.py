@@ -111,10 +111,7 @@ def worst_ranked(scores: RankingScores) -> pa.Table:
 
 
 def named_examples(db: Database, scores: Scores) -> pa.Table:
-    """Return the scores of each example with its name, those with most wrong atoms first.
-
-    The columns are those of `Scores.example_table`, and `wrong`.
-    """
+    """Return the rows of `Scores.example_table` with names of examples and `wrong`, the number of wrong atoms; most wrong ones first."""
     import pyarrow as pa
 
     names = dict(db.sql("select example, name from sqlrl.example").fetchall())

@@ -46,11 +46,7 @@ def ground(
 
 
 def summarise(program: Program, network: Network) -> Table:
-    """Return a row for each shape (of a formula with several clauses, for all of them together).
-
-    Columns `shape`, `clauses`, `groundings` (trivially true ones included), `satisfied` and `violated` by the evidence,
-    `open`.
-    """
+    """Return the counts of groundings, trivially true ones included, with a row for each shape, or for all shapes of one formula."""
     import pyarrow as pa
 
     from sqlrl.report import Table

@@ -9,12 +9,7 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer in which the fields of each group stand in place of the group.
-
-    A parameter whose type is a data class is a group: each of its fields becomes an option, its annotation says which,
-    and a default of the parameter gives the defaults of the options. All parameters are keywords, in the order of the
-    command's; TypeError if two parameters or fields have one name.
-    """
+    """Return a command for typer with keyword parameters, in which each parameter of a dataclass type is replaced by its fields."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []

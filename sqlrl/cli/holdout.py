@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What share is held out, None for nothing, and by which types, names with commas between them.
+    """The share of the data to hold out, and by which types; refuses values that do not go together."""
 
-    typer.BadParameter where they do not go together, or the share is none.
-    """
-
-    share: float | None
-    by: str | None
+    share: float | None  # None: nothing is held out
+    by: str | None  # names of types, separated by commas
 
     def __post_init__(self) -> None:
         if self.share is None and self.by is not None:
@@ -68,15 +65,12 @@ def held_out(
     wanted: Wanted,
     *,
     seed: int,
-    targets: Sequence[str],
-    model: Model | None,
+    targets: Sequence[str],  # the predicates to predict
+    model: Model | None,  # says what is to be predicted where no load does
     examples: Any,
     choices: Mapping[str, Any],
 ) -> Iterator[Holdout]:
-    """Hold a part of the data out while the context is open; where query atoms are split, the scope is the other ones meanwhile.
-
-    `targets` are what is predicted, and `model` says so where no load does.
-    """
+    """Hold out a part of the data while the context is open; if query atoms are split, the scope is the training part meanwhile."""
     if wanted.share is None:
         yield Holdout(db, run, examples, choices, None)
         return

@@ -27,11 +27,7 @@ def induce(
     out: str | None,
     held: Wanted,
 ) -> None:
-    """Learn clauses; print the theory, as JSON all clauses that were found, and save the model.
-
-    `given` are parameters of `sqlrl.ILP`, `held` what is held out of the data. typer.BadParameter if there is evidence in
-    place of a database, nothing says what is to be learned, or clauses without weights are to be scored.
-    """
+    """Learn clauses with `sqlrl.ILP(**given)`, save the model, and print the theory, or as JSON all clauses that were found."""
     import sqlrl
 
     if held.share is not None and given.get("then") is None:

@@ -43,18 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """A command at work: the open database with the model, and where results go.
-
-    `model` is without what `--drop` names, and with the predicates of `--query`; `examples` are a query or table,
-    names, or None for all; `choices` are `hidden` and `empty` of the database's verbs; `asked` is what `--query` names.
-    """
+    """A running command: the open database with the model, and where results go."""
 
     run: Session
     db: Database
-    model: Model
-    examples: str | list[str] | None
-    choices: Mapping[str, Any]
-    asked: Asked
+    model: Model  # without what `--drop` names, with the predicates of `--query`
+    examples: str | list[str] | None  # a query or table, names, or None for all
+    choices: Mapping[str, Any]  # `hidden` and `empty`, as the methods of the database take them
+    asked: Asked  # what `--query` names
 
     @property
     def predicted(self) -> list[str]:
@@ -82,21 +78,17 @@ InMissing = Annotated[
 
 @dataclass(frozen=True)
 class Inputs(Opening):
-    """The options that name a model and data, and how these are opened.
+    """The options that name a model and data, and how these are opened."""
 
-    `model` and `evidence` are files, or `-`; `database` is the argument, `db` the option. `closed` and `opened` say what
-    predicates without facts are, `missing` whether rules may name constants that the data lack.
-    """
-
-    model: ModelFile
-    database: DatabaseFile = None
-    db: Db = None
-    evidence: Evidence = None
+    model: ModelFile  # a file, or "-"
+    database: DatabaseFile = None  # the argument
+    db: Db = None  # the option, or SQLRL_DB
+    evidence: Evidence = None  # files, or "-"
     query: Query = None
     drop: Drop = None
-    closed: Closed = None
+    closed: Closed = None  # predicates without facts: here false, in `opened` to be inferred
     opened: Open = None
-    missing: InMissing = Missing.allow
+    missing: InMissing = Missing.allow  # whether rules may name constants that the data lack
 
     @property
     def named(self) -> Path | None:
@@ -114,20 +106,13 @@ class Inputs(Opening):
         output: Messages,
         *,
         examples: str | None = None,
-        labels: bool = False,
+        labels: bool = False,  # facts of predicates to predict are labels, not evidence
         read_only: bool = False,
-        reads: bool = True,
-        rules: bool = True,
-        beside: bool = False,
+        reads: bool = True,  # as in `Session.database`
+        rules: bool = True,  # refuse a model without rules, which has a distribution, too
+        beside: bool = False,  # the data are elsewhere: the database may be new, or in memory if none is named
     ) -> Iterator[Job]:
-        """Read the model and open the database, or make one in memory of evidence files.
-
-        `examples` is what `--examples` says; `labels`: facts of predicates to predict are labels, not evidence; `rules`: whether there
-        must be some, since a model without rules has a distribution, too. `reads` is as in `Session.database`; `beside`: the data are
-        elsewhere, so that the database may be new, or in memory if none is named.
-        typer.BadParameter if no database is named, or one beside evidence files, or if two inputs are standard input;
-        InputError if the model has no rules.
-        """
+        """Read the model, and open the database or make one in memory from evidence files."""
         files = split_files(self.evidence)
         check_standard_input(model=[self.model], evidence=files, examples=[examples or ""])
         path = None if files or (beside and self.named is None) else named_database(self.database, self.db)
@@ -171,11 +156,7 @@ class Inputs(Opening):
                 yield Job(run, opened, model, chosen_examples(examples), choices, asked(self.query, whole))
 
     def _choices(self, db: Database, model: Model, *, inferred: bool, run: Session) -> dict[str, Any]:
-        """Return which predicates are hidden, and which are empty.
-
-        Of a program with its evidence in files those that have no facts, no `*` and no query are `inferred`, as in Alchemy; one whose
-        name is almost that of facts is an InputError.
-        """
+        """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
         from sqlrl.catalog.choices import Choices
         from sqlrl.catalog.dictionary import used_predicates
         from sqlrl.catalog.spellings import close_names
@@ -192,6 +173,7 @@ class Inputs(Opening):
         closed = tuple(name for name in closed if name not in loaded)
         silent = used_predicates(model) - loaded - labelled - model.query - {*closed, *hidden}
         empty = [name for name in silent if self.evidence and model.predicates[name].closed]
+        # As in Alchemy, predicates without facts, `*` or query are inferred where the evidence is in files.
         for name in sorted(silent - set(empty)) if inferred else ():
             near = close_names(name, loaded)
             if near:
@@ -227,10 +209,7 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
 
 
 def chosen_examples(value: str | None) -> str | list[str] | None:
-    """Return the examples that `--examples` names: names from a file or standard input, else a query or table.
-
-    InputError if the file holds no names.
-    """
+    """Return the examples that `--examples` names: names from a file or standard input, else a query or table; None for all."""
     if value is None:
         return None
     path = Path(value)
@@ -295,11 +274,7 @@ def fill_empty(db: Database, model: Model, names: Sequence[str]) -> None:
 
 
 def read_table(db: Database, *, header: bool = True, delimiter: str | None = None, quote: str = '"') -> pa.Table:
-    """Read Parquet or CSV from standard input; the columns of CSV are text.
-
-    `header`, `delimiter` and `quote` say how CSV is written, see `Database.load`. InputError, with the line, if there
-    is nothing, or it is neither.
-    """
+    """Read Parquet or CSV from standard input; the columns of CSV are strings."""
     import io
 
     import pyarrow as pa

@@ -86,10 +86,8 @@ class AtWork:
 
 
 def watch() -> None:
-    """From now on take Ctrl-C as this module says.
-
-    It stays as it is where it is ignored, as in the background of a script, and outside of the main thread.
-    """
+    """Handle Ctrl-C from now on as this module describes."""
+    # Where Ctrl-C is ignored, as in the background of a script, it stays so.
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     handler = _Watch(sys._getframe(1).f_code)  # noqa: SLF001

@@ -245,10 +245,7 @@ Given: Any = make_dataclass(
 
 
 def parameters(word: str, given: Any) -> dict[str, Any]:
-    """Return the options that were given, as parameters of a learner.
-
-    typer.BadParameter if one is of other learners.
-    """
+    """Return the given options as parameters of a learner; an option of other learners is a typer.BadParameter."""
     found: dict[str, Any] = {}
     for name, option in OPTIONS.items():
         value = getattr(given, name)

@@ -38,17 +38,13 @@ SparkStorage = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """The options that say how a database is opened.
-
-    `untrusted`: a stranger may have made the files; `atom_limit`: how many query atoms there may be; `memory_limit`: of the whole process;
-    `spark` and `spark_storage`: where plans run, and where that server keeps tables.
-    """
+    """The options that say how a database is opened."""
 
     untrusted: Untrusted = False
     atom_limit: AtomLimit = None
-    memory_limit: MemoryLimit = None
+    memory_limit: MemoryLimit = None  # of the whole process
     spark: SparkAddress = None
-    spark_storage: SparkStorage = None
+    spark_storage: SparkStorage = None  # where that server keeps tables
 
     @property
     def engine(self) -> Spark | None:

@@ -184,25 +184,18 @@ Quiet = Annotated[
 
 @dataclass(frozen=True)
 class Messages:
-    """What every command that prints has: how results and messages look.
-
-    `verbose` is 0 for warnings, 1 for the log, 2 also for every SQL statement; `quiet`: neither progress nor messages
-    nor warnings.
-    """
+    """The options of every command that prints: how results and messages look."""
 
     as_json: Json = False
-    verbose: Verbose = 0
-    quiet: Quiet = False
+    verbose: Verbose = 0  # 0: warnings, 1: also the log, 2: also every SQL statement
+    quiet: Quiet = False  # no progress, messages or warnings
 
 
 @dataclass(frozen=True)
 class Output(Messages):
-    """`Messages`, and how much of a table is shown.
+    """`Messages`, and how much of a table is shown."""
 
-    JSON has all rows of a table; else `rows` of them are shown, by default some on a terminal, and all where a program may read them.
-    """
-
-    rows: Rows = None
+    rows: Rows = None  # None: some on a terminal, else all; JSON always has all rows
 
 
 @dataclass(frozen=True)
@@ -218,10 +211,7 @@ def split_names(values: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def named_database(argument: Path | None, option: Path | None) -> Path:
-    """Return the database that the argument names or, failing that, `--db` or SQLRL_DB.
-
-    typer.BadParameter if neither does.
-    """
+    """Return the database that the argument names, else that of `--db` or SQLRL_DB."""
     found = argument or option
     if found is None:
         raise typer.BadParameter("name the database: as the first argument, with --db FILE, or in SQLRL_DB")
@@ -229,11 +219,7 @@ def named_database(argument: Path | None, option: Path | None) -> Path:
 
 
 def with_database(arguments: Sequence[str | None], option: Path | None, names: str) -> tuple[Path, list[str]]:
-    """Split arguments into the database, which may come first, and the others.
-
-    An argument is None where it is missing; `option` is `--db` or SQLRL_DB, used if the database is not among the
-    arguments, and `names` are the names of the other arguments. typer.BadParameter if there are too few or too many.
-    """
+    """Return the database and the other arguments, called `names`; the database is the first argument, else `option`."""
     given = [argument for argument in arguments if argument is not None]
     own = len(names.split())
     if len(given) == own + 1:

@@ -64,14 +64,11 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="CP-SAT's 
 
 @dataclass(frozen=True)
 class Solver:
-    """How the most probable world is found.
+    """How the most probable world is found."""
 
-    `limit` is the most ground clauses of one shape; `deterministic_limit` is CP-SAT's limit for each connected
-    component, in its deterministic seconds, 0 for none.
-    """
-
-    limit: Limit = GROUNDING_LIMIT
+    limit: Limit = GROUNDING_LIMIT  # the most ground clauses of one shape
     method: How = Method.auto
+    # CP-SAT's limit for each connected component, in its deterministic seconds; 0 for none
     deterministic_limit: DeterministicLimit = PATIENCE
     seed: Seed = 0
 
@@ -104,10 +101,7 @@ class Solver:
 
 
 def doubt(gap: float, precision: float, magnitude: float) -> str:
-    """Return why a world is not proved optimal, and what helps.
-
-    The numbers are those of its `sqlrl.solve.result.SolverReport`.
-    """
+    """Return why a world is not proved optimal, and what helps, from the numbers of its `sqlrl.solve.result.SolverReport`."""
     better = f"the world is not proved optimal: one that is better by at most {gap:.3g} may exist"
     if gap > precision:
         return f"{better}, and a greater --deterministic-limit may find it"

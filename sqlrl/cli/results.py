@@ -148,11 +148,7 @@ def save(run: Session, model: Model | SoftModel, out: str | None) -> None:
 
 
 def with_causes(clauses: pa.Table, added: pa.Table, *, by: str = "id") -> pa.Table:
-    """Return clauses with what caused those that were added, matched by their ids or, if these are others, by their texts (`by="clause"`).
-
-    `clauses` is `OnlineEstimator.clauses()` as Arrow, `added` is `OSL.added()` as Arrow. The clauses keep their order and have `step`,
-    `example`, `wrong_atom` and `first_delta_n`, NULL for those of the model.
-    """
+    """Append what caused the `added` clauses, matched by id or, if ids differ, by text (`by="clause"`); NULL for those of the model."""
     import pyarrow as pa
 
     causes = {row[by]: row for row in added.to_pylist()}
@@ -165,11 +161,7 @@ def with_causes(clauses: pa.Table, added: pa.Table, *, by: str = "id") -> pa.Tab
 
 
 def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
-    """Sum up progressive validation over equal parts of the stream.
-
-    `steps` is `OnlineEstimator.steps_`. Columns `steps` (from - to, counted from 1), `wrong_per_example` (atoms),
-    `accuracy` (of atoms), `all_right` (share of the examples).
-    """
+    """Return progressive validation, `OnlineEstimator.steps_`, summed up over equal parts of the stream, with a row for each part."""
     import numpy as np
     import pyarrow as pa
 
@@ -190,10 +182,7 @@ def progressive(steps: pa.Table, parts: int = 5) -> pa.Table:
 
 
 def milestones(iterations: pa.Table, parts: int = 5) -> pa.Table:
-    """Return some iterations, the first and the last among them, with the columns that the learner has.
-
-    `iterations` is `BatchEstimator.iterations_`; at most `parts` rows.
-    """
+    """Return at most `parts` rows of `BatchEstimator.iterations_`, the first and the last among them, without columns of NULL alone."""
     import numpy as np
 
     size = len(iterations)

@@ -36,14 +36,11 @@ _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 @dataclass(frozen=True)
 class Session:
-    """One run of a command.
+    """One run of a command."""
 
-    Messages and progress go to `console`, standard error. `rows` is how many rows of a table are shown.
-    """
-
-    console: Console
+    console: Console  # for messages and progress: standard error
     as_json: bool
-    rows: int
+    rows: int  # how many rows of a table are shown
 
     @contextmanager
     def database(
@@ -53,13 +50,10 @@ class Session:
         *,
         create: bool = False,
         read_only: bool = False,
+        # Nothing is written that has to last, so that a file that cannot be written is opened for reading.
         reads: bool = False,
     ) -> Iterator[Database]:
-        """Open the database, None for one in memory, and close it again.
-
-        `reads`: the command writes nothing that has to last, so that a file that cannot be written is opened for reading.
-        InputError if the file does not exist and may not be created, or is no database.
-        """
+        """Open a database, in memory if the path is None, and close it again."""
         from sqlrl.catalog.sizes import ATOM_LIMIT
         from sqlrl.database.database import connect
         from sqlrl.engine.faults import unwritable
@@ -162,15 +156,13 @@ class _Printable(logging.Formatter):
 
 
 def check_file(path: Path, *, create: bool = False) -> None:
-    """Refuse a file that does not exist, or that is none of DuckDB's.
-
-    DuckDB itself opens a Parquet or CSV file as a database in memory, in which all work would be lost.
-    """
+    """Refuse a file that does not exist, or that is no DuckDB database."""
     file = expanded(path)
     if not file.exists():
         if create:
             return
         raise InputError(f"{path}: there is no such database; `sqlrl load` creates one.")
+    # DuckDB itself opens a Parquet or CSV file as a database in memory, in which all work would be lost.
     if file.is_file() and file.stat().st_size:
         with file.open("rb") as content:
             if content.read(12)[8:] != b"DUCK":
@@ -188,11 +180,7 @@ def check_writable(path: Path) -> None:
 
 
 def print_json(rows: Iterable[Mapping[str, object]]) -> None:
-    """Print rows as a JSON list, one row on each line.
-
-    Counts stay exact integers; what JSON lacks (NaN, infinities) is null; dates are ISO texts, intervals have months,
-    days and nanoseconds.
-    """
+    """Print rows as a JSON list, one row on each line; counts stay exact integers, and NaN and infinity are null."""
     first, escaped = True, only_ascii()
     for row in rows:
         print("[" if first else ",\n ", json.dumps(_plain(row), ensure_ascii=escaped, allow_nan=False), sep="", end="")

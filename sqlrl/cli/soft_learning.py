@@ -30,10 +30,7 @@ def learn_program(
     examples: str | None,
     out: str | None,
 ) -> None:
-    """Learn from a database, or from the data that the program names if there is none, save the model, and show the result.
-
-    `fitting` are options of `fit`. typer.BadParameter if options say what a program has not, or nothing says what is to be learned.
-    """
+    """Learn from a database or, without one, from the data that the program names; save the model and print the result."""
     _refuse(inputs)
     if inputs.model == "-" and data is not None:
         raise typer.BadParameter("--data belongs to a rule file: name that with --model, in place of standard input")

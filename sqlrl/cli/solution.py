@@ -55,16 +55,12 @@ Bound = Annotated[
 
 @dataclass(frozen=True)
 class Outside:
-    """The world of an outside solver.
+    """The world that an external solver found."""
 
-    `solution` is its answer, None to solve here; `exported` is the file that it solved; `file_format` says how the
-    network was written, None if the answer tells. `bound`: bound the gap.
-    """
-
-    solution: File = None
-    exported: ExportedFile = None
-    file_format: SolutionFormat = None
-    bound: Bound = False
+    solution: File = None  # its answer; None to solve here
+    exported: ExportedFile = None  # the file that it solved
+    file_format: SolutionFormat = None  # how the network was written; None if the answer tells
+    bound: Bound = False  # whether to bound the gap
 
     def check(self) -> None:
         """Refuse options that say nothing without `--solution`."""

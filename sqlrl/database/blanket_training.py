@@ -109,15 +109,12 @@ class BlanketTraining(TrainingStream):
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The atoms of each predicate by what all clauses say, how many of these blocks state, the log-odds of soft evidence, and how many statements counted.
+    """The atoms of each predicate, grouped by what all clauses say of them."""
 
-    `priors` is empty if no atom has soft evidence; else the last column of partitions has the place of each atom's.
-    """
-
-    partitions: Mapping[str, Partition]
-    blocks: int
-    priors: FloatArray
-    statements: int
+    partitions: Mapping[str, Partition]  # by predicate; with soft evidence the last column has places in `priors`
+    blocks: int  # how many clauses are stated by blocks
+    priors: FloatArray  # log-odds of soft evidence; empty if there is none
+    statements: int  # how many SQL statements counted
 
 
 @contextmanager
@@ -216,10 +213,7 @@ def refuse_quantifiers(program: Program) -> None:
 
 
 def _refuse_beyond(program: Program, names: Sequence[str], *, opened: bool) -> None:
-    """Refuse rules with quantifiers of which it is not counted what the atoms of some predicates change, by name.
-
-    `opened` says that these are the open ones.
-    """
+    """Refuse rules with quantifiers of which it is not counted what atoms of the named predicates, the open ones if `opened`, change."""
     layout, public = program.layout.predicates, program.public_layout.predicates
     for number, feature in enumerate(program.features):
         shapes = [bind(instance.shape, program.layout) for instance in feature.instances]

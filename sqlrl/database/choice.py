@@ -40,35 +40,15 @@ WORDS: tuple[Word, ...] = ("adagrad", "likelihood", "pscg")
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner and why it was chosen.
-
-    Parameters
-    ----------
-    word : {"adagrad", "likelihood", "pscg"}
-        What the command line calls it.
-    reason : str
-        In a phrase.
-    parameters : mapping
-        Parameters that do not have their default values.
-    """
+    """A learner of weights, and why it was chosen."""
 
     word: Word
-    reason: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    reason: str  # a phrase
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # those without their default values
     _repr_html_ = markup.field_table
 
     def estimator(self, **parameters: Any) -> AdaGrad | Likelihood | PSCG:
-        """Return a new estimator.
-
-        Parameters
-        ----------
-        **parameters
-            Of its constructor, in place of those that were chosen.
-
-        Returns
-        -------
-        AdaGrad, Likelihood or PSCG
-        """
+        """Return a new estimator; the parameters given here take the place of those that were chosen."""
         kinds: Mapping[Word, type[AdaGrad | Likelihood | PSCG]]
         kinds = {"adagrad": AdaGrad, "likelihood": Likelihood, "pscg": PSCG}
         return kinds[self.word](**{**self.parameters, **parameters})
@@ -182,10 +162,7 @@ def _reach(program: Program, ids: IntArray, *, ground: bool) -> Reach:
 
 
 def _narrow(program: Program, ids: IntArray) -> bool:
-    """Tell whether elimination can sum over all components of some examples; they are grounded up to the first that is too wide.
-
-    What is too large to be grounded by the default limits is too wide: whoever learns has limits of its own, and says what exceeds them.
-    """
+    """Tell whether variable elimination can sum over all components of some examples; stop at the first that is too wide."""
     from sqlrl.solve.log_linear import log_linear  # with numba, which rules that join nothing do not need
     from sqlrl.solve.restriction import UnsatisfiableError
     from sqlrl.solve.treewidth.order import elimination_order
@@ -199,6 +176,7 @@ def _narrow(program: Program, ids: IntArray) -> bool:
             if not elimination_order(model).within.all():
                 return False
     except (GroundingLimitError, MemoryLimitError):
+        # What is too large for the default limits is too wide: a learner has limits of its own, and says what exceeds them.
         return False
     return True
 

@@ -48,16 +48,14 @@ MOST_ATOMS = 5_000_000
 def clause_search(
     session: Session, model: Model | None, *, examples: Any = None, limit: int | None
 ) -> Iterator[ClauseSearch]:
-    """Hold declarations and rules against the training examples while the context is open.
-
-    Without a model the predicates are those that have data. Of those that hold identities alone (`same*`) no atom counts: in rules they are read as `=`.
-    """
+    """Bind declarations and rules to the training examples while the context is open; without a model the predicates are those with data."""
     declared = _declared(session, model)
     Query(declared, examples, limit=limit).check()
     session.catalog.store.check_writable()
     with session.verb(), session.console.progress("finding clauses"):
         # What is learned is asked as the model says; atoms that the data leave open count besides.
         opened = _opened(session) & declared.predicates.keys()
+        # Of predicates that hold identities alone (`same*`) no atom counts: in rules they are read as `=`.
         equalities = _equalities(session, declared, opened)
         asked = _as_equalities(declared, equalities)
         read = replace(asked, query=asked.query | opened)
@@ -119,10 +117,7 @@ class SearchBlankets(ClauseBlankets):
 
     @contextmanager
     def opened(self, target: str, rules: Sequence[int]) -> Iterator[Opened]:
-        """Ground all rules that mention a target over its atoms while the context is open, all others being evidence.
-
-        Hard rules that the data violate are left out: the truth is no world of theirs.
-        """
+        """Ground all rules that mention a target over its atoms while the context is open, all others being evidence."""
         layout = self._program.layout
         if _of_no_example(layout, target):
             named = " and ".join(placed(self._given[i].rule) for i in rules)
@@ -130,6 +125,7 @@ class SearchBlankets(ClauseBlankets):
                 f"{named} has several literals of {target}, which belongs to no example though the data are several: its atoms cannot be sampled. Load {target} with "
                 "example=, or leave the rule out"
             )
+        # Hard rules that the data violate are left out: the truth is no world of theirs.
         broken = self._broken()
         places = [
             i

@@ -263,11 +263,7 @@ def _check_options(learner: Learner, options: Mapping[str, object]) -> None:
 
 
 def enforced(model: Model, part: Part, costs: Sequence[ClauseCost]) -> tuple[Rule, ...]:
-    r"""Return the hard rules of a model that are enforced: none, the inexpensive ones, or all.
-
-    `part` is "none", "inexpensive" or "all"; `costs` are those of the model's hard clauses, needed for "inexpensive". A
-    template of which only some clauses are inexpensive becomes those clauses.
-    """
+    """Return the hard rules that `part` enforces; with "inexpensive" a template becomes those of its clauses that are inexpensive."""
     hard = [(i, rule) for i, rule in enumerate(model.rules) if rule.hard]
     if part == "none":
         return ()

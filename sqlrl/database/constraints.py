@@ -30,35 +30,18 @@ from sqlrl.report import Table
 
 @dataclass(frozen=True)
 class ClauseCost:
-    """What one hard clause costs.
+    """The cost of one hard clause."""
 
-    Parameters
-    ----------
-    rule : int
-        Its rule, by place among the rules of the model.
-    constants : tuple of (str, str)
-        The constants of the template's `+` variables, by name; empty for a rule that is no template.
-    examples : int
-        Examples in which it leaves ground clauses open.
-    nodes, factors : int
-        Over all examples.
-    degree : int
-        How often query predicates appear in it; 0 for a block.
-    growth : float or None
-        See `sqlrl.ground.factors.growth_exponent`.
-    counted : {"exact", "at most", "block"}
-        "at most": ground clauses with the same literals were counted once for each grounding. "block": it states that at most
-        one of some atoms is true, which makes them one variable and adds no factor.
-    """
-
-    rule: int
+    rule: int  # the place of its rule in the model
     text: str
-    constants: tuple[tuple[str, str], ...]
-    examples: int
-    nodes: int
-    factors: int
-    degree: int
-    growth: float | None
+    constants: tuple[tuple[str, str], ...]  # the `+` variables of a template, each with its constant
+    examples: int  # examples in which it leaves ground clauses open
+    nodes: int  # over all examples
+    factors: int  # over all examples
+    degree: int  # how often query predicates appear in it; 0 for a block
+    growth: float | None  # see `sqlrl.ground.factors.growth_exponent`
+    # "exact"; "at most": ground clauses with the same literals were counted once for each grounding; "block": it states that at most
+    # one of some atoms is true, which makes them one variable and adds no factor.
     counted: str
     inexpensive: bool
 

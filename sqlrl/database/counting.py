@@ -34,10 +34,7 @@ IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT",
 
 @verb
 def count(session: Session, asked: Query, world: Any, *, formula: bool = False) -> Table:
-    """Count the true groundings of every clause in a world; `Database.count` explains it.
-
-    Of a `formula`, which is the last rule of the model, only that is counted.
-    """
+    """Count the true groundings of every clause in a world, or of a `formula`, the last rule; `Database.count` explains it."""
     check_limit_option(asked.limit)
     only = formula_features if formula else None
     with counting(session, asked, [world], only=only) as (program, chosen, worlds):
@@ -79,13 +76,10 @@ def counting(
     asked: Query,
     worlds: Sequence[Any],
     *,
-    check: Callable[[Program], None] | None = None,
-    only: Callable[[Program], Sequence[int]] | None = None,
+    check: Callable[[Program], None] | None = None,  # looks at the program before anything is counted
+    only: Callable[[Program], Sequence[int]] | None = None,  # by default all
 ) -> Iterator[tuple[Program, TableName | None, Worlds]]:
-    """Hold a model against chosen examples, with its templates expanded, to count in worlds.
-
-    `check` looks at the program before anything is counted; `only` says which of its templates are expanded, all by default.
-    """
+    """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
     held = session.program(asked.model, choices=asked.choices, closed=True)
@@ -132,10 +126,7 @@ def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
 
 
 class Worlds:
-    """Makes tables of what a user may give as a world.
-
-    `program` has the clauses that are to be counted; `examples` None means all.
-    """
+    """The worlds that users may give, as tables of true atoms for the clauses of a program; `examples` None means all."""
 
     def __init__(self, session: Session, program: Program, examples: TableName | None) -> None:
         self.session, self.program, self.examples = session, program, examples
@@ -144,16 +135,12 @@ class Worlds:
 
     @contextmanager
     def shown(self, world: Any) -> Iterator[World]:
-        """Show a world to SQL while the context is open.
-
-        A world is "observed" (the labels); a predicted world; a source with the column `atom` (ids of true query atoms), or
-        with the arguments of the only open predicate; for several open predicates a source with arguments for each. Refused are
-        rows that are no query atoms, query atoms without a label, and a prediction that does not fit.
-        """
+        """Show a world to SQL while the context is open: "observed", a prediction, or true atoms, by id or by arguments for each predicate."""
         if isinstance(world, str) and world == "observed":
             self._check_labelled()
             yield OBSERVED
             return
+        # Rows that are no query atoms, query atoms without a label, and predictions that do not fit are refused.
         with self._true_atoms(world) as name, completed_world(self.program, World(name)) as completed:
             yield completed
 

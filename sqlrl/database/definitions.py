@@ -64,11 +64,7 @@ def define(store: Store, definitions: Definitions) -> None:
 
 
 def follow(store: Store, changed: Collection[str]) -> list[str]:
-    """Evaluate the definitions again that use, also by way of others, predicates whose facts changed.
-
-    Returns the defined predicates that were evaluated. If a definition no longer fits the data, that is an error, and nothing
-    has changed.
-    """
+    """Evaluate again, all or none, the definitions that use changed predicates, also by way of others; return what they define."""
     program = _stored(store)
     if not program.rules:
         return []
@@ -171,10 +167,7 @@ def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ..
 
 
 def _has_example(component: Component, relations: Mapping[str, Relation]) -> bool:
-    """Return True if the facts of a component belong to examples that a column beside the arguments names.
-
-    If one rule has a literal with an example and another has none, that is an error.
-    """
+    """Return True if the facts of a component belong to examples that a column beside the arguments names."""
     with_example = [r for r in component.rules if any(_in_example(a, relations) for a in r.body)]
     for rule in component.rules:
         own = bool(component.recursions(rule)) and bool(with_example)

@@ -42,15 +42,12 @@ FOLLOWED = 100
 
 @dataclass(frozen=True, eq=False)
 class Drifting:
-    """What is left of a stream, or of loaded examples by name, with the structure that follows it, and the run that keeps what is counted.
+    """What is left to learn weights from, with the structure that follows it and the run that keeps the counts."""
 
-    `size` is how many loaded examples choose together, None if nobody says.
-    """
-
-    examples: Part | list[str]
+    examples: Part | list[str]  # what is left of a stream, or names of loaded examples
     drift: DriftingStructure
     run: CandidateRun
-    size: int | None
+    size: int | None  # how many loaded examples choose together; None for the default
 
     def structure(self, base: Model) -> Model:
         """Return the model at hand."""
@@ -75,10 +72,7 @@ class Drifting:
 
 
 class DriftingClauses:
-    """The clauses of a model whose rules come and go: those of its base, then one of each rule that ever came, by ids that stay.
-
-    A program of the model at hand has ids of its own, those of the base and then those of the rules that are there.
-    """
+    """The clauses of a model whose rules come and go, by ids that stay: those of its base, then one for each rule that ever came."""
 
     def __init__(self, base: Program, drift: DriftingStructure) -> None:
         check_templates(base.model, "which come with each window: with half_life= write the constants")
@@ -89,6 +83,7 @@ class DriftingClauses:
                 "a rule of the model has a quantifier over several literals of targets, and with half_life= its helper atoms would come and go with "
                 "the rules around it: write it without"
             )
+        # The id that stays, by the id that a clause has in the program of the current model.
         self.ids: IntArray = np.arange(len(self._owners))
 
     def hold(self, program: Program) -> None:
@@ -190,14 +185,11 @@ class DriftingTraining(StreamTraining):
 
 
 class DriftingExamples(TrainingStream):
-    """The windows of loaded examples that choose the rules as they come.
-
-    `program` holds the rules that always stay and all that candidates name against the data; `base` are the former.
-    """
+    """The windows of loaded examples, which choose the rules as they come."""
 
     def __init__(
         self,
-        program: Program,
+        program: Program,  # bound for the rules of `base`, which always stay, and all that candidates name
         held: CandidateProgram,
         session: Session,
         base: Model,

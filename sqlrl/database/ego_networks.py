@@ -192,10 +192,7 @@ def _both_ways(table: exp.Expr, first: str, second: str) -> exp.Query:
 def _candidates(
     edge: exp.Query, *, hops: int, ratio: float | None, cap: int | None, seed: int
 ) -> list[tuple[str, exp.Query]]:
-    """Return the steps to the table `candidate`, by name: `example`, `entity`, `truth`.
-
-    DuckDB's own `hash` may change with its version, so candidates are drawn by md5.
-    """
+    """Return the steps to the table `candidate`, with columns `example`, `entity` and `truth`, by name."""
     example, entity, truth = (column(name) for name in (EXAMPLE, "entity", TRUTH))
     near = exp.select(example, named(column("b"), "entity")).from_(CENTRES).join("edge", on=column("a").eq(example))
     steps: list[tuple[str, exp.Query]] = [("edge", edge), ("reached_1", near)]
@@ -215,6 +212,7 @@ def _candidates(
     key = exp.Anonymous(
         this="concat_ws", expressions=[exp.convert(":"), exp.convert(int(seed)), example.copy(), entity.copy()]
     )
+    # DuckDB's own `hash` may change with its version, so candidates are drawn by md5.
     drawn = [exp.Ordered(this=x) for x in (exp.Anonymous(this="md5", expressions=[key]), entity.copy())]
     place = exp.Window(
         this=exp.RowNumber(), partition_by=[example.copy(), truth.copy()], order=exp.Order(expressions=drawn)

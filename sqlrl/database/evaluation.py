@@ -33,20 +33,15 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The query atoms of what was inferred, and their labels.
+    """The n query atoms for which something was inferred, with their labels."""
 
-    `names` are the k predicates that are reported. Of the n query `atoms` (int64 ids) `truth` and `labelled` (bool) say the label and whether there is
-    one, `kind` (int64) which of the predicates they are of, `example` (int64) their example; `missed` has for each predicate the examples of
-    the true labels outside its scope.
-    """
-
-    names: list[str]
-    atoms: IntArray
-    truth: BoolArray
-    labelled: BoolArray
-    kind: IntArray
+    names: list[str]  # the k predicates that are reported
+    atoms: IntArray  # ids, shape (n,)
+    truth: BoolArray  # the labels
+    labelled: BoolArray  # whether there is a label
+    kind: IntArray  # the place of the predicate in `names`
     example: IntArray
-    missed: list[IntArray]
+    missed: list[IntArray]  # for each predicate the examples of true labels outside its scope
 
 
 def compared(found: Inferred, outside: str) -> Compared:

@@ -28,15 +28,11 @@ LEARNER = "expected_counts"
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCounts:
-    """Counts of m clauses over some examples.
-
-    `change`, of shape (m,), is E[n] minus `base`, exact integers; `observed` is n by the labels, None if an atom has none. The others are as in
-    `Network`. All but `change` are object arrays of int, shape (m,).
-    """
+    """Counts of m clauses over some examples, as in `Network`: but for `change`, object arrays of int, shape (m,)."""
 
     base: Counts
-    change: FloatArray
-    observed: Counts | None
+    change: FloatArray  # E[n] minus `base`, shape (m,)
+    observed: Counts | None  # n by the labels; None if an atom has none
     total: Counts
     open: Counts
     evidence_violated: Counts

@@ -31,28 +31,14 @@ SMALL = 10_000_000
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """How the clauses of one shape are grounded; `str()` shows everything, `repr()` the sizes.
-
-    Parameters
-    ----------
-    shape : str
-    clauses : int
-        Clauses of the shape; 0 for a template before its expansion.
-    estimate : int
-        The number of ground clauses: a bound that is counted where that is cheap, else DuckDB's estimate.
-    sql : str
-    plan : str
-        DuckDB's plan.
-    at_most : bool
-        Whether the estimate is a bound.
-    """
+    """How the clauses of one shape are grounded; `str()` shows everything, `repr()` the sizes."""
 
     shape: str
-    clauses: int
-    estimate: int
+    clauses: int  # 0 for a template before its expansion
+    estimate: int  # ground clauses: a bound where counting is cheap, else DuckDB's estimate
     sql: str
-    plan: str
-    at_most: bool = False
+    plan: str  # DuckDB's
+    at_most: bool = False  # whether the estimate is a bound
 
     @property
     def bound(self) -> str:
@@ -79,12 +65,7 @@ class Explanation:
 
 
 class Explanations(Sequence[Explanation]):
-    """The explanations of a model's shapes, which print as a table; each item has the SQL and the plan.
-
-    Parameters
-    ----------
-    items : iterable of Explanation
-    """
+    """The explanations of a model's shapes, which print as a table; each item has the SQL and the plan."""
 
     def __init__(self, items: Iterable[Explanation]) -> None:
         self._items = tuple(items)
@@ -121,11 +102,7 @@ class Explanations(Sequence[Explanation]):
 
 
 def explain(program: Program) -> Iterator[Explanation]:
-    """Yield an explanation for each shape of a program that has an open literal.
-
-    A template that has no clauses yet is shown as it will be expanded: the join in which its `+` variables are free has a row
-    for each ground clause.
-    """
+    """Yield an explanation for each shape of a program that has an open literal."""
     unlisted = _unlisted(program)
     for shape_plan in plans(Extent(program)):
         use, query = shape_plan.use, shape_plan.plan.query
@@ -139,6 +116,7 @@ def explain(program: Program) -> Iterator[Explanation]:
             bounds.append(number * helpers)
         most = min(bounds, default=None)
         yield _explain(program.engine, str(use.shape), number, query, most)
+    # A template without clauses is shown as it will be expanded: the join in which its `+` variables are free has a row for each ground clause.
     for i, bound in enumerate(program.features):
         if bound.feature.plus and i not in program.feature_of:
             for instance in bound.instances:

@@ -28,20 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exported:
-    """A ground network that was written to a file.
-
-    Parameters
-    ----------
-    path, map : Path
-        The file, and the table beside it that lists what each variable is.
-    atoms, clauses : int
-        How many query atoms it has, and ground clauses of two or more literals (equal ones merged) or that are hard; of Parquet the rows.
-    """
+    """A ground network that was written to a file."""
 
     path: Path
-    map: Path
-    atoms: int
-    clauses: int
+    map: Path  # the table beside the file that lists what each variable is
+    atoms: int  # query atoms; of Parquet the rows
+    clauses: int  # ground clauses of two or more literals, equal ones merged, or that are hard; of Parquet the rows
     _repr_html_ = markup.field_table
 
     def __repr__(self) -> str:

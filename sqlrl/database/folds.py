@@ -35,30 +35,14 @@ _REMEDY = "give a number of random folds, a list of lists, folds of sqlrl.k_fold
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Folds over the query atoms of a target.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the folds.
-    sides : int8 array, shape (folds, parts)
-        What each fold does with each part: train, test or neither.
-    parts : pyarrow.Table
-        The part of each unit: `unit id`, that of an example or of a query atom, and `part`.
-    by_example : bool
-        Whether units are examples.
-    random : bool
-        Whether nobody said which units belong together.
-    predicate : str or None
-        The one that says it, which is no fact about what is tested.
-    """
+    """Folds over the query atoms of a target."""
 
     names: tuple[str, ...]
-    sides: SideArray
-    parts: pa.Table
-    by_example: bool
-    random: bool = False
-    predicate: str | None = None
+    sides: SideArray  # int8, shape (folds, parts): train, test or neither
+    parts: pa.Table  # `unit id`, that of an example or of a query atom, and `part`
+    by_example: bool  # whether units are examples
+    random: bool = False  # whether nobody said which units belong together
+    predicate: str | None = None  # the one that names the folds, which is no fact about what is tested
 
     def __str__(self) -> str:
         what = "examples" if self.by_example else "query atoms"
@@ -80,10 +64,7 @@ class _Member:
 def read_folds(
     session: Session, layout: Layout, info: PredicateInfo, folds: Any, train: Any, test: Any, seed: int
 ) -> Folds:
-    """Return the folds that a user gave, or random ones; `Database.audit` says what can be given.
-
-    Units without query atoms of the target are in no part. What is given twice, unknown, or leaves a side of a fold empty is an InputError.
-    """
+    """Return the folds that a user gave (`Database.audit`), or random ones; units without query atoms of the target are in no part."""
     if isinstance(folds, Split):
         folds, train, test = None, folds.train, folds.test
     if (train is None) != (test is None):

@@ -28,15 +28,12 @@ def is_formula(value: object) -> TypeGuard[str]:
 
 
 def formula_model(session: Session, text: object, around: object, world: Any) -> Model:
-    """Return the model whose last rule is a formula, of the predicates of a model or that are loaded.
-
-    The other rules are those of the model, or of the prediction that the world is: constants which they name are in the domains. A
-    formula that ends with `.` is a hard rule, as tables of clauses print it.
-    """
+    """Return the model whose last rule is a formula, of predicates of the model `around` it or of loaded ones."""
     check_text(text, "a formula", "write it out, such as 'Friends(x, y) => Smokes(y)'")
     assert isinstance(text, str)
     records = session.catalog.predicates()
     known = {name: Predicate(name, tuple(map(Argument, record.known_types()))) for name, record in records.items()}
+    # The other rules are those of the model, or of the world's prediction: constants that they name are in the domains.
     if around is None:
         around = (
             world.asked.model if isinstance(world, Inferred) and isinstance(world.asked.model, Model) else Model({})
@@ -47,6 +44,7 @@ def formula_model(session: Session, text: object, around: object, world: Any) ->
     try:
         formula = parse_formula(text, {**known, **around.predicates})
     except ParseError:
+        # With `.` at its end it is a hard rule, as tables of clauses print it.
         if not text.rstrip().endswith("."):
             raise
         formula, hard = parse_formula(text.rstrip()[:-1], {**known, **around.predicates}), True

@@ -117,10 +117,7 @@ def count_groups(
     most_groups: int | None,
     text: str | None = None,
 ) -> Table:
-    """Count the clauses that have some variables by the constants of these; `Database.count` explains it.
-
-    `text` is the formula where the last rule of the model is one; only that is counted.
-    """
+    """Count groundings in a world by the constants of some variables, with `text` only of a formula, the last rule (`Database.count`)."""
     check_limit_option(asked.limit)
     check_limit_option(most_groups, "most_groups", "groups")
     names = variable_names(by)

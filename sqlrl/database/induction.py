@@ -34,16 +34,13 @@ from sqlrl.wording import counted
 
 
 class TargetSource:
-    """The labelled query atoms of a target; see `sqlrl.structure.ilp.protocols.CoverageSource`.
-
-    The model of `program` declares the target and the predicates of the bias. `examples` are those whose atoms are learned
-    from, None for all; each atom must have a label. `limit` is the most bindings of a layer of components, and facts around
-    seeds.
-    """
+    """The labelled query atoms of a target; see `sqlrl.structure.ilp.protocols.CoverageSource`."""
 
     def __init__(
         self, program: Program, bias: Bias, components: Components, examples: TableName | None, limit: int
     ) -> None:
+        # The model of `program` declares the target and the predicates of the bias; `limit` bounds the bindings of a layer of components, and the
+        # facts around seeds.
         self._program, self._bias, self._limit = program, bias, limit
         data = _atoms(program, bias.head.predicate, examples)
         truth = data.column("truth")
@@ -83,19 +80,16 @@ class TargetSource:
 
 
 class InductionSession:
-    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`.
-
-    The rules of `model` come before those that are found; `examples` (int64) are the ids of those that are learned from.
-    """
+    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`."""
 
     def __init__(
         self,
         program: Program,
         source: TargetSource,
         components: Components,
-        model: Model,
+        model: Model,  # its rules come before those that are found
         session: Session,
-        examples: IntArray,
+        examples: IntArray,  # ids of those that are learned from
     ) -> None:
         self.source, self.components = source, components
         self._program, self._model, self._console, self._records = program, model, session.console, session.records

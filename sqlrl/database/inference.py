@@ -232,10 +232,8 @@ def opened(layout: Layout) -> list[PredicateInfo]:
 
 
 def into_tables(layout: Layout, into: str) -> dict[str, str]:
-    """Return, by open predicate that is not hidden, the tables into which predictions are written.
-
-    The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
-    """
+    """Return the tables into which predictions are written, by open predicate that is not hidden."""
+    # The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
     names = [info.name for info in opened(layout) if not info.hidden]
     taken = set[str]()
     return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}
@@ -246,15 +244,11 @@ def into_tables(layout: Layout, into: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where it goes beside the result.
+    """Where results go beside what is returned."""
 
-    `into` is a table to create for each open predicate (see `into_tables`), which may be there already only if it may be
-    replaced (`replace`); `keep` is whether to keep it as a run.
-    """
-
-    into: str | None
-    replace: bool
-    keep: bool
+    into: str | None  # the table to create for each open predicate, see `into_tables`
+    replace: bool  # whether it may be there already
+    keep: bool  # whether to keep a run
 
     def __post_init__(self) -> None:
         if self.into is not None and not isinstance(self.into, str):
@@ -270,20 +264,16 @@ class Destination:
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """A model held against some examples, of whose query atoms something is to be found.
-
-    `extent` has the model's program, expanded over the examples, and the query's limit; `ids` (int64) are the ids of the examples,
-    in their order. `start` is when it began, by `time.perf_counter`.
-    """
+    """A model bound to some examples, of whose query atoms something is to be found."""
 
     session: Session
     asked: Query
     destination: Destination
-    extent: Extent
-    ids: IntArray
+    extent: Extent  # the program, expanded over the examples, and the query's limit
+    ids: IntArray  # of the examples, in their order
     unseen: Unseen
     task: Progress
-    start: float
+    start: float  # when it began, by `time.perf_counter`
 
     @property
     def program(self) -> Program:
@@ -317,16 +307,12 @@ def inference(
     session: Session,
     asked: Query,
     destination: Destination,
-    title: str,
+    title: str,  # of the progress
     *,
-    beside: Iterable[str] = (),
-    listed: bool = True,
+    beside: Iterable[str] = (),  # tables that are written meanwhile
+    listed: bool = True,  # every ground clause is listed, so that the limit holds for helper atoms
 ) -> Iterator[Inference]:
-    """Hold a model with weights against some examples; what could not be written or kept is refused before any work.
-
-    `title` is that of the progress, `beside` are tables that are written meanwhile. With `listed` every ground clause is
-    listed, so that the limit holds for helper atoms.
-    """
+    """Bind a model with weights to some examples; what could not be written or kept is refused before any work."""
     asked.check(weighted=True)
     beside = list(beside)
     if destination.keep or destination.into is not None or beside:
@@ -362,11 +348,7 @@ def collected(
     examples: int,
     take: Callable[[IntArray, Grounded, Result], None] | None = None,
 ) -> tuple[NetworkAtoms, IntArray, list[Result]]:
-    """Return the atoms of all windows, their order, and the results; a network is let go before the next is asked for.
-
-    There is at least one window: the ids of its examples (int64), its network, and what was found; `take` is called with each.
-    `task` is told how many of all `examples` are done.
-    """
+    """Return the atoms of all windows, one at least, their order, and the results; a network is let go before the next is asked for."""
     atoms: list[NetworkAtoms] = []
     results: list[Result] = []
     done = 0

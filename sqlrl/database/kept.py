@@ -30,10 +30,7 @@ class _Kept:
 
 
 class KeptProgram:
-    """At most one program between two calls, with its parameter tables; a session has one.
-
-    It is taken out while it is in use. A model is known by its identity: to compare thousands of rules takes as long as to bind them.
-    """
+    """At most one program of a session, with its parameter tables, between two calls; it is taken out while it is in use."""
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
@@ -51,6 +48,7 @@ class KeptProgram:
         if kept is None:
             return None
         try:
+            # By identity: to compare thousands of rules takes as long as to bind them.
             if kept.model is model and kept.choices == choices and kept.program.follow(layout):
                 return kept.program
         except BaseException:

@@ -131,11 +131,7 @@ class Learning:
         limit: int | None = GROUNDING_LIMIT,
         modes: Modes | None = None,
     ) -> Iterator[TrainingStream]:
-        """Show the training examples as a stream of grounded windows while the context is open.
-
-        `sqlrl.learn.protocols.Ordering` says what the parameters mean; with `modes` the windows have what path finding
-        needs. A run that an error or Ctrl-C ends is kept with that status.
-        """
+        """Show training examples as grounded windows (`sqlrl.learn.protocols.Ordering`); with `modes` they have what path finding needs."""
         session = self.session
         Query(model, examples, limit=limit).check()
         session.catalog.store.check_writable()

@@ -67,29 +67,15 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class ExportedSQL:
-    r"""A model as a view.
+    """A model written as a view in SQL."""
 
-    Parameters
-    ----------
-    text : str
-        The statement that creates the view, with what it reads and gives as comments before it.
-    query : str
-        The query of the view alone.
-    view, target, dialect : str
-        What the view is called, the predicate of whose atoms it is, and the SQL that it is written in.
-    tables : mapping of str to str
-        The tables that it reads, each with what they hold.
-    left_out : tuple of LeftOut
-        Rules that it does not have.
-    """
-
-    text: str
-    query: str
-    view: str
-    target: str
+    text: str  # the statement that creates the view; comments before it say what it reads and gives
+    query: str  # the query of the view alone
+    view: str  # its name
+    target: str  # the predicate of whose atoms it is
     dialect: str
-    tables: Mapping[str, str]
-    left_out: tuple[LeftOut, ...]
+    tables: Mapping[str, str]  # what each table that it reads holds
+    left_out: tuple[LeftOut, ...]  # the rules that it does not have
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -102,13 +88,7 @@ class ExportedSQL:
         return "\n".join(map(visible, lines))
 
     def write(self, path: str | Path) -> None:
-        """Write the text to a file, in UTF-8.
-
-        Raises
-        ------
-        InputError
-            The file cannot be written.
-        """
+        """Write the text to a file, in UTF-8; a file that cannot be written is an InputError."""
         try:
             Path(path).write_text(self.text, encoding="utf-8", newline="\n")
         except OSError as error:

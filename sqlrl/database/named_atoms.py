@@ -33,13 +33,8 @@ def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: s
 
 
 def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, example: str | None = None) -> AtomKey:
-    r"""Return the query atom that a text names.
-
-    `layout` is without helper predicates. `text` is a predicate with constants, as a line of evidence: `Smokes(Anna)`,
-    `InField("b 1", Title, 3)`; `example` is needed where the arguments do not say. `atoms` are the ids (int64, ascending) of
-    the query atoms among which it must be. A text that does not parse, or names what is not there, given, or outside the scope,
-    raises InputError.
-    """
+    """Return the query atom among `atoms` (ids, ascending) that a text names, such as `InField("b 1", Title, 3)`, or raise InputError."""
+    # `layout` is without helper predicates; `example` is needed where the arguments do not say which.
     parsed = _parsed(text)
     info = _open_predicate(layout, parsed)
     written = str(Literal(info.name, tuple(map(Constant, parsed.constants))))
@@ -60,15 +55,13 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
 
 
 def remark(catalog: Catalog, layout: Layout, atom: Atom) -> str | None:
-    """Return what is to be said of an atom that is asked for and is no query atom, such as that it is given; None if there is nothing.
-
-    `layout` is without helper predicates. An atom with variables is asked for in all its instances. A constant that there is not is an
-    InputError, which names the nearest.
-    """
+    """Return why an atom that is asked for is no query atom, such as that it is given, or None; unknown constants are an InputError."""
+    # `layout` is without helper predicates.
     info = layout.predicates[atom.predicate]
     places = [i for i, term in enumerate(atom.terms) if isinstance(term, Constant)]
     if unknown := _unknown(catalog, layout, [(info.types[i], atom.terms[i].name) for i in places]):
         raise InputError(f"{atom}: {unknown}")
+    # An atom with variables is asked for in all its instances.
     if len(places) < len(atom.terms):
         return None
     constants = tuple(term.name for term in atom.terms)
@@ -78,10 +71,8 @@ def remark(catalog: Catalog, layout: Layout, atom: Atom) -> str | None:
 
 
 def atoms_of(engine: QueryEngine, layout: Layout, examples: TableName | None = None) -> IntArray:
-    r"""Return the ids (int64, ascending) of the query atoms of some examples.
-
-    `layout` is without helper predicates; `examples` is a table with a column `example`, None for all examples.
-    """
+    """Return the ids, ascending, of the query atoms of some examples, a table with a column `example`; None for all examples."""
+    # `layout` is without helper predicates.
     queries = []
     for info in layout.predicates.values():
         if info.atoms is not None:

@@ -27,12 +27,10 @@ SUPPORT = ("for_right", "for_wrong", "against_right", "against_wrong")
 
 
 def keep(found: Inferred, outcomes: Iterable[pa.Table], support: pa.Table | None = None) -> None:
-    """Keep rows of `outcome` and `support` of what was inferred, in place of what an earlier call kept.
-
-    They are there before: a transaction of a file writes to that file alone, and naming atoms takes scratch tables.
-    """
+    """Keep rows of `outcome` and `support` of what was inferred, in place of what an earlier call kept."""
     assert found.run is not None, "it was kept"
     records = found.session.records
+    # All rows are made before: a transaction of a file writes to that file alone, and naming atoms takes scratch tables.
     tables = {"outcome": list(outcomes), "support": [] if support is None else [support]}
     with records.together():
         for table, parts in tables.items():
@@ -63,18 +61,14 @@ def blocks_of(atoms: IntArray, extent: Extent, network: Network | None = None) -
 def outcomes_of(
     found: Inferred,
     known: Compared,
-    predicted: BoolArray,
+    predicted: BoolArray,  # of the atoms of `known`, as all arrays here
     *,
-    missed: bool = False,
+    missed: bool = False,  # true labels outside the scope, as far as `known` has them, are atoms predicted false
     blocks: Blocks | None = None,
-    probability: FloatArray | None = None,
-    log_odds: FloatArray | None = None,
+    probability: FloatArray | None = None,  # NaN where unknown
+    log_odds: FloatArray | None = None,  # NaN where unknown
 ) -> Iterator[pa.Table]:
-    """Yield the labels of query atoms beside what was inferred of them, as rows of `sqlrl.outcome` without the run.
-
-    `predicted`, `blocks`, `probability` and `log_odds` (NaN where unknown) are of the atoms of `known`. With `missed` true labels outside the scope, as far
-    as `known` has them, are atoms predicted false.
-    """
+    """Yield the labels of query atoms beside what was inferred of them, as rows of `sqlrl.outcome` without the run."""
     for kind, name in enumerate(known.names):
         mine = np.flatnonzero(known.labelled & (known.kind == kind))
         if len(mine):
@@ -134,12 +128,11 @@ def _joined(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedA
 def support_of(
     prediction: Prediction, known: Compared, program: Program, extent: Extent
 ) -> tuple[pa.Table | None, FloatArray | None]:
-    """Return for how many atoms each clause speaks for and against right and wrong predictions, as rows of `sqlrl.support` without the run.
-
-    The second is what the clauses say for the predicted value of each atom of `known` (log-odds, NaN where unknown). Both are None if nothing is
-    known, since cutting planes ground only what they need.
+    """Return for how many right and wrong predictions each clause speaks for and against them, as rows of `sqlrl.support` without the run, and
+    what the clauses say for the predicted value of each atom of `known` (log-odds, NaN where unknown).
     """
     atoms = prediction.network_atoms
+    # Cutting planes ground only what they need, so that nothing is known.
     if prediction.network is not None and prediction.network.partial:
         return None, None
     world, weights = prediction.result.world, program.weights()
@@ -181,10 +174,8 @@ def _among(atoms: IntArray, known: IntArray) -> tuple[IntArray, BoolArray]:
 
 
 def _tally(said: Flips, direction: IntArray, wrong: IntArray) -> IntArray:
-    """Return the counts of `SUPPORT` for each clause, shape (4, m).
-
-    `direction`, shape (m,), is the sign of each weight; `wrong`, shape (n,), is 1 for atoms predicted wrongly, 0 for right ones, -1 for others.
-    """
+    """Return the counts of `SUPPORT` for each clause, shape (4, m); `wrong` is 1 for atoms predicted wrongly, 0 for right ones, else -1."""
+    # `direction` is the sign of each weight, shape (m,).
     change = said.change.tocoo()
     speaks = np.sign(change.data) * direction[change.col]
     kept = (speaks != 0) & (wrong[change.row] >= 0)

@@ -61,13 +61,7 @@ class PredictionPlots(Plots):
             return _confusion(found, found.result.world[found.reported], predicate, blocks, missed=True)
 
     def calibration(self) -> Chart:
-        """Refuse: a world has no probabilities.
-
-        Raises
-        ------
-        InputError
-            Always; it names what has them.
-        """
+        """Refuse: a world has no probabilities."""
         raise self._no_chances("calibration")
 
     def precision_recall(self) -> Chart:
@@ -152,10 +146,7 @@ class MarginalPlots(Plots):
 
 
 class SoftPlots(Plots):
-    """The charts of truth values; each has its data as `table()`, and reads the labels.
-
-    A label counts as true if it is at least the threshold.
-    """
+    """The charts of truth values beside labels, which count as true from the threshold on; each has its data as `table()`."""
 
     _without = ("calibration",)
 
@@ -209,13 +200,7 @@ class SoftPlots(Plots):
         return confusion_of(_counted(label, value >= threshold))
 
     def calibration(self) -> Chart:
-        """Refuse: truth values are no probabilities.
-
-        Raises
-        ------
-        InputError
-            Always; it names what fits.
-        """
+        """Refuse: truth values are no probabilities."""
         raise InputError(
             "truth values of a soft model are no probabilities, which could be calibrated: plot.roc() takes them"
         )

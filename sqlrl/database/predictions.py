@@ -433,15 +433,12 @@ def _predicted(
 
 @dataclass(frozen=True, eq=False)
 class WorldCounts:
-    """Exact counts of m clauses over the examples of a prediction; object arrays of int, shape (m,).
-
-    `predicted` is n in the predicted world; the others are as in `Network`.
-    """
+    """Exact counts of m clauses over the examples of a prediction, as in `Network`: object arrays of int, shape (m,)."""
 
     total: Counts
     open: Counts
     evidence_violated: Counts
-    predicted: Counts
+    predicted: Counts  # n in the predicted world
 
     def __add__(self, other: WorldCounts) -> WorldCounts:
         """Return the counts over the examples of both."""
@@ -455,27 +452,20 @@ class WorldCounts:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A predicted world over all windows.
-
-    The n `atoms` and the `result` are those of all windows. `network` is None if there were several windows, of which only one
-    is held at a time; `counts` and the margins of the atoms are None if they were not asked for.
-    """
+    """A predicted world over all windows."""
 
     atoms: NetworkAtoms
     result: MPEResult
-    network: Network | None
-    counts: WorldCounts | None
-    margin: FloatArray | None = None
+    network: Network | None  # None if there were several windows, of which one is held at a time
+    counts: WorldCounts | None  # None if not asked for
+    margin: FloatArray | None = None  # of the atoms; None if not asked for
 
 
 def put_together(
     windows: Iterable[Window], task: Progress, *, examples: int, counted: bool, weights: FloatArray | None = None
 ) -> Solved:
-    """Put the worlds of windows together; a network is let go before the next is asked for.
-
-    There is at least one window: the ids of its examples (int64), its network, and the world that was found. `task` is told how
-    many of all `examples` are done; with `counted` all clauses are counted in the world, and with `weights` the margins of the atoms are found.
-    """
+    """Put the worlds of windows, one at least, together; a network is let go before the next is asked for."""
+    # With `counted` all clauses are counted in the world, and with `weights` the margins of the atoms are found.
     total: WorldCounts | None = None
     kept: Network | None = None
     margin: list[FloatArray] = []
@@ -505,11 +495,7 @@ def _margins(network: Network, weights: FloatArray, world: BoolArray) -> FloatAr
 
 
 def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program) -> int:
-    """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run.
-
-    Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is
-    added by `add_observed`.
-    """
+    """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run."""
     assert counted is not None, "clauses were counted"
     atoms, records = prediction.network_atoms, prediction.session.records
     run = records.begin_run("predict", prediction.options, None)
@@ -522,6 +508,8 @@ def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program)
             true = {"atom": atoms.ids[mine], "example": atoms.example[mine], "truth": np.ones(mine.sum(), bool)}
             names = pa.array([name] * int(mine.sum()), pa.string())
             records.append("prediction", run, pa.table({"predicate": names, **true}))
+        # Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is added by
+        # `add_observed`.
         found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
         found["n_predicted"] = counted.predicted
         records.append("clause_statistics", run, statistics_table(shown, found))

@@ -61,16 +61,13 @@ def report(run: RunData, path: str | Path | None = None) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class _Family:
-    """A run, and those of the same model that its page tells of: the one that learned it, and evaluations of worlds and of probabilities.
-
-    `unlabelled` was kept and not evaluated: the run itself, or the newest one if nothing was evaluated.
-    """
+    """A run, and those of the same model that its page tells of."""
 
     run: RunData
-    learned: RunData | None
-    worlds: RunData | None
-    chances: RunData | None
-    unlabelled: RunData | None
+    learned: RunData | None  # the one that learned the model
+    worlds: RunData | None  # one whose world was evaluated
+    chances: RunData | None  # one whose probabilities were evaluated
+    unlabelled: RunData | None  # kept and not evaluated: the run itself, or the newest one if nothing was evaluated
 
     @property
     def members(self) -> list[RunData]:
@@ -538,10 +535,7 @@ def _names(run: RunData, atoms: IntArray, examples: IntArray) -> _Names | str:
 
 
 def _atom_rows(family: _Family, run: RunData, examples: int, *, whole: bool) -> pa.Table:
-    """Return the labelled atoms of the first examples, in their order; with the probabilities that another run of the family found.
-
-    The worst predicted atoms are kept where there are too many. They come first, within several examples in the order of their ids.
-    """
+    """Return the labelled atoms of the first examples, in their order, with probabilities of the run or another of the family."""
     text = """
         WITH ranked AS (
             SELECT example, row_number() OVER (ORDER BY count(*) FILTER (WHERE label <> predicted) DESC NULLS LAST, example ASC NULLS LAST) - 1 AS rank
@@ -567,6 +561,7 @@ def _atom_rows(family: _Family, run: RunData, examples: int, *, whole: bool) -> 
     if examples < 2:
         return found
     wrong = np.array([outcome == "wrong" for outcome in found.column("outcome").to_pylist()], dtype=bool)
+    # Within several examples the wrong ones come first, each kind by its ids; the query has kept the worst where there are too many.
     return found.take(pa.array(np.lexsort((found.column("id").to_numpy(), ~wrong, found.column("of").to_numpy()))))
 
 

@@ -107,23 +107,18 @@ class LearnedModel:
 
 @dataclass(frozen=True)
 class Provisional:
-    """Ids that clauses which a learner adds have in the history until the run ends: those of the model may still grow.
+    """Ids that clauses which a learner adds have in the history until the run ends: those of the model may still grow."""
 
-    `first` is the first of them; `count` returns how many clauses the model has so far, after which the added ones are
-    numbered.
-    """
-
-    first: int
+    first: int  # the first of them
+    # Returns how many clauses the model has so far, after which the added ones are numbered.
     count: Callable[[], int]
 
 
 class Run:
-    """One run of a learner; what `sqlrl.learn.protocols.TrainingStream` says of runs is done here.
-
-    `provisional` is given if the learner adds clauses; `unit` is what it is saved after.
-    """
+    """One run of a learner, as `sqlrl.learn.protocols.TrainingStream` describes runs; it is saved after each `unit`."""
 
     def __init__(self, records: Records, provisional: Provisional | None = None, *, unit: str = "window") -> None:
+        # `provisional` is given if the learner adds clauses.
         self._records, self._provisional, self._unit = records, provisional, unit
         self.number: int | None = None
         self._ended_by: BaseException | None = None
@@ -181,16 +176,12 @@ class Run:
         learned: Learned,
         rows: Mapping[str, pa.Table],
         *,
-        origin: str,
+        origin: str,  # what put the clauses into the model
         seconds: Mapping[str, float],
-        status: str = "done",
-        **record: Any,
+        status: str = "done",  # "done", "interrupted" or "failed"
+        **record: Any,  # what else `Records.end_run` takes
     ) -> None:
-        """Keep the model with rows of tables, and end the run, all or nothing; steps and iterations that were saved are passed over.
-
-        `rows` are by table; `origin` is what put the clauses into the model; `status` is "done", "interrupted" or "failed";
-        `record` is what else `Records.end_run` takes.
-        """
+        """Keep the model with rows by table, and end the run, all or nothing; rows that were saved before are passed over."""
         run = self.begun()
         with self._records.together():
             name = f"{origin} run {run}"
@@ -273,16 +264,12 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class RunKey:
-    """What makes a run the one that it is, apart from the data.
+    """What identifies a run, apart from the data."""
 
-    `learner` is the name of the estimator, `parameters` its constructor's arguments; `examples` (int64) are those of all
-    passes, in order.
-    """
-
-    learner: str
-    parameters: Mapping[str, object]
+    learner: str  # the name of the estimator
+    parameters: Mapping[str, object]  # arguments of its constructor
     model: Model | SoftModel
-    examples: npt.NDArray[np.int64]
+    examples: npt.NDArray[np.int64]  # ids of all passes, in order; of a stream its begin and end, -1 for no end
 
     def saved(self) -> dict[str, Kept]:
         """Return what is saved once, with the first window."""
@@ -295,10 +282,7 @@ def _plain(value: object) -> Any:
 
 
 def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
-    """Return what a stopped run saved, if it is the run that `key` describes, on the same data.
-
-    If something differs, or there is nothing to go on from, the InputError says what.
-    """
+    """Return what a stopped run saved; an InputError says what differs from `key` or its data, or that nothing was saved."""
     row = records.run(run)
     if row is None:
         raise InputError(f"there is no run {run} to resume: the table sqlrl.run lists those that are there")

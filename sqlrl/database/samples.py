@@ -24,19 +24,16 @@ MEANS = {"chain": "INTEGER", "samples": "BIGINT", "atom": "VARCHAR", "mean": "DO
 
 
 class SampleTables:
-    """Creates the tables and writes each batch into them; a `sqlrl.solve.sampling.chains.SampleSink`.
-
-    Tables `samples` and `means` (None for neither) are created in the current schema of the engine's connection; those of the
-    same name are replaced. `names` are the n visible atoms, with constants; `visible`, bool of all atoms, says which these are:
-    helper atoms are not.
-    """
+    """Creates the tables and writes each batch into them; a `sqlrl.solve.sampling.chains.SampleSink`."""
 
     def __init__(
         self, engine: DuckDBEngine, names: Sequence[str], visible: BoolArray, samples: str | None, means: str | None
     ) -> None:
+        # `names` are the visible atoms, with constants; `visible` says which of all atoms these are: helper atoms are not.
         self._engine, self._visible = engine, visible
         self._names = pa.array(names, pa.string())
         self._samples, self._means = samples, means
+        # In the current schema of the engine's connection, in place of tables of the same name; None for neither.
         for name, columns in ((samples, SAMPLES), (means, MEANS)):
             if name is not None:
                 self._create(name, columns)

@@ -113,20 +113,16 @@ class CandidateRun(ABC):
 
 
 class CandidateStream(CandidateRun):
-    """Windows of subgraphs with candidates held against them; see `sqlrl.structure.resolwe.protocols.SelectionSession`.
-
-    The rules of `model` come before those that are chosen; `examples` (int64) are the subgraphs that choose, in order, `size` of them in a
-    window.
-    """
+    """Windows of subgraphs with candidates bound to them; see `sqlrl.structure.resolwe.protocols.SelectionSession`."""
 
     def __init__(
         self,
         program: Program,
         held: CandidateProgram,
         session: Session,
-        model: Model,
-        examples: IntArray,
-        size: int | None,
+        model: Model,  # its rules come before those that are chosen
+        examples: IntArray,  # ids of the subgraphs that choose, in order
+        size: int | None,  # subgraphs in a window
     ) -> None:
         super().__init__(session.records, model)
         self._program, self._held, self._examples = program, held, examples
@@ -191,18 +187,16 @@ def learned_targets(model: Model, candidates: Sequence[Candidate], opened: Set[s
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many subgraphs nothing is learned from: those without query atoms, and those of several that are all true or all false.
+    """How many subgraphs nothing is learned from."""
 
-    One query atom is a decision of its own, as where each document is an example.
-    """
-
-    without: int = 0
-    alike: int = 0
+    without: int = 0  # without query atoms
+    alike: int = 0  # with several query atoms that are all true or all false
 
     @classmethod
     def of(cls, true: IntArray, false: IntArray, atoms: IntArray) -> tuple[IntArray, LeftOut]:
         """Return the places of the subgraphs to learn from, by how many of their query atoms are true and false; and how many others there are."""
         without = atoms == 0
+        # One query atom is a decision of its own, as where each document is an example.
         alike = (atoms > 1) & ((true == atoms) | (false == atoms))
         return np.flatnonzero(~without & ~alike), cls(int(without.sum()), int(alike.sum()))
 
@@ -241,10 +235,8 @@ class LeftOut:
 def to_learn_from(
     session: Session, layout: Layout, names: Set[str], examples: IntArray, first: int
 ) -> tuple[IntArray, IntArray]:
-    """Return which of the first examples, which choose structure, and which of the rest are learned from; warn of the others.
-
-    An InputError where none is left; `names` are the predicates whose query atoms count.
-    """
+    """Return the examples to choose structure from, among the first ones, and to learn weights from, among the rest."""
+    # `names` are the predicates whose query atoms count.
     n, true, false = _label_counts(session, layout, names)
     parts = [LeftOut.of(true[part], false[part], n[part]) for part in (examples[:first], examples[first:])]
     left = parts[0][1] + parts[1][1]

@@ -46,18 +46,15 @@ FROM_DATA = ("rules from data",)
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """What the verbs of a database share; one for each cursor.
-
-    `console` draws progress on anything longer than two seconds; `said` is what rules were warned of, with the state of the data: once is enough. `kept` is the program of the last
-    prediction.
-    """
+    """What the methods of a database share; one for each cursor."""
 
     engine: DuckDBEngine
     catalog: Catalog
     records: Records
-    console: Console
+    console: Console  # draws progress of anything longer than two seconds
+    # What rules were warned of, with the state of the data, so that each warning comes once.
     said: set[tuple[object, ...]] = field(default_factory=set, repr=False)
-    kept: KeptProgram = field(default_factory=KeptProgram, repr=False)
+    kept: KeptProgram = field(default_factory=KeptProgram, repr=False)  # the program of the last prediction
 
     @classmethod
     def open(cls, catalog: Catalog, console: Console | None = None) -> Session:
@@ -88,13 +85,10 @@ class Session:
         *,
         training: bool = False,
         choices: Choices = NONE,
-        closed: bool = False,
-        growing: bool = False,
+        closed: bool = False,  # there may be no open predicate
+        growing: bool = False,  # there may be no rule yet
     ) -> Layout:
-        """Check that model and data fit, and build the tables of query atoms; `Database.bind` explains it.
-
-        With `closed` there may be no open predicate, with `growing` no rule yet.
-        """
+        """Check that model and data fit, and build the tables of query atoms; `Database.bind` explains it."""
         check_model(model)
         layout = self.catalog.bind(_without(model, choices.drop), training=training, choices=choices)
         if not closed and not any(p.open for p in layout.predicates.values()):
@@ -125,12 +119,9 @@ class Session:
         limit: int | None = None,
         planned: bool = False,
         growing: bool = False,
-        keep: bool = False,
+        keep: bool = False,  # keep the program for the next call if this comes to its end; no rules may be added then
     ) -> Iterator[Program]:
-        """Hold a model against the data while the context is open; `Database.program` explains it.
-
-        With `keep`, for which no rules may be added, the program is kept for the next call if it comes to its end.
-        """
+        """Bind a model to the data while the context is open; `Database.program` explains it."""
         from sqlrl.ground.binding import bind_program
 
         # It is at work until it is closed, whatever runs meanwhile.
@@ -248,10 +239,7 @@ class Session:
 
     @contextmanager
     def expanded(self, asked: Query) -> Iterator[tuple[Program, TableName | None]]:
-        """Hold a model against some examples while the context is open, its templates expanded over them.
-
-        Yields the program and a table of the examples, None for all.
-        """
+        """Bind a model to some examples, its templates expanded over them; yield the program and a table of the examples, None for all."""
         with (
             self.program(asked.model, choices=asked.choices, limit=asked.helper_limit) as program,
             self.only(asked.examples) as chosen,
@@ -321,16 +309,12 @@ def verb(
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What a verb asks: a model, and the examples that it is held against.
-
-    `examples` are a list of names, a query, a relation or a frame, None for all; `choices` say what predicates are taken for;
-    `limit` is the most ground clauses of one shape.
-    """
+    """What a method of the database asks: a model, and the examples to which it is bound."""
 
     model: Model
-    examples: Any = None
-    choices: Choices = NONE
-    limit: int | None = GROUNDING_LIMIT
+    examples: Any = None  # a list of names, a query, a relation or a frame; None for all
+    choices: Choices = NONE  # what predicates are taken for
+    limit: int | None = GROUNDING_LIMIT  # the most ground clauses of one shape
 
     def check(self, *, weighted: bool = False) -> None:
         """Refuse what is no model, or no limit; with `weighted` also a rule whose weight nobody gave or learned."""

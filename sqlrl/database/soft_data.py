@@ -27,10 +27,7 @@ SPLITS = ("infer", "learn")
 
 
 def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | None = None) -> dict[str, dict[str, int]]:
-    """Load the partitions of a model for a task; `Database.load_soft_data` explains it.
-
-    Returns, by predicate and role, how many rows were loaded. Where one fails nothing has changed.
-    """
+    """Load a model's partitions for a task, all or none (`Database.load_soft_data`); return the numbers of rows by predicate and role."""
     if split not in SPLITS:
         raise InputError(f"split={split!r} must be 'infer' or 'learn'.")
     chosen = [part for part in model.partitions if part.split in ("all", split)]

@@ -345,22 +345,12 @@ PUSHES = pa.schema(
 
 @dataclass(frozen=True, repr=False)
 class Pushes:
-    """The hinges that an atom is in, and how each pushes its value.
+    """The hinges that an atom is in, and how each pushes its truth value."""
 
-    Parameters
-    ----------
-    atom : str
-        The atom with its constants.
-    value : float
-        Its predicted truth value.
-    table : Table
-        Columns `side` (*up*, *down*, *neutral* where the hinge is satisfied, *hard*), `rule` (without its weight), `hinge` (what
-        must not be above 0, in its query atoms), `weight` (NULL if hard), `times` (ground rules with this hinge), `distance`, `slack` (how far it
-        is from being violated), `push` (by how much the cost falls for each unit that the atom rises; NULL if hard). The strongest come first.
-    """
-
-    atom: str
-    value: float
+    atom: str  # with its constants
+    value: float  # its predicted truth value
+    # The strongest first; `side` is up, down, neutral (satisfied) or hard, `hinge` must not be above 0, `times` are ground rules with this hinge,
+    # `slack` is its distance from being violated, `push` how much the cost falls for each unit that the atom rises (NULL if hard).
     table: Table
 
     def __repr__(self) -> str:
@@ -456,14 +446,11 @@ def _windows(soft: SoftProgram, extent: Extent, examples: IntArray, options: Hin
 
 @dataclass(frozen=True, eq=False)
 class RuleTotals:
-    """What the ground rules of m rules come to at some truth values, each of shape (m,).
+    """Totals over the ground rules of m rules at some truth values, each of shape (m,)."""
 
-    `ground` are those with a query atom that some truth values would violate, `decided` what the data decide of `distance`, which is that of all.
-    """
-
-    ground: IntArray
-    decided: FloatArray
-    distance: FloatArray
+    ground: IntArray  # ground rules with a query atom that some truth values would violate
+    decided: FloatArray  # the part of `distance` that the data decide
+    distance: FloatArray  # of all ground rules
 
     @classmethod
     def of(cls, network: HingeNetwork, y: FloatArray) -> RuleTotals:

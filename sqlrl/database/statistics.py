@@ -23,11 +23,9 @@ Counts = npt.NDArray[np.object_]
 
 
 def add_observed(records: Records, run: int, extent: Extent) -> None:
-    """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels.
-
-    The program of `extent` is the same model, held against the same data and expanded over the same examples, which are those of
-    the prediction, so that its clauses have the same ids.
-    """
+    """Add n in the observed world, and delta n, to the statistics of a kept prediction; reads labels."""
+    # The program is the same model, bound to the same data and expanded over the same examples as in the prediction, so that its clauses have
+    # the same ids.
     shown = clause_table(extent.program).column("clause").to_numpy()
     observed, change = counts.true_counts(extent), np.full(extent.program.clause_count, None)
     predicted = records.column("clause_statistics", run, "n_predicted", order="clause")
@@ -37,13 +35,9 @@ def add_observed(records: Records, run: int, extent: Extent) -> None:
 
 
 def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:
-    """Return the statistics that a learner knows when it is done.
-
-    The program has m clauses; the examples are those of training. `opened`, an object array of int of shape (k,) with k <= m, has
-    the open groundings over them; clauses that occur in no window have none. `support` has the columns `clause` and `delta_n`
-    (summed over the steps), which a batch learner does not have. `shown` (int64) are the clauses that users see.
-    """
+    """Return the statistics of the clauses in `shown` that a learner knows when it is done, with counts over the training examples."""
     program = extent.program
+    # Clauses after those in `opened` occur in no window, and have no open groundings.
     open_ = np.full(program.clause_count, 0, dtype=object)
     open_[: len(opened)] = opened
     total, violated, observed = counts.groundings(extent), decided_false(extent), counts.true_counts(extent)
@@ -52,15 +46,12 @@ def learned_statistics(extent: Extent, opened: Counts, support: pa.Table, shown:
 
 @dataclass(frozen=True, eq=False)
 class ClauseCounts:
-    """What is counted of m clauses over some examples: object arrays of int, shape (m,).
-
-    `total`, `open` and `evidence_violated` are as in `Network`, `observed` is n by the labels.
-    """
+    """Exact counts of m clauses over some examples, as in `Network`: object arrays of int, shape (m,)."""
 
     total: Counts
     open: Counts
     evidence_violated: Counts
-    observed: Counts
+    observed: Counts  # n by the labels
 
     def __add__(self, other: ClauseCounts) -> ClauseCounts:
         """Return the counts over the examples of both, which are others; of the same clauses."""
@@ -81,23 +72,19 @@ def window_counts(window: Window) -> ClauseCounts:
 def counted_statistics(
     program: Program, found: ClauseCounts, support: pa.Table, shown: npt.NDArray[np.int64]
 ) -> pa.Table:
-    """Return the statistics that a learner knows when it is done, from the counts of all training examples.
-
-    `support` and `shown` are as for `learned_statistics`.
-    """
+    """Return the statistics of the clauses in `shown` that a learner knows, from the counts of all training examples."""
     columns = by_evidence(program, found.total, found.open, found.evidence_violated)
     columns["n_observed"] = found.observed
+    # Summed over the steps; a batch learner does not have it.
     if "delta_n" in support.column_names:
         columns["delta_n"] = _by_clause(support, program)
     return statistics_table(shown, columns)
 
 
 def added_statistics(extent: Extent, support: pa.Table, shown: npt.NDArray[np.int64]) -> pa.Table:
-    """Return the statistics of clauses that no window had grounded, from one pass over their ground clauses.
-
-    The arguments are as for `learned_statistics`; the limit holds for counting clauses without an open literal.
-    """
+    """Return the statistics of the clauses in `shown`, which no window had grounded, from one pass over their ground clauses."""
     program = extent.program
+    # The limit holds for counting clauses without an open literal.
     seen, total = observed_counts(extent), counts.groundings(extent)
     observed = np.where(program.signs() > 0, total - seen.violated, seen.violated)
     return counted_statistics(program, ClauseCounts(total, seen.open, seen.evidence_violated, observed), support, shown)
@@ -111,17 +98,12 @@ def _by_clause(support: pa.Table, program: Program) -> Counts:
 
 
 def by_evidence(program: Program, total: Counts, opened: Counts, violated: Counts) -> dict[str, Counts]:
-    """Return how the evidence decides the groundings of formulas, by the columns of `sqlrl.clause_statistics`.
-
-    A grounding of a formula of several clauses is several ground clauses, of which the evidence may decide some: what it decides
-    of the formula is then not known, None.
-
-    All are object arrays of int, shape (m,), for the program's m clauses: groundings, and the ground clauses that the evidence
-    leaves open (`opened`) and that it violates.
-    """
+    """Return how the evidence decides the groundings of m clauses, by columns of `sqlrl.clause_statistics`; None where unknown."""
     satisfied = total - opened - violated
     # What satisfies the negation of a conjunction violates the conjunction.
     plain = program.signs() > 0
+    # A grounding of a formula of several clauses is several ground clauses, of which the evidence may decide some: what it decides of the
+    # formula is then not known.
     several = np.array([len(program.features[f].instances) > 1 for f in program.feature_of], dtype=bool)
     decided: dict[str, Counts] = {
         "open": opened.copy(),

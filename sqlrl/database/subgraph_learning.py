@@ -60,14 +60,11 @@ PLACE, NAMES, LEFT_OUT, PASS = "subgraphs", "names", "left_out", "pass"
 
 
 class Pass:
-    """A stream that is read for one fit: what chooses comes first, what learns weights goes on where that ends.
-
-    `place` counts the subgraphs read. `left_out` counts those that are not learned from, by the labels of the predicates that are `learned`, as long
-    as it is `counting`.
-    """
+    """A stream that is read for one fit: what chooses comes first, and what learns weights goes on where that ends."""
 
     def __init__(self, stream: Subgraphs) -> None:
         self.stream = stream
+        # How many subgraphs are not learned from, by the labels of the predicates that are `learned`, as long as it is `counting`.
         self.left_out, self.counting = LeftOut(), True
         self.learned: frozenset[str] = frozenset()
         self.names: list[str] = []
@@ -523,10 +520,7 @@ def stream_selection(
 
 
 class StreamTraining:
-    """Windows of subgraphs, grounded one after the other; `learn.protocols.TrainingStream` says what each part does.
-
-    The clauses are those of the model held against no data, since no rule has a template that could grow.
-    """
+    """Windows of subgraphs, grounded one after the other; see `learn.protocols.TrainingStream`."""
 
     def __init__(self, session: Session, model: Model, part: Part, *, passes: int, limit: int | None) -> None:
         check_templates(model, "which a stream shows window by window: write the constants, or load the subgraphs")
@@ -539,6 +533,7 @@ class StreamTraining:
         self.run = Run(session.records)
         self.drawing, self._window = ExitStack(), ExitStack()
         self._framing = self.drawing.enter_context(ExitStack())
+        # The clauses are those of the model bound to no data, since no rule has a template that could grow.
         self._hold(model)
         self._drawn = self._pass = 0
         self._resumed = False

@@ -63,16 +63,14 @@ class SubgraphWindow:
 
 
 def window_of(tables: object, names: Sequence[str] | None = None) -> SubgraphWindow:
-    """Return a window of the tables that a user's code or query has made; `names` are its subgraphs, if they are known.
-
-    Else they come in the order in which tables with labels have them, then the others.
-    """
+    """Return a window of the tables that a user's code or query made; `names` are its subgraphs, if they are known."""
     if not isinstance(tables, Mapping):
         raise InputError(
             f"a window of subgraphs is a mapping of predicates to Arrow tables, not an object of type {type(tables).__name__}"
         )
     found = {str(name): _with_names(str(name), data) for name, data in tables.items()}
     if names is None:
+        # In the order in which tables with labels have them, then the others.
         first = sorted(found, key=lambda name: TRUTH not in found[name].column_names)
         names = list(dict.fromkeys(x for name in first for x in pc.unique(found[name][EXAMPLE]).to_pylist()))
     window = SubgraphWindow(names, found)

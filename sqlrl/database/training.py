@@ -60,11 +60,7 @@ _SHOWN = 5
 
 
 def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntArray, IntArray]:
-    r"""Return the ids of query atoms and the group of each, from 0: int64 arrays of shape (r,), ascending by atom.
-
-    An atom occurs as often as it has groups. `layout` is that of the data, with one open predicate; `groups` has a column for each of its
-    arguments, in order, and then one for the group. Rows that name no query atom are passed over; NULLs are refused.
-    """
+    """Return the ids of query atoms and the group of each, from 0: shape (r,), ascending by atom, once for each of its groups."""
     opened = [info for info in layout.predicates.values() if info.atoms is not None]
     if len(opened) != 1:
         names = ", ".join(info.name for info in opened)
@@ -82,6 +78,7 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
             f"groups= has NULL in {counted(int(nulls.sum()), 'row')} of {source.label}: leave those rows out, or say which group "
             "they belong to"
         )
+    # Rows that name no query atom are passed over.
     data = data.drop_null().sort_by([("atom", "ascending"), ("grp", "ascending")])
     _, group = np.unique(data.column("grp").to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
     return data.column("atom").to_numpy().astype(np.int64), group.astype(np.int64)
@@ -158,21 +155,17 @@ class CountedModel(LearnedModel):
 
 
 class TrainingStream:
-    """Windows of training examples, grounded one after the other; `learn.protocols.TrainingStream` says what each part does.
-
-    `passes` has for each pass the examples in order (int64). `size` is the examples in a window (see `Windows`), `limit` the
-    most ground clauses of one shape in it, `provisional` as for `Run`.
-    """
+    """Windows of training examples, grounded one after the other; see `learn.protocols.TrainingStream`."""
 
     def __init__(
         self,
         program: Program,
         session: Session,
-        passes: list[IntArray],
+        passes: list[IntArray],  # ids of the examples of each pass, in order
         *,
-        size: int | None,
-        limit: int | None,
-        provisional: Provisional | None = None,
+        size: int | None,  # examples in a window (see `Windows`)
+        limit: int | None,  # the most ground clauses of one shape in a window
+        provisional: Provisional | None = None,  # as for `Run`
     ) -> None:
         self._extent = Extent(program, limit=limit)
         self._unsaid = session.unsaid
@@ -341,10 +334,7 @@ class TrainingStream:
             return learned_statistics(extent, self._open, support, shown)
 
     def _warn_of_idle(self, opened: Counts, *, closed: bool = False) -> None:
-        """Warn of rules with weights of which the training examples leave no ground clause open, from how many each clause has.
-
-        With `closed` also of those whose predicates are all closed.
-        """
+        """Warn of rules with weights without an open ground clause (`opened`, by clause); with `closed` also of those of closed predicates alone."""
         program, owners = self._program, self.clause_rules()
         busy = set(owners[: len(opened)][opened.astype(bool)].tolist())
         layout = program.public_layout.predicates

@@ -285,11 +285,7 @@ class ViewTables:
 
 
 def _constant(value: exp.Column, record: TypeRecord, kind: str, options: LoadOptions) -> exp.Expression:
-    """Return the constant that a column of a user's table holds, as text: of a type that is cut into pieces that of its number.
-
-    `kind` is the kind of the values that were loaded (`catalog.values.column_kind`), whose texts differ between databases: 2.0 is 2,
-    and true is true. What the `options` of the load renamed is renamed here, too.
-    """
+    """Return the constant that a column of a user's table holds, as text; of a type that is cut into bins, the bin of its number."""
     number = cast(value.copy(), "DOUBLE")
     if record.edges is not None:
         names = piece_names(record.type, record.bins)
@@ -297,6 +293,8 @@ def _constant(value: exp.Column, record: TypeRecord, kind: str, options: LoadOpt
         for edge, name in zip(record.bins, names, strict=False):
             piece = piece.when(exp.LT(this=number.copy(), expression=double(edge)), text(name))
         return piece.else_(text(names[-1]))
+    # Texts of a `kind` (`catalog.values.column_kind`) differ between databases: 2.0 is 2, and true is true. What the load renamed is renamed
+    # here, too.
     return _expression(renamed(_text(value, kind), options))
 
 

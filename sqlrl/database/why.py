@@ -43,39 +43,19 @@ FOR, AGAINST, NEUTRAL = "for", "against", "neutral"
 
 @dataclass(frozen=True, repr=False)
 class Reasons:
-    r"""The ground clauses that speak for and against the predicted value of an atom.
+    """The ground clauses that speak for and against the predicted value of an atom."""
 
-    Parameters
-    ----------
-    atom : str
-        The atom with its constants.
-    truth : bool
-        Its predicted value.
-    table : Table
-        Columns `side` (*for*: flipping the atom alone loses what the ground clause is worth; *against*: it gains it; *neutral*: other
-        literals decide), `clause` (as the model has it), `ground_clause` (with constants), `weight` (log-odds, NULL if hard), `times`
-        (groundings with this text), `contribution` (what flipping the atom loses, in log-odds; infinite if hard). The strongest
-        come first.
-    contribution : float
-        The sum of the contributions: log-odds of the atom's value, given all other atoms as predicted.
-    margin : float
-        How much the score of the best world falls when the atom must have the other value (log-odds), all other atoms being
-        chosen anew; infinite if no world has the other value.
-    gap : float
-        The margin is off by no more than this; infinite where nothing is proved.
-    at_least : bool
-        Whether the margin is a lower bound: finding it was given up.
-    written : mapping of (str, str) to str
-        Clauses and ground clauses of rules with `=>`, and how the ground clauses read so.
-    """
-
-    atom: str
-    truth: bool
+    atom: str  # with its constants
+    truth: bool  # its predicted value
+    # The strongest first; on the side *for*, flipping the atom alone loses the `contribution`, on *against* it gains it, on *neutral* other literals
+    # decide; `weight` is NULL and `contribution` infinite if hard, else log-odds; `times` are groundings with this text.
     table: Table
-    contribution: float
+    contribution: float  # sum of the contributions: log-odds of the atom's value, given all other atoms as predicted
+    # Log-odds by which the best world's score falls with the other value, all other atoms chosen anew; infinite if no world has that value.
     margin: float
-    gap: float
-    at_least: bool = False
+    gap: float  # the margin is off by no more than this; inf where nothing is proved
+    at_least: bool = False  # whether the margin is a lower bound: finding it was given up
+    # By clause and ground clause of rules with `=>`: how the ground clause reads with it.
     written: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
@@ -146,22 +126,17 @@ def why(prediction: Prediction, atom: str, *, example: str | None, neutral: bool
 
 
 def reasons(
-    program: Program,
-    network: Network,
-    world: BoolArray,
+    program: Program,  # expanded over the examples
+    network: Network,  # a partial one has what cutting planes needed until `world` was the best one
+    world: BoolArray,  # of the network's atoms, among which `key` is one
     key: AtomKey,
     *,
-    gap: float,
-    options: Options,
+    gap: float,  # no world scores more than this above `world`
+    options: Options,  # how the margin is found
     examples: TableName | None = None,
-    neutral: bool = False,
+    neutral: bool = False,  # list ground clauses that other literals decide, too
 ) -> Reasons:
-    """Explain the value of an atom in a world.
-
-    `program` is expanded over the examples. `network` has n atoms, of which `key` is one; `world` is bool of shape (n,), and no
-    world scores more than `gap` above it. A partial network has what cutting planes needed until `world` was the best one.
-    `options` say how the margin is found; with `neutral` the ground clauses that other literals decide are listed, too.
-    """
+    """Explain the value of an atom in the best world that was found."""
     atom = int(np.searchsorted(network.atoms, key.atom))
     defining = np.array([program.features[f].rule is None for f in program.feature_of], dtype=bool)
     oracle = _oracle(program, examples) if network.partial else None

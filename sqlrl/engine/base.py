@@ -23,21 +23,15 @@ class TableName:
 
 
 class QueryEngine(Protocol):
-    """Runs plans over tables that are there, and makes scratch tables of its own.
+    """Runs plans, sqlglot expressions in no dialect, over tables that are there, and makes scratch tables of its own."""
 
-    Plans are sqlglot expressions in no dialect; names of tables are what a `Layout` holds. Whoever has a second database gives it
-    these methods; `sqlrl.engine.duckdb.DuckDBEngine` has more, of which only the catalog and the verbs of a user know.
-    Every failure of the database becomes an `EngineError` with the step's name and the SQL.
-    """
-
+    # A second database needs these methods; what else `sqlrl.engine.duckdb.DuckDBEngine` has, only the catalog and the user's methods know.
+    # Every failure of the database becomes an `EngineError` with the step's name and the SQL.
     dialect: str
     memory: Memory
 
     def renew(self, state: object) -> bool:
-        """Take tables that others make as they are now, if `state`, which describes them, is another one than the last time.
-
-        False if scratch tables that were made before are there no more.
-        """
+        """Read tables of others anew if `state`, which describes them, differs from the last time; return False if scratch tables are gone."""
         ...
 
     def leave(self, arrays: int) -> None:
@@ -64,11 +58,9 @@ class QueryEngine(Protocol):
         """Create (or replace) a table from a query, which may read the table, or from Arrow rows; return the number of its rows."""
         ...
 
+    # Bindings of millions of rows and the clauses of a template grow by a few rows at a time: to replace the table would copy them.
     def append(self, name: TableName, query: exp.Expr, *, step: str) -> None:
-        """Add the rows of a query, which may read the table, to a table.
-
-        Bindings of millions of rows and the clauses of a template grow by a few rows at a time: to replace the table would copy them.
-        """
+        """Add the rows of a query, which may read the table, to a table."""
         ...
 
     def drop_table(self, name: TableName, *, step: str) -> None:
@@ -87,9 +79,7 @@ class QueryEngine(Protocol):
         """End the work with the database; whoever closes it twice does no harm."""
         ...
 
+    # One commit halves their price. An engine without transactions makes them one by one.
     def transaction(self) -> AbstractContextManager[None]:
-        """Make the tables of a context with one commit, which halves their price, and none if it fails; nested ones join the outer.
-
-        An engine without transactions makes them one by one.
-        """
+        """Make the tables of a context with one commit, and none if it fails; nested ones join the outer."""
         ...

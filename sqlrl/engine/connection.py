@@ -31,22 +31,12 @@ def connect(
     target: str | Path | duckdb.DuckDBPyConnection = ":memory:",
     *,
     threads: int | None = None,
-    memory_limit: str | None = None,
-    temp_directory: str | Path | None = None,
+    memory_limit: str | None = None,  # such as "4GB", from 1 GB on for the whole process (`engine.memory`)
+    temp_directory: str | Path | None = None,  # where the database spills what exceeds its share of the memory
     read_only: bool = False,
-    trusted: bool = True,
+    trusted: bool = True,  # if False, SQL reaches nothing outside of the file, and its settings are locked
 ) -> DuckDBEngine:
-    """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists.
-
-    In a file or in memory of our own, sqlrl's tables live in the schema `sqlrl`. On the user's connection they live in an
-    attached in-memory database named `sqlrl`, so nothing of the user's is written. `memory_limit` is such as "4GB", from 1 GB on
-    for the whole process (`engine.memory`); what exceeds the database's share of it spills to `temp_directory`. BusyError if another process holds the file; InputError if the file is no DuckDB
-    database or damaged, its directory is missing, or a setting is wrong; or the connection is closed, has an open transaction,
-    or a default collation under which names that differ are equal.
-
-    With `trusted=False` SQL reaches nothing outside of the file, and its settings are locked; a file whose macros stand for
-    functions of DuckDB's raises UntrustedError before one is called. Your own connection has settings of its own and is refused.
-    """
+    """Open a database and find the place of sqlrl's tables in it; a file is created if it is absent and its directory exists."""
     settings: dict[str, str | int | bool] = {}
     if threads is not None:
         settings["threads"] = checked_threads(threads)
@@ -68,6 +58,7 @@ def connect(
             )
         check_ready(target)
         _set(target, settings)
+        # Unless the user's database has sqlrl's tables, they live in an attached one in memory, so that nothing of the user's is written.
         return _limited(_guest(target, owned=False, path="your connection"), memory)
     path = str(target) if str(target) == ":memory:" else str(expanded(target))
     check_characters(path, "the path")
@@ -91,6 +82,7 @@ def connect(
     connection = _open(path, read_only and path != ":memory:", config, trusted)
     try:
         if not trusted:
+            # A file whose macros stand for functions of DuckDB's is refused before one is called.
             check_macros(connection, path)
         # Connections of one process to one file share their settings.
         if file is not None:
@@ -201,10 +193,9 @@ def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int | 
 
 
 def _draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return True if DuckDB draws bars of its own beside ours, as in processes without a main file and in notebooks with ipywidgets.
-
-    In notebooks without ipywidgets it draws none, and refuses to be told so.
-    """
+    """Return True if DuckDB draws progress bars of its own beside ours."""
+    # It does in processes without a main file and in notebooks with ipywidgets. In notebooks without ipywidgets it draws none, and refuses to be
+    # told so.
     return bool(connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()[0][0])
 
 

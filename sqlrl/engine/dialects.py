@@ -19,17 +19,13 @@ _INT128 = exp.DataType.Type.INT128
 
 
 def for_dialect(query: exp.Expression, dialect: str, *, copy: bool = True) -> exp.Expression:
-    """Return a query in the types of a dialect (sqlglot's name): the query itself if the dialect has all of them, else a copy.
-
-    Without `copy` the query is changed.
-
-    As planned, counts are INT128, DuckDB's HUGEINT. A sum is widened before it is taken: DuckDB adds up BIGINT in 128 bits by
-    itself, Spark does not.
-    """
+    """Return a query in the types of a dialect, itself if the dialect has all of them, else a copy; without `copy` it is changed."""
     if dialect not in _INTEGERS:
         return query
     exact = exp.DataType.build(_INTEGERS[dialect], dialect=dialect)
 
+    # As planned, counts are INT128, DuckDB's HUGEINT. A sum is widened before it is taken: DuckDB adds up BIGINT in 128 bits by itself, Spark
+    # does not.
     changed = query.copy() if copy else query
     # The innermost first: what a sum adds may hold another one.
     for node in reversed(list(changed.find_all(exp.Cast))):
@@ -87,10 +83,7 @@ def _finite(query: exp.Query) -> exp.Query:
 
 
 def _with_own_names(query: exp.Expression) -> exp.Expression:
-    """Give the named steps of a query names of their own, as sqlglot puts those of its parts in front of the whole.
-
-    The query is changed; columns keep the aliases of the steps that they are of.
-    """
+    """Give the named steps of a query names of their own, in place, as sqlglot puts those of its parts in front of the whole."""
     names = {str(step.alias) for step in query.find_all(exp.CTE)}
     seen = set[str]()
     for inside in query.find_all(exp.With):
@@ -99,6 +92,7 @@ def _with_own_names(query: exp.Expression) -> exp.Expression:
             if name in seen:
                 new = next(x for x in (f"{name}_{i}" for i in itertools.count(2)) if x not in names)
                 names.add(new)
+                # Columns keep the aliases of the steps that they are of.
                 _rename(inside, step, new)
             seen.add(step.alias)
     return query

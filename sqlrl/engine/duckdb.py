@@ -55,29 +55,22 @@ _ASKING = {"SELECT", "MULTI", "EXPLAIN", "PRAGMA", "EXECUTE"}
 
 
 class DuckDBEngine:
-    """Runs sqlglot expressions on a DuckDB connection.
-
-    Use `connect` to make one. Every statement runs on one connection; every stream runs on a cursor of its own. `home` is catalog
-    and schema of sqlrl's own tables, `scratch` of scratch tables (`home` by default). `owned` is True if `close` may close the
-    connection, `writable` False if the tables in `home` can only be read, `trusted` False if a stranger may have made the file;
-    `path` is what messages call the database, and `directory` is removed when the engine is closed. `place` is the catalog and schema
-    in which plain names are looked for, by default those of the connection. One thread at a time works with an engine (`turn`). If the database fails, an EngineError has the step and the SQL.
-    """
+    """Runs sqlglot expressions on a DuckDB connection, for one thread at a time (`turn`), and streams on cursors; `connect` makes one."""
 
     dialect: str = "duckdb"
 
     def __init__(
         self,
         connection: duckdb.DuckDBPyConnection,
-        home: tuple[str, str],
+        home: tuple[str, str],  # catalog and schema of sqlrl's own tables
         *,
-        owned: bool = True,
-        writable: bool = True,
-        trusted: bool = True,
-        path: str = ":memory:",
-        scratch: tuple[str, str] | None = None,
-        directory: TemporaryDirectory[str] | None = None,
-        place: tuple[str, str] | None = None,
+        owned: bool = True,  # whether `close` may close the connection
+        writable: bool = True,  # False if the tables in `home` can only be read
+        trusted: bool = True,  # False for an untrusted file
+        path: str = ":memory:",  # what messages call the database
+        scratch: tuple[str, str] | None = None,  # of scratch tables; `home` by default
+        directory: TemporaryDirectory[str] | None = None,  # removed when the engine is closed
+        place: tuple[str, str] | None = None,  # where plain names are looked for, by default as on the connection
     ) -> None:
         self._connection = connection
         self.home = home
@@ -108,6 +101,8 @@ class DuckDBEngine:
         self._beside = 0
         # Tables that were made while nobody could see them (None where somebody can), what makes views and then comments, and whether a
         # cursor waits for the comments.
+        # Somebody can in a file, which another connection may open at any moment, or another process after this one was killed; and on the user's
+        # connection.
         self.unseen: set[str] | None = set() if self._alone else None
         self.on_seen: list[Callable[[DuckDBEngine], None]] = []
         self._showing = threading.RLock()
@@ -121,18 +116,13 @@ class DuckDBEngine:
         return self._connection
 
     def show(self) -> None:
-        """Make the views and comments of sqlrl's tables before SQL of the user's runs, who alone can see them; at most once.
-
-        Memory of our own is seen by nobody until then: no other connection leads there. What a user may hold after that, such as a relation,
-        may look whenever it likes, so nothing waits any more. A file may be opened by another connection of the process at any
-        moment, and by another process after this one was killed; there nothing ever waits, and on the user's connection neither.
-
-        It runs in the open transaction of sqlrl's, if there is one, which sees what others commit no more. If that is rolled back, so is this.
-        """
+        """Make the views and comments of sqlrl's tables before SQL of the user's runs, who alone can see them; at most once."""
         # Another thread may just be making them, for a cursor.
         with self._showing:
             if self.unseen is None:
                 return
+        # Nobody else sees memory of our own. What a user may hold after this, such as a relation, may look whenever it likes: nothing waits any more.
+        # In an open transaction of sqlrl's this sees what others commit no more, and is rolled back with it.
         with self.turn, self._showing:
             self._show(self)
 
@@ -182,10 +172,7 @@ class DuckDBEngine:
         return self.execute_sql(self.render(statement), step=step)
 
     def execute_sql(self, sql: str, *, step: str) -> int:
-        """Run statements given as text; return how many rows the last one wrote or deleted.
-
-        For sqlrl's own scripts and for text that the user wrote as SQL.
-        """
+        """Run statements given as text, sqlrl's own or the user's; return how many rows the last one wrote or deleted."""
         logger.debug("%s: %s", step, sql)
         try:
             # An unread result would bar the connection from other work (DuckDB 2.0).
@@ -206,10 +193,7 @@ class DuckDBEngine:
             self._fail(error, step, sql)
 
     def fetch_rows(self, query: exp.Expr | str, *, step: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a query that has few rows, in half the time of `fetch`; return the names of its columns and its rows.
-
-        The rows hold values of Python. A query given as text is as `render` returns it.
-        """
+        """Run a query that has few rows, perhaps as text of `render`, in half the time of `fetch`; return column names and Python rows."""
         sql = query if isinstance(query, str) else self.render(query)
         logger.debug("%s: %s", step, sql)
         try:
@@ -221,11 +205,7 @@ class DuckDBEngine:
             self._fail(error, step, sql)
 
     def stream(self, query: exp.Expr, *, step: str, rows: int = 131_072) -> Iterator[pa.RecordBatch]:
-        """Run a query on a cursor of its own and yield its rows in batches.
-
-        The cursor sees committed tables only: do not stream what an open transaction has written. The database may also fail in
-        the middle of the stream.
-        """
+        """Run a query on a cursor of its own, which sees committed tables only, and yield its rows in batches."""
         sql = self.render(query)
         logger.debug("%s: %s", step, sql)
         cursor = self._connection.cursor()
@@ -250,10 +230,7 @@ class DuckDBEngine:
         return True
 
     def leave(self, arrays: int) -> None:
-        """Let the database take no more memory than a limit that was given leaves beside arrays of so many bytes.
-
-        EngineError if it holds more than that in memory, and may not spill it.
-        """
+        """Limit the database to the memory that a given limit leaves beside arrays; EngineError if it holds more, and may not spill it."""
         if not self.memory.given or self.memory.fixed or arrays == self._beside:
             return
         self.execute_sql(f"SET memory_limit = '{self.memory.share(arrays) // 1000}KB'", step="leave memory to arrays")
@@ -365,10 +342,7 @@ class DuckDBEngine:
             raise
 
     def estimate(self, query: exp.Expr, *, step: str) -> tuple[int, str]:
-        """Return the database's estimate of the number of rows and its plan as text, without running the query.
-
-        The number is 0 if the plan states no estimate.
-        """
+        """Return the database's estimate of the number of rows, 0 if there is none, and its plan as text, without running the query."""
         sql = self.render(query)
         try:
             with self.turn:
@@ -380,10 +354,7 @@ class DuckDBEngine:
 
     @contextmanager
     def attached(self, data: Any) -> Iterator[exp.Table]:
-        """Show an Arrow table, a data frame or a relation to SQL under a fresh name while the context is open.
-
-        Only statements of this engine see it, streams do not.
-        """
+        """Show an Arrow table, a data frame or a relation to SQL of this engine, not to streams, under a fresh name in the context."""
         name = f"sqlrl attached {next(_names)}"
         with self.turn:
             try:
@@ -405,12 +376,9 @@ class DuckDBEngine:
         return frozenset(self._registered & {str(name) for (name,) in rows})
 
     def register(self, name: str, data: Any) -> None:
-        """Show an Arrow table or a data frame to SQL under a name, until the engine is closed; one registered before is replaced.
-
-        Statements of this engine see it, cursors and streams do not. InputError if something of the user's or of sqlrl's has the name,
-        which would be hidden, or a transaction of the user's is open, with which it would go.
-        """
+        """Show an Arrow table or a data frame to SQL of this engine, not to cursors or streams, under a name, until the engine is closed."""
         self.show()
+        # In a transaction of the user's the name would go with it.
         self.check_ready()
         if name.lower() not in self.registered:
             self._check_unhidden(name)
@@ -448,10 +416,7 @@ class DuckDBEngine:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer.
-
-        InputError if a transaction of the user's is open, which is left as it is.
-        """
+        """Commit at the end, or roll everything back if an error or Ctrl-C ends the context; nested ones join the outer."""
         with self.turn:
             if self._depth:
                 yield
@@ -484,10 +449,7 @@ class DuckDBEngine:
             self._unready = False
 
     def run_script(self, script: str, *, step: str) -> None:
-        """Run SQL statements with unqualified names in `home`, in one transaction: that which is open, or one of their own.
-
-        If one fails, none has taken effect.
-        """
+        """Run SQL statements with unqualified names in `home`, all or none, in the open transaction or one of their own."""
         if self._depth:
             self._moved = True
             self.execute_sql(f"{_use(self.home)};\n{script}\n{_use(self._place)}", step=step)
@@ -515,10 +477,8 @@ class DuckDBEngine:
         return len(files) == 2 and files[0] == files[1]
 
     def cursor(self) -> DuckDBEngine:
-        """Return an engine on the same tables with a connection of its own, for another thread; it is closed with this one at the latest.
-
-        Plain names are looked for where they were when this engine was made. May be called while this one is at work.
-        """
+        """Return an engine on the same tables with a connection of its own, for another thread; it is closed with this one at the latest."""
+        # It takes no turn, since it may be called while this engine is at work.
         if self.closed:
             raise InputError(f"{self.path} is closed: open it again with connect().")
         try:
@@ -556,11 +516,9 @@ class DuckDBEngine:
         return sum(not each.closed for each in tuple(self.family)) > 1
 
     def close(self) -> None:
-        """Close the connection if it is ours, and what `cursor` made; a connection of the user's loses sqlrl's attached database only.
-
-        BusyError if another thread is at work with one of them, which stay open then.
-        """
+        """Close the connection if it is ours, and what `cursor` made; a connection of the user's only loses what `register` showed."""
         with ExitStack() as stack:
+            # BusyError if another thread is at work with one of them: all stay open then.
             stack.enter_context(self.turn)
             for made in tuple(self._made):
                 stack.enter_context(made.turn)
@@ -595,10 +553,7 @@ class DuckDBEngine:
     # ---- tables --------------------------------------------------------------------------------------
 
     def write_table(self, name: str, data: pa.Table, *, replace: bool = False) -> None:
-        """Create a table of the user's in the current schema of the connection.
-
-        InputError if it exists and may not be replaced, or if the database can only be read.
-        """
+        """Create a table of the user's in the current schema of the connection; InputError if it is there and may not be replaced."""
         self.check_free([name], replace=replace)
         with self.attached(data) as source:
             statement = exp.Create(
@@ -610,10 +565,7 @@ class DuckDBEngine:
             self.execute(statement, step=f"create the table {name}")
 
     def check_free(self, names: Iterable[str], *, replace: bool = False) -> None:
-        """Check that tables of the user's can be created in the current schema of the connection.
-
-        With `replace`, tables that exist may be replaced; views may not. InputError also if the database can only be read.
-        """
+        """Refuse names of which no user's table can be created in the current schema; with `replace` tables may be there, views may not."""
         query = """
             SELECT lower(table_name) AS name, 'table' AS kind FROM duckdb_tables()
             WHERE database_name = current_database() AND schema_name = current_schema()
@@ -639,11 +591,9 @@ class DuckDBEngine:
                 raise InputError(f"there is a table {name} already: choose another name, or pass replace=True.")
 
     def forgotten_beside(self) -> str | None:
-        """Return the file in use if sqlrl's own tables are not kept in any, None otherwise.
-
-        So it is on a user's connection to a file in which sqlrl has kept nothing, and where such a file is only read. Who works in
-        memory alone knows that nothing stays.
-        """
+        """Return the file in use if sqlrl's own tables are not kept in any, None otherwise."""
+        # So it is on a user's connection to a file in which sqlrl has kept nothing, and where such a file is only read. Who works in memory
+        # alone knows that nothing stays.
         query = "SELECT database_name, path, database_name = current_database() AS used FROM duckdb_databases()"
         rows = self.fetch(parse_one(query, dialect=self.dialect), step="look where the tables are").to_pylist()
         [home] = [row["path"] for row in rows if row["database_name"] == self.home[0]]
@@ -652,10 +602,7 @@ class DuckDBEngine:
         return file if home is None or passing else None
 
     def create_table(self, name: TableName, query: exp.Expr | pa.Table, *, step: str) -> int:
-        """Create (or replace) a table from a query or an Arrow table; return the number of its rows.
-
-        InputError if a transaction of the user's is open, which is left as it is.
-        """
+        """Create (or replace) a table from a query or an Arrow table; return the number of its rows."""
         if not self._depth:
             self.check_ready()
         target = table(name)
@@ -672,11 +619,9 @@ class DuckDBEngine:
         return 0
 
     def create_empty(self, name: TableName, columns: Mapping[str, str], *, step: str) -> None:
-        """Create (or replace) a table without rows from the names and types of its columns.
-
-        In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is inserted in
-        the same transaction, and joins then find nothing; not so one that is defined.
-        """
+        """Create (or replace) a table without rows from the names and types of its columns."""
+        # In DuckDB 2.0 a table created from no rows keeps the statistics of an empty one when a row group or more is inserted in the same
+        # transaction, and joins then find nothing; not so one that is defined.
         definitions = [
             exp.ColumnDef(this=exp.to_identifier(column, quoted=True), kind=exp.DataType.build(kind, dialect="duckdb"))
             for column, kind in columns.items()
@@ -814,15 +759,7 @@ def _estimated_rows(plan: list[dict[str, Any]]) -> int:
 
 
 def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) -> None:
-    """Refuse to go on while the user's transaction is open or names that differ are equal, before anything is harmed.
-
-    A BEGIN inside a transaction fails and takes the transaction down with it; and a transaction of DuckDB's can write to
-    one database alone, so that sqlrl cannot work inside one that writes to the user's tables. Under a default collation
-    such as NOCASE all texts are compared by it, also the names in sqlrl's own tables.
-
-    An open transaction is left as it was; one that was aborted already and a closed connection are refused too. `path` is what
-    messages call the database, if `connect` opened the connection.
-    """
+    """Refuse to go on while the user's transaction is open or names that differ are equal, before anything is harmed."""
     try:
         # Two statements have one number only inside a transaction.
         (first, collation), (second, _) = (connection.execute(_PROBE).fetchall()[0] for _ in range(2))
@@ -833,11 +770,14 @@ def check_ready(connection: duckdb.DuckDBPyConnection, path: str | None = None) 
         raise busy(path or "your connection") from error
     except duckdb.TransactionException as error:
         raise InputError("your connection has a transaction that an error has aborted: roll it back first.") from error
+    # A BEGIN inside a transaction fails and takes it down. And a transaction writes to one database alone, so that sqlrl cannot work inside one that
+    # writes to the user's tables.
     if first == second:
         raise InputError(
             "your connection has an open transaction, and sqlrl needs its own: commit it or roll it back first. It was left as "
             "it is."
         )
+    # Under a default collation such as NOCASE all texts are compared by it, also the names in sqlrl's own tables.
     if collation.lower() not in _EXACT:
         raise InputError(
             f"your connection has default_collation = {collation!r}, and sqlrl tells constants apart exactly: run RESET "
@@ -883,10 +823,8 @@ def _sorted_list(generator: Generator, node: exp.ArraySort) -> str:
 
 @cache
 def _dispatch() -> dict[type[exp.Expr], Callable[..., str]]:
-    """Return by kind of node what writes it: the generator of sqlglot but for orders.
-
-    Where sqlglot is compiled (`sqlglot[c]`), no class of Python can inherit from its generators.
-    """
+    """Return by kind of node what writes it: the generator of sqlglot, but for orders."""
+    # Where sqlglot is compiled (`sqlglot[c]`), no class of Python can inherit from its generators.
     own: dict[type[exp.Expr], Callable[..., str]] = {
         exp.Order: _order,
         exp.Window: _window,

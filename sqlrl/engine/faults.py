@@ -51,11 +51,8 @@ _LESS = "or do less at once: pass fewer examples=, give a predicate that is pred
 
 
 def check_database_file(path: Path) -> None:
-    """Refuse a file that is no database of DuckDB's, and a new one with a name for something else.
-
-    DuckDB itself opens a Parquet, CSV or JSON file as a database in memory, in which all work would be lost. The InputError
-    says what the file is and how to load it.
-    """
+    """Refuse a file that is no DuckDB database, or a new one with the name of another kind; the error says how to load it."""
+    # DuckDB itself opens a Parquet, CSV or JSON file as a database in memory, in which all work would be lost.
     if _is_database(path):
         return
     start = _first_bytes(path)
@@ -69,10 +66,7 @@ def check_database_file(path: Path) -> None:
 
 
 def unwritable(path: Path) -> str:
-    """Return why a database cannot be written, nothing if it can, or if there is no folder for it.
-
-    DuckDB writes a log beside the file, so that the folder must be writable, too.
-    """
+    """Return why a database cannot be written, "" if it can, or if there is no folder for it."""
     if path.is_file() and not os.access(path, os.W_OK):
         return "the file may not be written"
     if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
@@ -81,12 +75,9 @@ def unwritable(path: Path) -> str:
 
 
 def damage(reason: str, path: str | Path) -> InputError | None:
-    """Return what to raise if the database failed because of a damaged file of its own, None if it failed otherwise.
-
-    `reason` is DuckDB's message, `path` the database that was read, if the message does not name its file. None also for
-    damaged files that are no databases, such as a Parquet file that is being loaded.
-    """
+    """Return what to raise if DuckDB's message `reason` tells of a damaged database, `path` where it names no file; else None."""
     found = _DAMAGE.match(reason)
+    # The damaged file may be no database, such as a Parquet file that is being loaded.
     if found is None or (found["file"] and not _is_database(Path(found["file"]))):
         return None
     return damaged(found["file"] or path, reason)
@@ -103,10 +94,7 @@ def lost_files(reason: str) -> InputError | None:
 
 
 def damaged(path: str | Path, reason: str = "") -> InputError:
-    """Return the error that says that a file is no database, or damaged.
-
-    `reason` is DuckDB's message, if it has tried to open the file.
-    """
+    """Return the error that a file is no database, or damaged; `reason` is DuckDB's message, if it has tried to open it."""
     why = f" ({brief(reason)})" if reason else ""
     return InputError(f"{path} is not a DuckDB database, or it is damaged: restore a copy or name another file.{why}")
 
@@ -145,15 +133,12 @@ def _kind(path: Path, start: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How much memory and disk a database may use, as DuckDB's settings say it; with an empty `temp_directory` nothing spills.
-
-    `owned` is whether sqlrl opened the database, so that `connect` takes the settings.
-    """
+    """How much memory and disk a database may use, as DuckDB's settings say it."""
 
     memory_limit: str
-    temp_directory: str
+    temp_directory: str  # if empty, nothing spills
     max_temp_directory_size: str
-    owned: bool = True
+    owned: bool = True  # whether sqlrl opened the database, so that `connect` takes the settings
 
     def setting(self, name: str, value: str | int) -> str:
         """Return how a user gives a setting."""
@@ -163,11 +148,9 @@ class Storage:
 
 
 def read_storage(connection: duckdb.DuckDBPyConnection, *, owned: bool) -> Storage:
-    """Read the settings on a cursor, since the connection may be in a transaction that has failed.
-
-    duckdb.Error if there is no memory for that, either.
-    """
+    """Read the settings of memory and disk; duckdb.Error if there is no memory for that, either."""
     names = ("memory_limit", "temp_directory", _SPILLED)
+    # On a cursor, since the connection may be in a transaction that has failed.
     with connection.cursor() as cursor:
         row = cursor.execute("SELECT " + ", ".join(f"current_setting('{name}')" for name in names)).fetchall()[0]
     limit, folder, most = (str(value or "") for value in row)
@@ -180,10 +163,7 @@ def is_exhausted(reason: str) -> bool:
 
 
 def remedy(reason: str, storage: Storage) -> str:
-    """Say what was used up, how much there was of it, and what to do.
-
-    `reason` is DuckDB's message, of which `is_exhausted` holds.
-    """
+    """Say what was used up, how much there was of it, and what to do, for a message of DuckDB's of which `is_exhausted` holds."""
     file = _FILE.search(reason)
     memory = f"raise the memory, {storage.setting('memory_limit', 'SIZE')}"
     folder = f"name a folder on a larger one, {storage.setting('temp_directory', 'FOLDER')}"

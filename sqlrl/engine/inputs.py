@@ -25,22 +25,17 @@ _WRITTEN = frozenset({"list_value", "struct_pack", "getvariable"})
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a query reads.
+    """What a query reads."""
 
-    `tables` are database, schema and name of tables and views, "" where the query says none. `complete` is False if it may read more than
-    these, the files that it names in quotes and the values of its variables: by a macro, by a function that looks into the catalog, or from a
-    file whose name is computed.
-    """
-
+    # Database, schema and name of tables and views, "" where the query says none.
     tables: frozenset[tuple[str, str, str]]
+    # False if it may read more than these, the files that it names in quotes and the values of its variables: by a macro, by a function that looks
+    # into the catalog, or from a file whose name is computed.
     complete: bool
 
 
 def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> Inputs:
-    """Return what a query reads; `there` are the names of all tables and views, `macros` those of the user's macros in small letters.
-
-    Names of its common tables are among the tables only if there are tables of these names, too.
-    """
+    """Return what a parsed query reads; `there` are all tables and views, `macros` the user's macros in lower case."""
     found, common, complete = set[tuple[str, str, str]](), set[str](), True
     nodes: list[Any] = [tree]
     while nodes:
@@ -59,6 +54,7 @@ def inputs_of(tree: Any, there: Collection[str], macros: Collection[str]) -> Inp
             nodes += node.values()
         elif isinstance(node, list):
             nodes += node
+    # Names of common tables are among the tables only if there are tables of these names, too.
     tables = {each for each in found if each[0] or each[1] or each[2] not in common or each[2] in there}
     return Inputs(frozenset(tables), complete)
 

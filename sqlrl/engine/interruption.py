@@ -64,11 +64,8 @@ def _watcher() -> _Watcher:
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Call a function in another thread as soon as Ctrl-C is pressed; KeyboardInterrupt follows in the main thread.
-
-    Outside the main thread, which alone gets KeyboardInterrupt, it does nothing. `stop` lets the main thread return from what
-    it waits for.
-    """
+    """Call `stop`, which lets the main thread return from a wait, in another thread on Ctrl-C; KeyboardInterrupt follows."""
+    # The main thread alone gets KeyboardInterrupt.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -9,10 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def named_main() -> Iterator[None]:
-    """Give the main module of `python -c` and the like a file while a library is imported that wants one.
-
-    The client of Spark takes a process whose main module has none for a run of its own doctests, and ends it where it finds no whole Spark.
-    """
+    """Give the main module of `python -c` and the like a file while a library is imported that wants one."""
+    # The client of Spark takes a process whose main module has none for a run of its own doctests, and ends it where it finds no whole Spark.
     main = sys.modules["__main__"]
     if hasattr(main, "__file__"):
         yield

@@ -22,15 +22,13 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Memory:
-    """The bytes that a process may take.
-
-    `given` says whether a user gave the limit; else it is what the machine has, and only refuses what cannot end well: the kernel kills
-    a process that takes more, and what it had done is lost. With `fixed` the share of the database cannot be changed later.
-    """
+    """The bytes that a process may take."""
 
     limit: int
+    # Whether a user gave the limit; else it is what the machine has, and only refuses what cannot end well: the kernel kills a process that takes
+    # more, and what it had done is lost.
     given: bool = True
-    fixed: bool = False
+    fixed: bool = False  # the share of the database cannot be changed later
 
     @classmethod
     def of_machine(cls) -> Memory:

@@ -11,13 +11,10 @@ from sqlrl.errors import BusyError
 
 
 class Turn:
-    """A context that one thread at a time is in, as often as it likes; another thread that enters it meanwhile is refused.
-
-    `path` is what the message calls the database. A thread that has ended without leaving it is in it no more.
-    """
+    """A reentrant context that one thread at a time is in; another thread that enters it meanwhile is refused."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._path = path  # what the message calls the database
         self._lock = threading.Lock()
         self._owner: threading.Thread | None = None
         self._depth = 0
@@ -25,6 +22,7 @@ class Turn:
     def __enter__(self) -> None:
         me = threading.current_thread()
         with self._lock:
+            # A thread that has ended without leaving is in it no more.
             if self._owner is not None and self._owner is not me and self._owner.is_alive():
                 raise busy(self._path)
             if self._owner is not me:

@@ -12,24 +12,7 @@ from sqlrl.report.table import Table
 
 
 def precision_recall_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
-    """Return precision and recall at each threshold.
-
-    Parameters
-    ----------
-    truth, score : array
-        As in `auc_roc`.
-
-    Returns
-    -------
-    Table
-        Columns `threshold` (atoms that score as much or more count as predicted true), `recall`, `precision`, `predicted_true` and `true_positives`;
-        the highest threshold first. Atoms with one score count together.
-
-    Raises
-    ------
-    InputError
-        No atom is true, or the arrays are none of those that `auc_roc` takes.
-    """
+    """Return precision and recall with each distinct score as threshold, the highest first; atoms that reach it count as predicted true."""
     threshold, above, found = _at_thresholds(truth, score)
     if not len(found) or found[-1] == 0:
         raise InputError("precision and recall need a true atom, and no label is true")
@@ -38,24 +21,7 @@ def precision_recall_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
 
 
 def roc_curve(truth: npt.ArrayLike, score: npt.ArrayLike) -> Table:
-    """Return the rates of false and true positives at each threshold.
-
-    Parameters
-    ----------
-    truth, score : array
-        As in `auc_roc`.
-
-    Returns
-    -------
-    Table
-        Columns `threshold` (infinite in the first row, where nothing is predicted true), `false_positive_rate` and `true_positive_rate`; the highest
-        threshold first.
-
-    Raises
-    ------
-    InputError
-        The labels are of one kind, or the arrays are none of those that `auc_roc` takes.
-    """
+    """Return the rates of false and true positives at each threshold, the highest first, after a row of threshold infinity and rates 0."""
     threshold, above, found = _at_thresholds(truth, score)
     if not len(found) or found[-1] in (0, above[-1]):
         raise InputError("a ROC curve needs true and false atoms, and all labels are of one kind")

@@ -35,23 +35,15 @@ def check_fraction(fraction: object) -> None:
 
 
 def hold_out(size: int, fraction: float, *, seed: int = 0) -> SideArray:
-    """Hold out a share of single items, of which there are two or more; the side of each, shape (size,).
-
-    At least one item is on each side.
-    """
+    """Hold out a random share of two or more single items, at least one and not all; return the side of each, shape (size,)."""
     side = np.full(size, TRAIN, np.int8)
     side[np.random.default_rng(seed).permutation(size)[: _held(size, fraction)]] = TEST
     return side
 
 
 def hold_out_entities(item: IntArray, entity: IntArray, items: int, fraction: float, *, seed: int = 0) -> SideArray:
-    """Hold out a share of entities, and with them the items that have no other ones; the side of each item, shape (items,).
-
-    Row r says that `item[r]` has the entity `entity[r]`, both from 0; an item without one counts as an entity of its own. Entities that are
-    connected by items stay together as far as that goes: components are held out whole until no more of them fit. Where that is less
-    than half of what is asked for, as where all are connected, entities of the largest other component are held out at random, and the items
-    that join them with the rest are on neither side.
-    """
+    """Hold out a share of entities and the items that have no others; `item[r]` has `entity[r]`; return each item's side, shape (items,)."""
+    # An item without an entity counts as an entity of its own.
     known = int(entity.max(initial=-1)) + 1
     lonely = np.setdiff1d(np.arange(items), item)
     item, entity = np.concatenate([item, lonely]), np.concatenate([entity, known + np.arange(len(lonely))])
@@ -65,11 +57,13 @@ def hold_out_entities(item: IntArray, entity: IntArray, items: int, fraction: fl
     size = np.bincount(component)
     random, wanted = np.random.default_rng(seed), _held(count, fraction)
     held, out = np.zeros(len(size), bool), 0
+    # Entities that items connect stay together: components are held out whole until no more of them fit.
     for each in random.permutation(len(size)).tolist():
         if out + size[each] <= wanted:
             held[each] = True
             out += int(size[each])
     tested = held[component]
+    # If that is too few, the largest other component is cut at random; items that join its parts are on neither side.
     if out < _FEW * wanted:
         largest = int(np.argmax(np.where(held, 0, size)))
         members = np.flatnonzero(component == largest)

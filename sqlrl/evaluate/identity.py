@@ -30,56 +30,25 @@ STRENGTH = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """How good a baseline is over all folds.
-
-    Parameters
-    ----------
-    name : str
-    places : tuple of int
-        The arguments whose constants it knows.
-    atoms : int
-        Labels that were predicted.
-    majority : float
-        The share of them that the more frequent truth value of the training atoms gets right.
-    accuracy : float
-        The share that the baseline gets right.
-    auc : float
-        The area under the ROC curve: the mean over folds that test both true and false atoms, NaN if none does.
-    """
+    """How good a baseline is over all folds."""
 
     name: str
-    places: tuple[int, ...]
-    atoms: int
-    majority: float
+    places: tuple[int, ...]  # the arguments whose constants it knows
+    atoms: int  # labels that were predicted
+    majority: float  # the share that the more frequent truth value of the training atoms gets right
     accuracy: float
+    # The mean area under the ROC curve over folds that test both true and false atoms; NaN if none does.
     auc: float
 
 
 def identity_baselines(
     truth: BoolArray,
     part: IntArray,
-    entities: Mapping[int, IntArray],
-    pairs: Sequence[tuple[int, int]],
-    sides: SideArray,
+    entities: Mapping[int, IntArray],  # by argument the entity there, from 0
+    pairs: Sequence[tuple[int, int]],  # arguments of one type
+    sides: SideArray,  # shape (folds, parts)
 ) -> list[Baseline]:
-    """Learn baselines on the training atoms of each fold, and score them on its test atoms.
-
-    Parameters
-    ----------
-    truth : bool array, shape (n,)
-    part : int64 array, shape (n,)
-    entities : mapping of int to int64 array, shape (n,)
-        By argument the entity there, from 0.
-    pairs : sequence of (int, int)
-        Arguments of one type, for each of which there is a model of Bradley and Terry.
-    sides : int8 array, shape (folds, parts)
-        `TRAIN`, `TEST` or `NEITHER`.
-
-    Returns
-    -------
-    list of Baseline
-        None if no fold has labels on both sides.
-    """
+    """Learn baselines on the training atoms of each fold and score them on its test atoms; all arrays but `sides` are by atom."""
     kinds = [("majority", (place,)) for place in entities] + [("Bradley-Terry", pair) for pair in pairs]
     right, majority, areas = [0] * len(kinds), 0, [list[float]() for _ in kinds]
     tested = 0
@@ -142,10 +111,7 @@ class _Scores:
 
 
 def bradley_terry(first: IntArray, second: IntArray, truth: BoolArray, *, strength: float = STRENGTH) -> _Scores:
-    """Fit log-odds `intercept + score[first] - score[second]`, with a penalty `strength / 2` on squared scores; the intercept has none.
-
-    Without an intercept pairs of which few are true would have even odds. Bradley and Terry (1952), by Newton's method with conjugate gradients.
-    """
+    """Fit Bradley and Terry's (1952) log-odds `intercept + score[first] - score[second]` with a penalty `strength / 2` on squared scores."""
     from scipy.optimize import minimize
 
     size = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
@@ -167,6 +133,7 @@ def bradley_terry(first: IntArray, second: IntArray, truth: BoolArray, *, streng
         """Return the transpose of `spread`."""
         return np.append(np.bincount(first, pull, size) - np.bincount(second, pull, size), pull.sum())
 
+    # The intercept has no penalty. Without one, pairs of which few are true would have even odds.
     penalty = np.append(np.full(size, strength), 0.0)
 
     def objective(scaled: FloatArray) -> tuple[float, FloatArray]:

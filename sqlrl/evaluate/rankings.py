@@ -369,19 +369,15 @@ def ranking_scores(atoms: Ranking, *, outside: int = 0, seen: Seen | None = None
 
 
 class Ties(NamedTuple):
-    """The atoms of k examples in b ties: atoms of one example that have one score, those of an example together and the highest first.
+    """The b ties of k examples, each the atoms of one example that have one score; by example, then the highest score first."""
 
-    `size` and `hits` (shape (b,)) are the atoms of each tie and the true ones, `above` and `hits_above` those of its example that score
-    higher, `example` its example; `atoms` and `true` (shape (k,)) are those of each example. All are int64.
-    """
-
-    size: IntArray
-    hits: IntArray
-    above: IntArray
-    hits_above: IntArray
-    example: IntArray
-    atoms: IntArray
-    true: IntArray
+    size: IntArray  # atoms of each tie, shape (b,)
+    hits: IntArray  # true ones among them
+    above: IntArray  # atoms of the example that score higher, shape (b,)
+    hits_above: IntArray  # true ones among them
+    example: IntArray  # shape (b,)
+    atoms: IntArray  # atoms of each example, shape (k,)
+    true: IntArray  # true ones among them
 
 
 def tied(label: BoolArray, value: FloatArray, example: IntArray, examples: int) -> Ties:
@@ -421,12 +417,10 @@ def without_rounding(probability: FloatArray) -> FloatArray:
 
 
 def areas(ties: Ties) -> FloatArray:
-    """Return the area under the ROC curve of each example, NaN unless it has both true and false atoms.
-
-    Pairs of a true and a false atom are counted doubled, as integers, so that the area is exact up to one division.
-    """
+    """Return the area under the ROC curve of each example, NaN unless it has both true and false atoms."""
     false = ties.atoms - ties.true
     beaten = false[ties.example] - (ties.above - ties.hits_above) - (ties.size - ties.hits)
+    # Pairs of a true and a false atom are counted doubled, as integers, so that the area is exact up to one division.
     doubled = np.concatenate([[0], np.cumsum(ties.hits * (2 * beaten + ties.size - ties.hits))])
     end = np.cumsum(np.bincount(ties.example, minlength=len(false)))
     won = np.diff(doubled[end], prepend=0)

@@ -20,15 +20,7 @@ ENUMERATED = 100
 
 
 def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: int) -> BoolArray:
-    r"""Return a world with one atom flipped, and the helper atoms as their definitions then demand.
-
-    `defining`, shape (m,), marks the clauses that define helper atoms; `world` has shape (n,), `atom` is a local atom.
-
-    Notes
-    -----
-    A definition leaves one value to its helper once the atoms that it mentions have theirs, and definitions mention no
-    helpers in a circle: unit propagation over the defining clauses gives every helper its value.
-    """
+    """Return `world` (n,) with one atom flipped and its helper atoms recomputed; `defining` (m,) marks their definitions."""
     flipped = world.copy()
     flipped[atom] = not world[atom]
     if not network.helper.any():
@@ -41,6 +33,7 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
     units = network.hard_units[defining[network.hard_units[:, 0]] & (network.hard_units[:, 0] >= 0), 1]
     row = np.concatenate([row, len(length) + np.arange(len(units))])
     literal = np.concatenate([literal, units])
+    # Definitions form no cycle and fix a helper once its atoms are known, so unit propagation finds all helpers.
     known = ~network.helper
     while not known.all():
         here = np.abs(literal) - 1
@@ -58,44 +51,30 @@ def with_helpers(network: Network, defining: BoolArray, world: BoolArray, atom: 
 
 @dataclass(frozen=True)
 class TwoWorlds:
-    """The truth of query atoms in two worlds.
+    """The truth of query atoms in two worlds."""
 
-    `atoms` has shape (n,), ids, ascending; `before` and `after` (n,).
-    """
-
-    atoms: IntArray
+    atoms: IntArray  # ids, ascending; all arrays have shape (n,)
     before: BoolArray
     after: BoolArray
 
 
 @dataclass(frozen=True)
 class GroundClause:
-    """A ground clause and its truth in two worlds.
+    """A ground clause and its truth in two worlds."""
 
-    `clause` is the id of the clause of which it is a grounding, `times` says how many groundings have this text. What the
-    evidence made false stands in `text` too; text and truth of a conjunction are those of the conjunction. `written` is the text as
-    its rule is written, where that is an implication. `binding` has the constants of all variables of a rule that is
-    several disjoint clauses, None of another one or where the clause lacks one of them.
-    """
-
-    clause: int
+    clause: int  # id of the clause of which it is a grounding
+    # With the literals that evidence makes false. A conjunction is shown as such, not as the negation that is grounded.
     text: str
-    times: int
-    before: bool
+    times: int  # groundings with this text
+    before: bool  # truth of what `text` shows
     after: bool
-    written: str
+    written: str  # `text` as its rule is written, if that is an implication
+    # Constants of all variables of a rule that is several disjoint clauses; None for other rules, or if one is unknown.
     binding: tuple[str, ...] | None = None
 
 
 def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds) -> list[GroundClause]:
-    """Return the ground clauses that the evidence leaves open and that mention some atoms.
-
-    One query for each shape and atom. Definitions of helper predicates are left out.
-
-    The list is in order of clauses and texts. A variable that occurs in no open literal has a constant too, unless an atom has
-    more than `ENUMERATED` groundings of a shape: then it keeps its name, and `times` says how many groundings there are.
-    `worlds` knows all atoms that these clauses mention.
-    """
+    """Return the open ground clauses that mention some atoms, by clause and text, without helper definitions."""
     found: dict[tuple[int, str, bool, bool], int] = {}
     written: dict[tuple[int, str], str] = {}
     listed = [
@@ -114,15 +93,13 @@ def clauses_of_atoms(extent: Extent, keys: Sequence[AtomKey], worlds: TwoWorlds)
 
 
 def _of_formulas(found: Sequence[GroundClause]) -> Iterator[GroundClause]:
-    """Yield ground clauses; those of one grounding of a formula that only take each other's place hold in both worlds.
-
-    Of the disjoint conjunctions of a formula one at most is true, and of its disjoint clauses one at most is violated. Where another one is that
-    after an atom is flipped, the truth of the formula is what it was: neither says anything about the atom.
-    """
+    """Yield ground clauses, as true in both worlds where the flip leaves the truth of their formula unchanged."""
     groups: dict[tuple[int, tuple[str, ...]], list[GroundClause]] = {}
     for each in found:
         if each.binding is not None and each.before != each.after:
             groups.setdefault((each.clause, each.binding), []).append(each)
+    # Of a formula's disjoint conjunctions at most one is true, and of its disjoint clauses at most one is violated:
+    # where another one takes its place after the flip, neither says anything about the atom.
     same = {key for key, group in groups.items() if sum(x.after * x.times - x.before * x.times for x in group) == 0}
     for each in found:
         idle = each.binding is not None and (each.clause, each.binding) in same
@@ -136,6 +113,7 @@ def _of_shape(extent: Extent, use: ShapeUse, keys: Sequence[AtomKey], worlds: Tw
         return
     fetched = _fetch(extent, use, keys, count=False, most=ENUMERATED)
     if fetched is None:
+        # A variable in no open literal then keeps its name, and `times` says how many groundings there are.
         fetched = _fetch(extent, use, keys, count=True)
         assert fetched is not None
     writers: dict[int, ClauseWriter | None] = {}
@@ -251,5 +229,6 @@ class _Rows:
 
     def holds(self, world: BoolArray) -> BoolArray:
         """Return which rows have a true literal in a world."""
+        # The two worlds have all atoms that the ground clauses mention.
         true = world[np.searchsorted(self._worlds.atoms, self._id)]
         return self._some(true == (self._sign > 0))

@@ -23,18 +23,14 @@ from sqlrl.plan.sources import argument_columns, domain_rows, given_rows, true_a
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    r"""The query atoms of some examples.
+    """The query atoms of some examples, as arrays of shape (n,)."""
 
-    Arrays have shape (n,), `block_exact` (b,). `ids` are ascending; `prior` is the log-odds of soft evidence, 0 for none;
-    `block` is numbered from 0, -1 for none; `decided` marks atoms of a block in which a given atom is true: they are false.
-    """
-
-    ids: IntArray
+    ids: IntArray  # ascending
     example: IntArray
-    prior: FloatArray
-    block: IntArray
-    block_exact: npt.NDArray[np.bool_]
-    decided: npt.NDArray[np.bool_]
+    prior: FloatArray  # log-odds of soft evidence, 0 for none
+    block: IntArray  # from 0, -1 for none
+    block_exact: npt.NDArray[np.bool_]  # shape (b,); True for exactly one true atom, False for at most one
+    decided: npt.NDArray[np.bool_]  # atoms of a block in which a given atom is true: they are false
     helper: npt.NDArray[np.bool_]
 
 
@@ -68,12 +64,10 @@ _NONE: tuple[npt.NDArray[Any], ...] = tuple(
 
 
 def _read(extent: Extent, info: PredicateInfo, rule: BlockRule | None) -> Iterator[tuple[npt.NDArray[Any], ...]]:
-    """Yield the atoms of a predicate batch by batch: ids, examples, priors, number of the block and whether it is decided.
-
-    Of millions of atoms an Arrow table with all rows would be the largest thing that a prediction holds.
-    """
+    """Yield the atoms of a predicate in batches: ids, examples, priors, block numbers, and whether each is decided."""
     engine, many = extent.program.engine, info.atom_count > ROWS_PER_BATCH
     query, step = _atoms_query(info, rule, extent.examples), f"read the query atoms of {info.name}"
+    # An Arrow table of millions of atoms would be the largest object that a prediction holds.
     for data in (
         engine.stream(query, step=step, rows=ROWS_PER_BATCH) if many else engine.fetch(query, step=step).to_batches()
     ):
@@ -176,44 +170,34 @@ def read_values(engine: QueryEngine, layout: Layout, ids: IntArray) -> FloatArra
 
 @dataclass(frozen=True, eq=False)
 class TrueAtoms:
-    """True ground atoms of one predicate in the examples of a window, each once.
-
-    `types` are those of the arguments. `example` has shape (r,), ascending; -1 for the atoms of a global predicate, which
-    belong to all examples. `arguments` (r, arity) are ids of constants in their type's dictionary.
-    """
+    """The true ground atoms of one predicate in the examples of a window, each once."""
 
     predicate: str
-    types: tuple[str, ...]
-    example: IntArray
-    arguments: IntArray
+    types: tuple[str, ...]  # of the arguments
+    example: IntArray  # shape (r,), ascending; -1 for atoms of a global predicate, which belong to all examples
+    arguments: IntArray  # shape (r, arity), ids of constants in their type's dictionary
 
 
 @dataclass(frozen=True, eq=False)
 class WindowFacts:
-    """What a window of examples says to path finding: the observed world, labels included.
+    """The observed world of a window of examples, labels included, as path finding reads it."""
 
-    `examples` has shape (x,), distinct ids in the order of learning. `atoms` holds, by predicate, of open predicates the true
-    labels and true given atoms; predicates that the modes keep out of paths may be absent. `domains` holds the domains of the
-    local types in these examples: rows (example, id), sorted and distinct. An atom of a global predicate belongs to an example
-    only if all its constants of local types are in that example's domain.
-    """
-
-    examples: IntArray
+    examples: IntArray  # shape (x,), distinct ids in the order of learning
+    # By predicate; of open predicates the true labels and true given atoms. Predicates that the modes keep out of paths
+    # may be absent.
     atoms: Mapping[str, TrueAtoms]
+    # By local type: rows (example, id), sorted and distinct. An atom of a global predicate belongs to an example only
+    # if all its constants of local types are in that example's domain.
     domains: Mapping[str, tuple[IntArray, IntArray]]
 
 
 def read_facts(program: Program, predicates: Iterable[str], examples: TableName, chosen: IntArray) -> WindowFacts:
-    """Read what is true in the examples of a window: facts, labels and given atoms. Only learners call this.
-
-    A label outside the scope is no part of the observed world, as in all counts. An atom that is about two examples stands in
-    both. `examples` has a column `example`, those of the window, each once; `chosen`, shape (e,), are the same in the order of
-    learning.
-    """
+    """Read the observed world of a window, for learners only; `chosen` (e,) has its examples in the order of learning."""
     layout, engine = program.layout, program.engine
     infos = [layout.predicates[name] for name in sorted(set(predicates))]
     atoms = {}
     for info in infos:
+        # A label outside the scope is not observed, as in all counts; an atom about two examples is listed for both.
         found = engine.fetch(true_atoms(info, layout, examples), step=f"read what is true of {info.name}")
         arguments = np.empty((found.num_rows, len(info.types)), np.int64)
         for i in range(len(info.types)):

@@ -67,15 +67,11 @@ Known = dict[tuple[Formula, bool], tuple[Compiled, ...]]
 
 
 class CompiledRules:
-    r"""Remembers what rules were compiled to.
-
-    Models are held against data again and again, by one learner after the other, fold after fold, or to predict with what was
-    learned; mostly their formulas are known by then. When more than `most` rules are remembered, all are forgotten before the
-    next model.
-    """
+    """A cache of compiled rules; when it holds more than `most` rules, it is emptied before the next model."""
 
     def __init__(self, most: int = MOST_RULES) -> None:
         self._most = most
+        # Learners, folds and predictions bind mostly the same formulas, one model after the other.
         self._known: dict[object, Known] = {}
 
     def of(self, model: Model, layout: Layout) -> Compiling:
@@ -145,13 +141,10 @@ def _check_length(rule: Rule, feature: Feature) -> None:
 
 
 def _check_independence(layout: Layout, rule: Rule, feature: Feature) -> None:
-    """Refuse a formula whose open literals belong to several examples, or whose local variables have no one domain.
-
-    Literals with closed predicates may be about other examples: they are evidence. The error names the rule and the example
-    terms.
-    """
+    """Refuse a formula whose open literals belong to several examples, or whose local variables have no one domain."""
     if layout.example_type is None:
         return
+    # Closed literals may be about other examples: they are evidence.
     terms = dict.fromkeys(_example_terms(layout, rule.formula, frozenset()))
     if len(terms) > 1 or any(quantified for _, quantified in terms):
         names = ", ".join(str(term) for term, _ in terms)
@@ -209,10 +202,7 @@ def _has_all(feature: Feature, formula: Formula) -> bool:
 
 
 def _written(layout: Layout, formula: Formula, feature: Feature) -> dict[str, frozenset[str]]:
-    """Return by name over which examples the grounding variables of local types range, by the formula as written; as `_reading` does.
-
-    Those that stand beside an example that is quantified are left out.
-    """
+    """Return the examples of local variables by the formula as written; those beside a quantified example are left out."""
     kinds = {v: kind for v, kind in feature.variables if v not in feature.plus}
     mine = [v for v, kind in kinds.items() if layout.types[kind].local]
     if not mine:
@@ -234,15 +224,13 @@ def _written(layout: Layout, formula: Formula, feature: Feature) -> dict[str, fr
 
 
 def _check_templates(layout: Layout, rule: Rule, feature: Feature) -> None:
-    """Refuse a `+` variable of a local type under a quantifier that needs helper atoms, unless evidence keeps it in its domain.
-
-    Helper atoms exist for constants inside the domain of each example; the clauses of a template are about all constants.
-    """
+    """Refuse a `+` variable of a local type in a helper atom unless evidence keeps it in the examples' domains."""
     helpers = {helper.name: helper for helper in feature.helpers}
     calls = (x for clause in feature.clauses for x in clause.literals if isinstance(x, Literal))
     for literal in (x for x in calls if x.predicate in helpers):
         helper = helpers[literal.predicate]
         for (name, kind), term in zip(helper.variables, literal.terms, strict=True):
+            # Helper atoms exist only inside the domain of each example, clauses of a template for all constants.
             plus = isinstance(term, Variable) and term.plus
             if plus and layout.types[kind].local and not _kept_inside(layout, helper, name):
                 raise UnsupportedError(
@@ -300,10 +288,7 @@ def _with_helpers(layout: Layout, feature: Feature) -> Layout:
 
 
 def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    """Return by name over which examples each variable of a clause ranges, and under '' those to which queries are restricted.
-
-    Clauses of a hard formula may have variables that were quantified beside those of the formula.
-    """
+    """Return by name the examples over which each variable of a clause ranges, and under '' those that restrict queries."""
     instance = in_given_order(clause, layout.type_of, layout.example_type)
     bound = bind(instance.shape, layout)
     inside = [v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables]
@@ -314,6 +299,7 @@ def _reading(layout: Layout, clause: Clause, plus: tuple[str, ...]) -> dict[str,
         return str(instance.arguments[slot.index]) if slot.parameter else names[slot.index]
 
     found = {"": frozenset(map(name, bound.restricted))}
+    # Clauses of a hard formula may have variables that were quantified beside those of the formula.
     for i, (variable, _) in enumerate(clause.variables):
         if variable not in plus and bound.is_local(Slot(False, i)):
             found[variable] = frozenset(map(name, bound.owners[Slot(False, i)]))
@@ -329,20 +315,10 @@ def bind_program(
     model: Model,
     *,
     known: CompiledRules | None = None,
-    limit: int | None = None,
-    planned: bool = False,
+    limit: int | None = None,  # most atoms of one helper predicate, beside the layout's limit on all atoms
+    planned: bool = False,  # helper atoms are planned, not listed: queries can be explained, and take as long as listing
 ) -> Program:
-    """Hold a model against a layout.
-
-    `layout` must know every predicate of the model's rules. `known` remembers what rules of models before were compiled to;
-    `limit` is the most atoms of a helper predicate, over all examples, beside that of the layout, which counts all atoms. If `planned`, helper atoms are planned and not listed:
-    queries over them can be explained, and are as slow as listing them. Templates have no clauses yet unless the model lists
-    them: call `Program.expand`.
-
-    A rule that ties examples together is a ModelError, a template with a `+` variable where helper atoms cannot follow it an
-    UnsupportedError; the GroundingLimitError of a quantifier that needs more helper atoms than the limit names the rule and
-    where it stands.
-    """
+    """Bind a model to a layout with all its predicates; templates that list no clauses get them by `Program.expand`."""
     prefix = f"scratch_{next(_numbers)}"
     constants = ConstantIds(engine, layout, prefix)
     helpers = HelperTables(engine, layout, prefix, constants.single_row, limit=limit, planned=planned)
@@ -430,16 +406,14 @@ class ModelBinder:
         self._helpers.close()
 
     def _stating(self, compiled: Sequence[tuple[Rule, Feature]]) -> tuple[dict[str, BlockRule], list[Clause], set[int]]:
-        """Return the blocks and the hard clauses with those of more rules, and which of these only state a block.
-
-        A block stays what it is: clauses that would have stated another one of its predicate are clauses.
-        """
+        """Return blocks and hard clauses with those of new rules, and the places of the new ones that only state a block."""
         layout, blocks, stated = self._plain_layout, dict(self._blocks), set[int]()
         new = [(i, f.clauses[0]) for i, (rule, f) in enumerate(compiled) if rule.hard and len(f.clauses) == 1]
         pairs: dict[tuple[str, int], list[int]] = {}
         for i, clause in new:
             found = at_most_one(clause)
             if found is not None and layout.predicates[found[0]].open:
+                # A predicate keeps its first block: clauses that would state another one remain clauses.
                 rule = blocks.setdefault(found[0], BlockRule(found[0], (found[1],), exact=False))
                 if rule.positions == (found[1],):
                     stated.add(i)

@@ -38,23 +38,16 @@ NO_EXAMPLE = -1
 
 
 class AtomArrays(NamedTuple):
-    """A table of atoms as compiled loops read it: a hash table with linear probing.
+    """A table of atoms as compiled loops read it: a hash table with linear probing."""
 
-    `keys` has shape (r, 2 + greatest arity): predicate, example (-1 if its tables have no column for it), arguments. `value`
-    (r,) is the number of a query atom, or `FIXED_TRUE`. `places` holds the row at each place of the hash table, -1 for none;
-    its length is a power of two.
-    """
-
+    # Shape (r, 2 + greatest arity): predicate, example (`NO_EXAMPLE` if there is no column for it), arguments, then -1.
     keys: Annotated[Int32Array, 2]
-    value: IntArray
-    places: IntArray
+    value: IntArray  # shape (r,), the number of a query atom, or `FIXED_TRUE`
+    places: IntArray  # the row at each place of the hash table, -1 for none; the length is a power of two
 
 
 class AtomTable:
-    """All atoms that can be true in the examples of a window, by predicate and arguments.
-
-    `numbers` numbers the predicates, `width` is the greatest arity.
-    """
+    """All atoms that can be true in a window, by predicate and arguments; `width` is the greatest arity."""
 
     def __init__(self, numbers: Mapping[str, int], width: int) -> None:
         self.numbers = dict(numbers)
@@ -63,11 +56,7 @@ class AtomTable:
         self.arrays = _hashed(np.zeros((0, 2 + width), np.int32), np.zeros(0, np.int64))
 
     def add(self, predicate: str, example: IntArray | int, arguments: npt.ArrayLike, value: IntArray | int) -> None:
-        """Add atoms of a predicate, all of them new.
-
-        `example` has shape (r,), or is -1 if the predicate's tables have no column for the example. `arguments` (r, arity) are
-        ids of constants, `value` (r,) numbers of query atoms, or `FIXED_TRUE`.
-        """
+        """Add r new atoms: `example` (r,) or -1, `arguments` (r, arity) as ids, `value` (r,) as numbers or `FIXED_TRUE`."""
         found = np.asarray(arguments, dtype=np.int32)
         keys = np.full((len(found), 2 + self._width), -1, np.int32)
         keys[:, 0], keys[:, 1] = self.numbers[predicate], example
@@ -152,46 +141,27 @@ def _find_all(
 
 
 class PatternCode(NamedTuple):
-    """A pattern as compiled loops read it: which atoms its undecided literals are, given a binding and the constants.
+    """A pattern as compiled loops read it: the atoms of its l undecided literals, given a binding and the constants."""
 
-    `predicate`, `arity` and `beside` have shape (l,), one for each undecided literal, the start first; `beside` says whether
-    the example of the binding is part of the atom. `term` (l, greatest arity) is a column of the bindings (from 0), or
-    -(parameter + 1). `column` and `place` (k,) are, for the parameters that the closed part mentions, the column of the
-    bindings, and the place among the pattern's parameters.
-    """
-
-    predicate: IntArray
+    predicate: IntArray  # shape (l,), the start first, as are `arity` and `beside`
     arity: IntArray
-    beside: npt.NDArray[np.bool_]
-    term: Annotated[IntArray, 2]
-    column: IntArray
-    place: IntArray
+    beside: npt.NDArray[np.bool_]  # whether the example of the binding is part of the atom
+    term: Annotated[IntArray, 2]  # shape (l, greatest arity), a column of the bindings (from 0) or -(parameter + 1)
+    column: IntArray  # shape (k,), the column of the bindings of each parameter that the closed part mentions
+    place: IntArray  # shape (k,), its place among the pattern's parameters
 
 
 @dataclass(frozen=True, eq=False)
 class Bindings:
-    """The bindings of a pattern in the examples of a window.
-
-    Parameters
-    ----------
-    example : int64 array, shape (b,)
-        Ascending.
-    values : int32 array, shape (b, w)
-        Ids of constants, row by row in ascending order inside an example. Patterns with one closed part share the array.
-    variables : int64 array, shape (v,)
-        The column of `values` of each variable of the pattern.
-    parameters : int64 array, shape (k,)
-        The same for parameters; -1 for those that only undecided literals mention.
-    first, last : int64 arrays, shape (e,)
-        The bindings of the i-th chosen example are `first[i]` to `last[i] - 1`.
-    """
+    """The bindings of a pattern in the examples of a window."""
 
     pattern: Shape
-    example: IntArray
+    example: IntArray  # shape (b,), ascending
+    # Shape (b, w): ids of constants, rows ascending in an example; patterns with the same closed part share the array.
     values: Int32Array
-    variables: IntArray
-    parameters: IntArray
-    first: IntArray
+    variables: IntArray  # shape (v,), the column of `values` of each variable of the pattern
+    parameters: IntArray  # shape (k,), the same for parameters; -1 for those that only undecided literals mention
+    first: IntArray  # shape (e,): the i-th chosen example has the bindings first[i] to last[i] - 1
     last: IntArray
     code: PatternCode
 
@@ -204,22 +174,16 @@ MOST_BINDINGS = 10_000_000
 
 
 class WindowBindings:
-    r"""The bindings of patterns in the examples of a window; each closed part is asked for once.
-
-    `examples` has a column `example`, those of the window, each once; `chosen`, shape (e,), are the same in the order of
-    learning. `atoms` (n,) are `Network.atoms` of the window. With the `parts` of a run patterns of earlier windows are known;
-    `limit` is the most bindings of a closed part. `table` holds all query atoms of the window by predicate and arguments,
-    numbered as in `atoms`, and what evidence makes true.
-    """
+    """The bindings of patterns in the examples of a window; each closed part is queried once."""
 
     def __init__(
         self,
         program: Program,
         examples: TableName,
-        chosen: IntArray,
-        atoms: IntArray,
+        chosen: IntArray,  # shape (e,), the examples of the table in the order of learning
+        atoms: IntArray,  # shape (n,), `Network.atoms` of the window
         *,
-        parts: ClosedParts | None = None,
+        parts: ClosedParts | None = None,  # those of a run, which know the patterns of earlier windows
         limit: int = MOST_BINDINGS,
     ) -> None:
         self.program, self.examples, self.chosen, self.limit = program, examples, chosen, limit
@@ -229,6 +193,7 @@ class WindowBindings:
         self._asked: dict[int, Bindings] = {}
         predicates = program.layout.predicates
         numbers = {name: i for i, name in enumerate(sorted(predicates))}
+        # All query atoms of the window, numbered as in `atoms`, and what evidence makes true.
         self.table = AtomTable(numbers, max((len(info.types) for info in predicates.values()), default=0))
         index = AtomIndex(atoms)
         for info in program.public_layout.predicates.values():
@@ -236,11 +201,7 @@ class WindowBindings:
                 self._add_open(info, index)
 
     def of(self, pattern: Shape) -> Bindings:
-        """Return the bindings of a pattern in the examples of the window.
-
-        All literals of `pattern` are negative, the first of an open predicate. If there are more than the limit, the
-        GroundingLimitError names the pattern; open literals that belong to several examples are a ModelError.
-        """
+        """Return a pattern's bindings in the window; its literals are all negative, the first of an open predicate."""
         found = self._asked.get(id(pattern))
         if found is None or found.pattern is not pattern:
             if pattern not in self._known:

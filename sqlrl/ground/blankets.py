@@ -45,12 +45,10 @@ FEW_VALUES = 1000
 def read_domain(
     engine: QueryEngine, layout: Layout, info: PredicateInfo, examples: IntArray, chosen: TableName
 ) -> AtomDomain:
-    """Return the atoms of a predicate in some examples: of a closed one all that its arguments allow, of an open one its query and given atoms.
-
-    `examples` are the ids of those that the table `chosen` has, ascending.
-    """
+    """Return the atoms of a predicate in the `chosen` examples: all tuples if closed, query and given atoms if open."""
     beside = example_columns(info, layout)
     places = tuple(i for i, kind in enumerate(info.types) if kind == layout.example_type)[:1]
+    # `examples` are the ids of the chosen ones, ascending.
     own = examples if beside else np.zeros(1, dtype=np.int64)
     cells: list[IntArray] = []
     sizes: list[int] = []
@@ -133,16 +131,13 @@ def _atom_data(
 
 @dataclass(eq=False)
 class PartTable:
-    """Counts parts, each once.
-
-    `chosen` are the examples whose groundings count. `statements` is how many queries there were.
-    """
+    """The counts of parts, each made once, over the groundings of the `chosen` examples (None for all)."""
 
     engine: QueryEngine
     layout: Layout
     chosen: TableName | None
     known: dict[Part, PartCounts] = field(default_factory=dict)
-    statements: int = 0
+    statements: int = 0  # queries so far
 
     def learn(self, parts: Iterable[Part]) -> None:
         """Count those parts that are not known, many by one statement."""
@@ -225,13 +220,11 @@ def with_values(use: PartUse, parameters: IntArray) -> PartUse:
 def clause_terms(
     shapes: Sequence[ShapeClauses], predicates: Sequence[str], parts: PartTable, examples: int
 ) -> dict[str, list[ClauseTerms]]:
-    """Return what the clauses say of the atoms of each predicate, by as few statements as may be; `examples` is how many there are.
-
-    A GroundingLimitError says that a clause has too many positive literals, an UnsupportedError that its quantifiers are not counted.
-    """
+    """Return the terms of the clauses for each predicate's atoms, in few statements; `examples` is how many there are."""
     found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[PartUse]]]]]] = {}
     for shape in staged("planning what flips change", shapes):
         mentioned = {literal.predicate for literal in shape.bound.every_literal}
+        # Too many positive literals are a GroundingLimitError, quantifiers that are not counted an UnsupportedError.
         planner = TermPlanner(shape.bound, examples)
         for name in (p for p in predicates if p in mentioned):
             terms = [(term, [with_values(use, shape.parameters) for use in term.parts]) for term in planner.flips(name)]

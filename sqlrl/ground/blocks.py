@@ -12,10 +12,7 @@ from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, Literal, Term, 
 
 @dataclass(frozen=True)
 class BlockRule:
-    """Atoms of a predicate that agree outside `positions` form a block.
-
-    `exact` is true for exactly one, false for at most one.
-    """
+    """Atoms that agree outside `positions` form a block: exactly one is true if `exact`, else at most one."""
 
     predicate: str
     positions: tuple[int, ...]
@@ -38,10 +35,7 @@ class BlockRule:
 
 
 def at_most_one(clause: Clause) -> tuple[str, int] | None:
-    """Recognise `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`: at most one constant at that position.
-
-    Returns (predicate, position), or None.
-    """
+    """Return (predicate, position) of a clause `!P(.., f1, ..) v !P(.., f2, ..) v f1 = f2`, else None."""
     plain = [x for x in clause.literals if isinstance(x, Literal)]
     equal = [x for x in clause.literals if isinstance(x, EqualityLiteral)]
     if len(clause.literals) != 3 or len(plain) != 2 or len(equal) != 1 or not equal[0].positive:
@@ -69,11 +63,7 @@ def _independent(terms: Sequence[Term]) -> bool:
 
 
 def written_out(clauses: Iterable[Clause], constants: Mapping[tuple[str, int], Sequence[str]]) -> set[tuple[str, int]]:
-    """Recognise `!P(.., A, ..) v !P(.., B, ..)` written for every pair of constants of the type at a position.
-
-    Returns (predicate, position) where all pairs are there. The clauses are hard; `constants` holds all constants of the type
-    by (predicate, position).
-    """
+    """Return the (predicate, position) with hard clauses `!P(.., A, ..) v !P(.., B, ..)` for all pairs of `constants`."""
     pairs: dict[tuple[str, int], set[frozenset[str]]] = defaultdict(set)
     for clause in clauses:
         found = pair_of_constants(clause)

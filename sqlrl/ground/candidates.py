@@ -60,14 +60,12 @@ _numbers = count(1)
 
 @dataclass(frozen=True, eq=False)
 class JointCounts:
-    """How often the query literals of m candidates had each pattern of labels where their evidence holds.
+    """How often the query literals of m candidates had each pattern of labels where their evidence holds."""
 
-    `n`, int64 of shape (m, 2 to the power of the most literals), counts distinct tuples of atoms; bit i of a pattern is the label of the atom
-    of the candidate's i-th query literal, whatever its sign. `groundings` counts the groundings of the evidence that select them.
-    """
-
+    # Distinct tuples of atoms, shape (m, 2 ** most literals): bit i of a column is the label of the atom of the
+    # candidate's i-th query literal, whatever its sign.
     n: IntArray
-    groundings: IntArray
+    groundings: IntArray  # the same shape, groundings of the evidence that select them
 
     @classmethod
     def none(cls, candidates: Sequence[Candidate]) -> Self:
@@ -131,11 +129,7 @@ def _relations(layout: Layout, names: Sequence[str]) -> list[_Relation]:
 
 
 class CandidateProgram:
-    r"""Candidates held against a layout, with a query for each of their shapes.
-
-    The layout has the predicates of all candidates: those of selectors closed, those of enforcers open. Names of predicates are constants
-    of the program's clauses. `statements` counts the queries so far.
-    """
+    """Candidates bound to a layout, with one query for each of their shapes; `statements` counts the queries so far."""
 
     def __init__(self, engine: QueryEngine, layout: Layout, candidates: Sequence[Candidate]) -> None:
         self.engine, self.candidates, self.statements = engine, tuple(candidates), 0
@@ -196,11 +190,9 @@ class CandidateProgram:
         return len(self.program.shapes)
 
     def queries(self, examples: TableName | None = None) -> Iterator[tuple[exp.Select, dict[int, int]]]:
-        """Yield for each shape the query that counts its candidates, and how many groundings its joins enumerate for each of them.
-
-        The latter are counted without being enumerated, and bound what the query goes through before it aggregates.
-        """
+        """Yield each shape's counting query, and how many groundings its joins enumerate for each candidate."""
         for use in self.program.shapes.values():
+            # This is counted without being enumerated, and bounds what the query goes through before it aggregates.
             size, *_ = enumerated(use.bound, examples)
             yield (
                 joint_counts(use.bound, examples, alone=not _of_names(use)),
@@ -208,10 +200,7 @@ class CandidateProgram:
             )
 
     def counts(self, examples: TableName | None = None) -> JointCounts:
-        """Count the labels where each candidate's evidence holds, in some examples; one query for each shape.
-
-        A count that does not fit into 64 bits is a CountOverflowError that names a candidate.
-        """
+        """Count the labels where each candidate's evidence holds; a count beyond 64 bits is a CountOverflowError."""
         found = JointCounts.none(self.candidates)
         uses = list(self.program.shapes.values())
         plans = [joint_counts(use.bound, examples, alone=not _of_names(use)) for use in uses]

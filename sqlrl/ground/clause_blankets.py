@@ -31,25 +31,12 @@ Signature = tuple[tuple[str, ...], bool]
 
 
 class ClauseBlankets:
-    """Says of clauses in how many of their groundings atoms decide.
-
-    A clause that adds one literal to another needs counts that differ in the predicate of that literal alone from those of others that do:
-    these are one query, in which the literal is a relation of all predicates with its arguments' types, and the predicate a column. Whatever signs
-    the literals have the counts are the same, since what is counted is where atoms are true; those of a clause
-    without one of its literals are known as well.
-
-    Parameters
-    ----------
-    engine, layout
-    examples : int64 array, shape (e,)
-        Ids of the examples, ascending, as the table `chosen` has them.
-    names : sequence of str
-        The predicates whose atoms count.
-    """
+    """Counts in how many groundings atoms decide, for clauses that need not be in a program."""
 
     def __init__(
         self, engine: QueryEngine, layout: Layout, examples: IntArray, chosen: TableName, names: Sequence[str]
     ) -> None:
+        # The ids of the examples of `chosen`, shape (e,), ascending, and the predicates whose atoms count.
         self.engine, self.examples, self.names = engine, examples, tuple(names)
         self.domains: Mapping[str, AtomDomain] = {
             name: read_domain(engine, layout, layout.predicates[name], examples, chosen) for name in names
@@ -103,8 +90,11 @@ class ClauseBlankets:
         for instance, added in listed:
             for use in self._uses(instance):
                 part = use.part
+                # Counts do not depend on signs, and those of a clause without one of its literals are known with its own.
                 if part in self._parts.known:
                     continue
+                # Clauses that add one literal need counts that differ in its predicate alone: one query counts those of
+                # all predicates with its arguments' types, by a column that says the predicate.
                 place = None if added is None else _last(part, added)
                 if place is None or added is None:
                     plain.append(part)
@@ -152,7 +142,7 @@ class ClauseBlankets:
 
     def _flip_terms(self, shape: Shape) -> dict[str, list[FlipTerm]]:
         if shape not in self._flips:
-            # Clauses that differ in signs alone share what is counted.
+            # Clauses that differ in signs alone share what is counted: where atoms are true.
             plain = tuple((x.predicate, x.terms) for x in shape.literals)
             key = shape.variables, shape.parameters, tuple(sorted(plain)), shape.equalities
             if key not in self._planners:

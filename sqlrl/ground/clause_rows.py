@@ -34,14 +34,11 @@ from sqlrl.kernels import inner, kernel
 
 
 class ClauseRows(NamedTuple):
-    """The atoms of a predicate by the row of a partition that they are in, and by what a clause says of them.
+    """The atoms of a predicate by row of a partition and by effect on a clause, as arrays of shape (r,)."""
 
-    `parent` is the row, `says` by how much n of the clause is greater with such an atom true than false, and `atoms` how many there are; all of shape (r,).
-    """
-
-    parent: IntArray
-    says: IntArray
-    atoms: IntArray
+    parent: IntArray  # the row of the partition
+    says: IntArray  # by how much n of the clause is greater with such an atom true than false
+    atoms: IntArray  # how many there are
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
@@ -66,14 +63,12 @@ class _Vector(NamedTuple):
 
 
 class DomainCells:
-    """The cells of the arguments of a predicate, and counts as vectors over them.
-
-    The cells of an argument are one set for all examples until a count differs between examples.
-    """
+    """The cells of the arguments of a predicate, and counts as vectors over them."""
 
     def __init__(self, domain: AtomDomain) -> None:
         self.domain = domain
         self.columns = (0, *domain.columns)
+        # Places with cells of their own for each example, which they get once a count differs between examples.
         self.expanded: set[int] = set()
         self._vectors: dict[tuple[int, int], tuple[Count, _Vector]] = {}
         self._cells: _Cells | None = None
@@ -163,14 +158,14 @@ class DomainCells:
 
 
 class ClauseProgram(NamedTuple):
-    """What a clause says of the atoms of a predicate, as arrays.
+    """The terms of a clause for the atoms of a predicate, as arrays.
 
-    Term t adds `signs[t, truth]` times the product of the sums `sums[t]` to `sums[t + 1]`; sum s adds up the summands from `summands[s]` on, each a
-    factor times some counts: those of `uses` from its second column of `factors` on. Of each count the column of its values is in `columns`.
+    Term t adds `signs[t, truth]` times the product of the sums `sums[t]` to `sums[t + 1] - 1`. Sum s adds the summands m
+    from `summands[s]` to `summands[s + 1] - 1`: `factors[m, 0]` times the counts `uses[factors[m, 1]:factors[m + 1, 1]]`.
     """
 
     counts: tuple[Count, ...]
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # for each count the column of its values
     signs: IntArray
     sums: IntArray
     summands: IntArray

@@ -37,7 +37,7 @@ _ID = "atom id"
 
 
 def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tuple[str, ...]]]:
-    r"""Return the clauses of a template and the constants of their `+` variables, ordered by clause."""
+    """Return the clauses of a template and the constants of their `+` variables, ordered by clause."""
     bound = program.features[feature]
     if bound.expansions is not None:
         first = program.feature_of.index(feature) if bound.expansions.rows else 0
@@ -56,12 +56,7 @@ def expansion_names(program: Program, feature: int) -> tuple[list[int], list[tup
 
 
 def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = None, *, keys: bool = False) -> pa.Table:
-    r"""Return the clauses of a program.
-
-    Columns `clause` (id), `text`, `weight` (log-odds, NULL for hard clauses), `hard`, `rule` (from 0). Definitions of helper
-    predicates are left out. `weights` has shape (m,); those of the program by default. With `keys` also `key`: a text that is alike for
-    clauses that differ in names of variables alone.
-    """
+    """Return the clauses without helper definitions as a table; `weight` is log-odds, NULL if hard, `rule` is from 0."""
     weights = program.weights() if weights is None else weights
     ids, texts, hard, rules, alike = list[int](), list[str](), list[bool](), list[int](), list[str]()
     places = {id(rule): i for i, rule in enumerate(program.model.rules)}
@@ -75,6 +70,7 @@ def clause_table(program: Program, weights: npt.NDArray[np.float64] | None = Non
             continue
         formulas = [bound.rule.formula]
         if keys:
+            # The key is equal for clauses that differ in names of variables alone.
             formulas.append(canonical_variables(bound.rule.formula, bound.feature.plus))
         if i in plain:
             found, lines = [plain[i]], [[_text(bound, formula)] for formula in formulas]
@@ -117,7 +113,7 @@ def _template_texts(program: Program, feature: int, formulas: Sequence[Formula])
 
 
 def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
-    r"""Return texts of the clauses with weights from an id on, by id: alike for clauses that differ in names of variables alone."""
+    """Return texts of the clauses with weights from an id on, by id: alike for clauses that differ in names of variables alone."""
     new = set(program.feature_of[first:])
     plain = {feature: clause for clause, feature in enumerate(program.feature_of)}
     found: dict[int, str] = {}
@@ -134,17 +130,14 @@ def clause_keys(program: Program, first: int = 0) -> dict[int, str]:
 
 
 def known_weights(program: Program, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
-    """Return what a model says of the weights of the clauses from `first` to `last - 1`, 0 where it says nothing; and of how many.
-
-    Clauses are the same that have the same formula and constants, whatever their variables are called. Where a program has one
-    several times, its copies share the weight.
-    """
+    """Return a model's weights of the clauses `first` to `last - 1`, 0 if unknown, and how many from `first` on it knows."""
     said: dict[str, float] = {}
     for rule in expand(model).rules:
         if not rule.hard and rule.weight is not None:
             key = format_formula(canonical_variables(rule.formula))
             said[key] = said.get(key, 0.0) + rule.weight
     keys = clause_keys(program, first)
+    # Clauses are the same if formula and constants are, whatever their variables are called; copies share the weight.
     times = Counter(keys.values())
     weights = np.zeros(last - first)
     for clause, key in keys.items():
@@ -165,14 +158,7 @@ def shape_table(program: Program) -> pa.Table:
 
 
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
-    r"""Return the program's model with weights; templates list their clauses.
-
-    `weights` has shape (m,), log-odds by clause. The model's rules are those of the program in order, signs chosen; rules that
-    only state a block come as they were. A rule that stands there several times (see `sqlrl.logic.alchemy.normal_rules`) has
-    the sum of its weights. Beside the constants that the model lists it lists those of global types without which it could not
-    predict on other data: all over which a block of a target ranges, and those that rules name at an argument of a target. The
-    entities of the training data are nothing to it.
-    """
+    """Return the program's model with weights (log-odds by clause, shape (m,)); templates list their clauses."""
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None
     }
@@ -181,6 +167,7 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
         first.setdefault(feature, clause)
     rules: list[Rule] = []
     for rule in program.model.rules:
+        # Rules that only state a block have no feature; they come as they were.
         if rule.hard or rule.fixed or id(rule) not in of_rule:
             rules.append(rule)
             continue
@@ -205,6 +192,8 @@ def _declared(program: Program, rules: Sequence[Rule]) -> dict[str, tuple[str, .
         if info.open
     }
     blocks = {rule.predicate: rule.positions for rule in program.blocks}
+    # To predict on other data a model needs the constants over which a block of a target ranges, and those that rules
+    # name at an argument of a target; the entities of the training data do not matter.
     ranges = {kind for name, listed in places.items() for i, kind in listed if i in blocks.get(name, ())}
     named: dict[str, set[str]] = {}
     for rule in rules:
@@ -244,6 +233,7 @@ def _weighted(
     clauses, rows = expansion_names(program, feature)
     one_by_one = bound.expansions is not None and bound.expansions.found
     places = [j for j, name in enumerate(bound.feature.plus) if name not in _unmentioned(bound)]
+    # A rule that occurs several times (see `sqlrl.logic.alchemy.normal_rules`) has the sum of its weights.
     sums: dict[tuple[str, ...], float] = {}
     if len(places) == len(bound.feature.plus):
         listed = Expansions(bound.feature.plus, tuple(rows), tuple(float(weights[c]) for c in clauses), one_by_one)
@@ -267,7 +257,7 @@ def _unmentioned(bound: BoundFeature) -> dict[str, str]:
 
 
 def stated_model(program: Program) -> Model:
-    r"""Return the program's model, in which a rule that stands there several times has the sum of its weights."""
+    """Return the program's model, in which a rule that stands there several times has the sum of its weights."""
     times = {
         id(bound.rule): prod(program.layout.types[kind].size for kind in _unmentioned(bound).values())
         for bound in program.features
@@ -286,10 +276,7 @@ def stated_model(program: Program) -> Model:
 
 
 def named_atoms(layout: Layout, info: PredicateInfo) -> exp.Select:
-    """Select `example` (name) and the names of the arguments of a predicate's query atoms; the table's alias is `a`.
-
-    Arguments are named by their types; a second one of a type gets a number.
-    """
+    """Select `example` and `argument_names`, as names, of a predicate's query atoms, whose table has the alias `a`."""
     assert info.atoms is not None
     query = exp.select(named(column("name", "x"), "example")).from_(table(info.atoms, "a"))
     on = exp.EQ(this=column("example", "x"), expression=column("example", "a"))
@@ -312,10 +299,7 @@ def names_of_types(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def atom_texts(program: Program, atoms: npt.NDArray[np.int64]) -> dict[int, str]:
-    """Return query atoms as text, by id.
-
-    Helper atoms have no names of their own and print with their predicate's.
-    """
+    """Return query atoms as text, by id; helper atoms have no names of their own and show their predicate's."""
     texts: dict[int, str] = {}
     with program.shown(pa.table({"atom": np.unique(atoms)})) as source:
         for info in (p for p in program.layout.predicates.values() if p.open):
@@ -338,10 +322,7 @@ def example_names(engine: QueryEngine, layout: Layout, examples: npt.NDArray[np.
 
 
 def describer(program: Program, network: Network) -> Callable[[int, Sequence[int]], str]:
-    """Return a function that prints a ground clause of a network: its literals with constants, and the clause it comes from.
-
-    In place of a clause, `BLOCK` has it only name the atoms.
-    """
+    """Return a function that prints a ground clause and the clause it comes from; for `BLOCK` it only names the atoms."""
 
     def describe(clause: int, literals: Sequence[int]) -> str:
         """Return a ground clause as text, with its constants."""
@@ -365,25 +346,19 @@ def describer(program: Program, network: Network) -> Callable[[int, Sequence[int
 
 
 class ClauseWriter:
-    r"""Writes the ground clauses of a shape.
-
-    `variables` says what the clause calls the variables of the shape. `negated` is true for a conjunction, which is grounded as
-    its negation: it is written as the conjunction. `helpers` are written as what they stand for. With
-    `implication` there is an arrow in `written`, which fills `formula` where a rule is a single clause, or several conjunctions of which
-    this one has all the rule's variables: `free`, of a rule that is not a single clause. `arguments` are those of the shape's parameters.
-    """
+    """Writes the ground clauses of a shape, with constants and the names that the clause gives its variables."""
 
     def __init__(
         self,
         shape: Shape,
-        variables: Iterable[str],
+        variables: Iterable[str],  # what the clause calls the variables of the shape
         *,
-        negated: bool = False,
-        helpers: Iterable[Helper] = (),
-        implication: bool = False,
-        formula: Formula | None = None,
-        free: Sequence[str] | None = None,
-        arguments: Sequence[Term] = (),
+        negated: bool = False,  # a conjunction, which is grounded as its negation and written as itself
+        helpers: Iterable[Helper] = (),  # written as what they stand for
+        implication: bool = False,  # whether `written` has an arrow
+        formula: Formula | None = None,  # filled by `written` for a single clause, or a conjunction with all variables
+        free: Sequence[str] | None = None,  # the variables of a rule that is several clauses
+        arguments: Sequence[Term] = (),  # of the shape's parameters
     ) -> None:
         self._shape, self._variables, self._negated = shape, tuple(variables), negated
         self._implication, self._formula, self._arguments = implication, formula, tuple(arguments)
@@ -391,10 +366,7 @@ class ClauseWriter:
         self._helpers = {helper.name: helper for helper in helpers}
 
     def text(self, values: Mapping[Slot, str | None]) -> str:
-        """Return a ground clause.
-
-        A variable without a constant in `values` keeps its name; None is a constant that the data do not have.
-        """
+        """Return a ground clause; a variable not in `values` keeps its name, None is a constant that the data lack."""
         return (" ^ " if self._negated else " v ").join(self._parts(values))
 
     def written(self, values: Mapping[Slot, str | None]) -> str:

@@ -19,12 +19,8 @@ from sqlrl.plan.tuples import holding
 
 @contextmanager
 def completed_world(program: Program, world: World) -> Iterator[World]:
-    r"""Show a world with the values that its helper atoms take, while the context is open.
-
-    One statement for each helper predicate, whatever the number of its atoms; definitions come before uses. Helper atoms that
-    the world lists are ignored, and an atom may be listed more than once. The observed world (whose helper atoms have labels)
-    comes as it is, as does any world of a program without helpers.
-    """
+    """Show a world with the values of its helper atoms while the context is open; those that it lists are ignored."""
+    # The helper atoms of the observed world have labels.
     if world.atoms is None or not program.helper_names:
         yield world
         return

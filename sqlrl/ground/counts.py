@@ -63,10 +63,7 @@ def rule_place(program: Program, feature: int) -> str:
 
 
 def run_counts(program: Program, use: ShapeUse, query: exp.Select) -> list[tuple[int, int]]:
-    """Run a counting query of a shape and return (clause, n), clause by clause.
-
-    If a count does not fit into 128 bits, the CountOverflowError names the first clause of the shape.
-    """
+    """Run a counting query of a shape and return (clause, n) by clause; beyond 128 bits it is a CountOverflowError."""
     with overflow_named(program, use):
         data = program.engine.fetch(query, step=f"count {use.shape}")
     counts = [int(n or 0) for n in data.column("n").to_pylist()]
@@ -104,11 +101,7 @@ def _overflow(program: Program, use: ShapeUse) -> CountOverflowError:
 
 
 def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None:
-    r"""Refuse a shape whose joins would enumerate more groundings than the limit, which is counted without enumerating them.
-
-    The GroundingLimitError names the clause with the most groundings, where it stands, how many clauses share its shape, the
-    count, and the variables that nothing joins. `counting` is as for `sqlrl.plan.bounds.enumerated`.
-    """
+    """Raise a GroundingLimitError if a count says that the joins of a shape enumerate more groundings than the limit."""
     program, limit = extent.program, extent.limit
     if limit is None or extent.domain_bound(use) <= limit:
         return
@@ -127,11 +120,7 @@ def check_limit(extent: Extent, use: ShapeUse, *, counting: bool = True) -> None
 
 
 def check_count(extent: Extent, use: ShapeUse, world: World) -> None:
-    r"""Refuse to count a shape in a world if that would enumerate more groundings than the limit.
-
-    The GroundingLimitError names the clause that would enumerate the most, where it stands, and how many groundings it would
-    enumerate.
-    """
+    """Raise a GroundingLimitError if counting a shape in a world would enumerate more groundings than the limit."""
     check_enumerated(extent, use, enumerated_by_count(use.bound, world, extent.examples))
 
 
@@ -207,10 +196,7 @@ def unjoined(names: Sequence[str], remedy: str) -> str:
 
 
 def groundings(extent: Extent) -> Counts:
-    """Return the number of groundings of each clause: the product of its variables' domain sizes, over the examples.
-
-    The array has shape (m,).
-    """
+    """Return the groundings of each clause, shape (m,): the product of its domain sizes, over the examples."""
     program, examples = extent.program, extent.examples
     total = _zeros(program)
     known: dict[int | tuple[object, ...], int] = {}
@@ -278,19 +264,14 @@ def shape_of(bound: BoundFeature) -> Shape:
 
 
 def violated(extent: Extent, world: World = OBSERVED) -> Counts:
-    """Return the number of violated groundings of each clause in a world; many positive literals that share variables are enumerated.
-
-    The array has shape (m,).
-    """
+    """Return the violated groundings of each clause in a world, shape (m,)."""
+    # Many positive literals that share variables are counted by enumerating.
     check_counts(extent, (world,))
     return _sum(extent.program, lambda use: count_violated(use.bound, world, extent.examples))
 
 
 def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
-    """Return n of each clause in a world: the groundings in which its formula as written is true.
-
-    The array has shape (m,).
-    """
+    """Return n of each clause in a world, shape (m,): the groundings in which its formula as written is true."""
     wrong = violated(extent, world)
     sign = extent.program.signs()
     counts: Counts = np.where(sign > 0, groundings(extent) - wrong, wrong)
@@ -298,10 +279,7 @@ def true_counts(extent: Extent, world: World = OBSERVED) -> Counts:
 
 
 def count_differences(extent: Extent, first: World, second: World = OBSERVED) -> Counts:
-    """Return n of each clause in the first world minus n in the second, touching only groundings of changed atoms.
-
-    The array has shape (m,).
-    """
+    """Return n of each clause in a world minus n in another, shape (m,), touching only groundings of changed atoms."""
     check_counts(extent, (first, second))
     change = _sum(extent.program, lambda use: count_difference(use.bound, first, second, extent.examples))
     difference: Counts = -extent.program.signs().astype(object) * change
@@ -309,10 +287,7 @@ def count_differences(extent: Extent, first: World, second: World = OBSERVED) ->
 
 
 def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
-    """Refuse to count the clauses in some worlds if that would enumerate more groundings than the limit.
-
-    The error is that of `check_count`.
-    """
+    """Raise a GroundingLimitError if counting clauses in some worlds would enumerate more groundings than the limit."""
     if extent.limit is None:
         return
     for use in extent.program.shapes.values():
@@ -321,19 +296,16 @@ def check_counts(extent: Extent, worlds: Iterable[World]) -> None:
 
 
 def check_any_world(extent: Extent) -> None:
-    r"""Refuse, before there is a world, to count what in every world would enumerate more groundings than a limit.
-
-    The fewer query atoms are true, the less is enumerated: so this looks at the world in which none is, and reads no label. The
-    error is that of `check_count`.
-    """
+    """Raise a GroundingLimitError, before there is a world, if counting would enumerate too much in every world."""
     if extent.limit is None:
         return
+    # The fewer query atoms are true, the less is enumerated: least in the world without any, which reads no label.
     with extent.program.shown(pa.table({"atom": pa.array([], pa.int64())})) as none:
         check_counts(extent, [World(none)])
 
 
 def violated_by_evidence(extent: Extent) -> Counts:
-    r"""Return the violated groundings of shapes that have no open literal; those of others come with their grounding."""
+    """Return the violated groundings of shapes that have no open literal; those of others come with their grounding."""
     program = extent.program
     counts = _zeros(program)
     for use in program.shapes.values():

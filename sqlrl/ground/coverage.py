@@ -51,15 +51,11 @@ _numbers = count(1)
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The distinct values of some columns of a matrix, numbered in ascending order, and the rows that have them.
+    """The distinct values of some columns of a matrix, numbered in ascending order, and the rows that have them."""
 
-    `values` has shape (k, w), `starts` (k + 1,), `rows` (n,): the rows with value i are `rows[starts[i]:starts[i + 1]]`,
-    ascending.
-    """
-
-    values: IntArray
-    starts: IntArray
-    rows: IntArray
+    values: IntArray  # shape (k, w)
+    starts: IntArray  # shape (k + 1,): the rows with value i are rows[starts[i]:starts[i + 1]], ascending
+    rows: IntArray  # shape (n,)
 
     def table(self, names: list[str]) -> pa.Table:
         """Return the values as a table: `key`, then a column for each name."""
@@ -91,10 +87,7 @@ def distinct(columns: IntArray) -> Keys:
 
 
 class BodyText:
-    """Writes literals with the names of predicates and constants; variables are A, B, ... from the head's arguments on.
-
-    `predicates` are by index.
-    """
+    """Writes literals with names; `predicates` are by index, variables are A, B, ... from the head's arguments on."""
 
     def __init__(
         self, engine: QueryEngine, layout: Layout, predicates: Sequence[str], body: Sequence[BodyLiteral]
@@ -135,29 +128,22 @@ def constant_names(engine: QueryEngine, layout: Layout, kind: str, ids: Iterable
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How a component is made of others.
-
-    The variables of `literal`, which is added, are those of the component; `parents` are what is left without it. `names` holds
-    for each parent the variables of the component that its existential variables are, in order.
-    """
+    """How a component is made: by adding a literal to its parents, the components that are left without it."""
 
     component: Component
-    literal: BodyLiteral
+    literal: BodyLiteral  # in the variables of the component
     parents: tuple[Component, ...]
+    # For each parent the variables of the component that its existential variables are, in order.
     names: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where the bindings of a component are.
+    """Where the bindings of a component are stored."""
 
-    `number` is its `component` in the table of bindings; `places` the existential variable, from 0, at each place of the list
-    of values.
-    """
-
-    number: int
+    number: int  # its `component` in the table of bindings
     touched: Heads
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # the existential variable, from 0, at each place of the list of values
 
 
 class Refiner:
@@ -169,11 +155,7 @@ class Refiner:
     def layers(
         self, wanted: Iterable[Component], known: Collection[Component], exploding: Collection[Component] = ()
     ) -> tuple[list[list[Step]], dict[Component, Component]]:
-        """Return the steps to the wanted components: those of a layer need only what is known and earlier layers.
-
-        Nothing can be made of `exploding` components, as they have too many bindings; the second value holds those that cannot
-        be made without an exploding one, and which that is.
-        """
+        """Return steps to the wanted components, in layers, and for each of the others the `exploding` one that it needs."""
         steps: dict[Component, Step] = {}
         level: dict[Component, int] = {}
         beyond: dict[Component, Component] = {}
@@ -194,6 +176,7 @@ class Refiner:
             if missing:
                 waiting.extend(missing)
                 continue
+            # The steps of a layer need only what is known and earlier layers.
             level[component] = max((level[parent] + 1 for parent in parents), default=0)
             waiting.pop()
         found: list[list[Step]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
@@ -208,10 +191,9 @@ class Refiner:
         exploding: Collection[Component] = (),
         beyond: Mapping[Component, Component] = MappingProxyType({}),
     ) -> Step | Component:
-        """Return the best way to make a component: of known parents; else of few parents that the head ties down.
-
-        Where no way is left that needs neither `exploding` ones nor those `beyond` them, return the exploding one of the last way.
-        """
+        """Return the best step to a component, or, if all steps need an `exploding` one, that of the last step."""
+        # A step with known parents is best, then one with the fewest unknown parents that have no argument of the head, then
+        # with the fewest unknown ones. Nothing is made of exploding components, since they have too many bindings.
         best: tuple[tuple[int, int], Step] | None = None
         reason: Component = ()
         for literal in reversed(component):
@@ -241,26 +223,19 @@ def _touches_head(component: Component, heads: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A step as the database takes it.
-
-    `parents` are numbers of the parents, as the pattern orders them. `values` holds for each argument of the pattern the place
-    of its variable in the parent's list (from 1), or the id of its constant; `places` is as of `Stored`, for the new component.
-    """
+    """A step as a row in the table of its layer."""
 
     pattern: Pattern
-    parents: tuple[int, ...]
+    parents: tuple[int, ...]  # their numbers, as the pattern orders them
+    # For each argument of the pattern its variable's place in the parent's list (from 1), its constant's id, or None.
     values: tuple[int | None, ...]
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # as of `Stored`, for the new component
 
 
 def placed(
     step: Step, info: PredicateInfo, heads: int, stored: Mapping[Component, Stored], *, facts_first: bool = False
 ) -> Placed:
-    """Return a step with the places of its variables.
-
-    `info` is that of the literal's predicate, `heads` the number of the head's arguments; `stored` holds the parents;
-    `facts_first` is as of `Pattern`.
-    """
+    """Return a step with the places of its variables; `heads` is the number of the head's arguments."""
     known = [(stored[parent], names) for parent, names in zip(step.parents, step.names, strict=True)]
     # Parents in the order in which the literal meets them, so that few patterns occur.
     known.sort(key=lambda found: min(step.literal.terms.index(name) for name in found[1] if name in step.literal.terms))
@@ -313,16 +288,11 @@ def _layer_table(found: Sequence[Placed], first: int) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class ComponentCounts:
-    """How often components hold at target atoms, as sparse rows; component i has `atom[indptr[i]:indptr[i + 1]]`.
+    """How often components hold at target atoms, as sparse rows."""
 
-    `indptr` has shape (c + 1,). `atom` (r,) are the places of the target atoms (from 0, in the order of the source) at which
-    the component holds; ascending in each component. `count` (r,) is the number of its bindings there: assignments of its
-    existential variables that make all of its literals true; at least 1.
-    """
-
-    indptr: IntArray
-    atom: IntArray
-    count: IntArray
+    indptr: IntArray  # shape (c + 1,): component i has atom[indptr[i]:indptr[i + 1]]
+    atom: IntArray  # shape (r,), places of target atoms, from 0 in the order of the source, ascending in each
+    count: IntArray  # shape (r,), at least 1: assignments of the existential variables that make all literals true
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -346,32 +316,25 @@ class _AgainError(Exception):
 
 
 class Coverage:
-    """Evaluates components at the atoms of a target. A context: its scratch tables are dropped at its end.
-
-    `components` has the number h of the target's arguments; the body predicates `predicates`, by index, are all closed (an open
-    one is a ModelError). `arguments`, shape (n, h), are the constants of the target's atoms, `example` (n,) their examples.
-
-    `limit` is the most bindings of components that are evaluated together; a layer that has more of them is evaluated in parts.
-    When all that is kept is more than that, the oldest is forgotten, and evaluated again if it is needed. A component that
-    alone has more is counted, not kept: it is *exploding*, and others are made of what else they consist of. If `pass_over`, a
-    component that cannot be made without an exploding one holds nowhere and is in `passed_over`, with the exploding one that it
-    would be made of; else it is an error. `exploding` holds the sentence that says which literal explodes.
-    """
+    """Evaluates components at the atoms of a target, in a context that drops its scratch tables."""
 
     def __init__(
         self,
         engine: QueryEngine,
         layout: Layout,
-        components: Components,
-        predicates: Sequence[str],
-        arguments: IntArray,
-        example: IntArray,
+        components: Components,  # with the number h of the target's arguments
+        predicates: Sequence[str],  # of bodies, by index; all closed
+        arguments: IntArray,  # shape (n, h), the constants of the target's atoms
+        example: IntArray,  # shape (n,), their examples
         *,
-        limit: int = MOST_BINDINGS,
-        pass_over: bool = False,
+        limit: int = MOST_BINDINGS,  # most bindings evaluated together, or kept; larger layers are evaluated in parts
+        pass_over: bool = False,  # whether a component that needs an exploding one holds nowhere, else it is an error
     ) -> None:
         self.engine, self.layout, self.components, self.limit = engine, layout, components, limit
+        # Components that alone have more bindings than the limit, with a sentence about the literal that explodes: they
+        # are counted and not kept, and others are made of what else they consist of.
         self.exploding: dict[Component, str] = {}
+        # Components that cannot be made without an exploding one, with that one.
         self.passed_over: dict[Component, Component] = {}
         self._pass_over = pass_over
         self.predicates = tuple(predicates)
@@ -411,11 +374,7 @@ class Coverage:
         self._bindings = None
 
     def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
-        """Return where components hold; see `sqlrl.structure.ilp.protocols.CoverageSource`.
-
-        If a component cannot be made without one that has more bindings than the limit, the GroundingLimitError names the
-        literal that explodes; a count that does not fit into 64 bits is a CountOverflowError.
-        """
+        """Return where components hold (see `CoverageSource`); GroundingLimitError for one that needs an exploding one."""
         self._evaluate_all(list(dict.fromkeys(layer)), keep=keep)
         return self._at_atoms([self._counts[component] for component in layer])
 

@@ -42,31 +42,15 @@ SPREAD = 2.0
 
 @dataclass(frozen=True, eq=False)
 class FactorCounts:
-    """What clauses add to the factor graphs of examples; row by row, ascending by clause, then example.
+    """The sizes of clauses in the factor graphs of examples, in rows ascending by clause, then example."""
 
-    Parameters
-    ----------
-    clause, example : int64 array, shape (k,)
-        Where a clause leaves no ground clause open there is no row.
-    nodes : int64 array, shape (k,)
-        Distinct query atoms in its open ground clauses; of a formula with several clauses those of the one with the most.
-    factors : int64 array, shape (k,)
-        Distinct open ground clauses.
-    edges : int64 array, shape (k,)
-        Factors times their degree.
-    degree : int64 array, shape (m,)
-        For each clause how often query predicates appear in it (in the longest clause of a formula).
-    exact : bool array, shape (m,)
-        False where ground clauses with the same literals were counted once for each grounding.
-    """
-
-    clause: IntArray
-    example: IntArray
-    nodes: IntArray
-    factors: IntArray
-    edges: IntArray
-    degree: IntArray
-    exact: BoolArray
+    clause: IntArray  # shape (k,); a clause has no row where it leaves no ground clause open
+    example: IntArray  # shape (k,)
+    nodes: IntArray  # shape (k,), distinct query atoms in open ground clauses, of a formula's clause with the most
+    factors: IntArray  # shape (k,), distinct open ground clauses
+    edges: IntArray  # shape (k,), factors times their degree
+    degree: IntArray  # shape (m,), how often query predicates appear in a clause, or in the longest one of a formula
+    exact: BoolArray  # shape (m,), False where ground clauses with the same literals count once for each grounding
 
     def of(self, clause: int) -> slice:
         """Return the rows of a clause."""
@@ -75,11 +59,7 @@ class FactorCounts:
 
 
 def factor_counts(extent: Extent, *, merged: int = MERGED) -> FactorCounts:
-    r"""Count nodes and factors of every clause of a program in every example.
-
-    The extent's limit is one of the ground clauses of a shape that are listed, which is needed for quantifiers over query atoms
-    alone; `merged` is the most ground clauses of one shape that are compared with each other.
-    """
+    """Count nodes and factors of each clause in each example; up to `merged` ground clauses of a shape are compared."""
     program = extent.program
     degrees, exact = np.zeros(program.clause_count, np.int64), np.ones(program.clause_count, np.bool_)
     tables = []
@@ -120,6 +100,7 @@ def _found(extent: Extent, use: ShapeUse, merged: int) -> Iterator[tuple[pa.Tabl
                 yield from tables
                 return
     else:
+        # Quantifiers over query atoms need their ground clauses listed: those the extent limits.
         check_limit(extent, use)
     yield from _run(program, use, list_factors(planned, extent.examples), exact=True)
 
@@ -197,11 +178,7 @@ def _added(program: Program, tables: list[pa.Table], degrees: IntArray, exact: B
 
 
 def growth_exponent(nodes: npt.ArrayLike, edges: npt.ArrayLike) -> float | None:
-    """Return the slope of log(edges) over log(nodes) by least squares, one point for each example.
-
-    `nodes` and `edges` have shape (e,) and are positive; None if the largest example has less than `SPREAD` times the nodes of
-    the smallest.
-    """
+    """Return the least-squares slope of log(edges) over log(nodes), None if sizes vary by less than a factor `SPREAD`."""
     x, y = np.asarray(nodes, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or (x <= 0).any() or (y <= 0).any():
         raise InputError(f"nodes and edges must be positive and of one length, not of shapes {x.shape} and {y.shape}")
@@ -213,18 +190,14 @@ def growth_exponent(nodes: npt.ArrayLike, edges: npt.ArrayLike) -> float | None:
 
 
 def is_inexpensive(
-    nodes: npt.ArrayLike,
+    nodes: npt.ArrayLike,  # shape (e,), positive, as the others
     factors: npt.ArrayLike,
-    edges: npt.ArrayLike,
+    edges: npt.ArrayLike,  # factors times their degree
     *,
-    growth: float = GROWTH,
-    density: float = DENSITY,
+    growth: float = GROWTH,  # the largest exponent of growth that counts as linear
+    density: float = DENSITY,  # the most factors for each node, all examples together, where sizes do not differ
 ) -> bool:
-    """Return whether a constraint is inexpensive, given its sizes in the examples where it has factors.
-
-    The sizes have shape (e,) and are positive; edges are factors times their degree. `growth` is the largest exponent of growth
-    that counts as linear, `density` the most factors for each node, all examples together, where sizes do not differ.
-    """
+    """Return whether a constraint is inexpensive (Huynh 2011, see the module), given its sizes where it has factors."""
     slope = growth_exponent(nodes, edges)
     if slope is not None:
         return slope <= growth

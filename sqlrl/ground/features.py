@@ -61,26 +61,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ClauseBody:
-    """A non-recursive clause over the arguments of its head.
-
-    `positive` says whether the head is a positive literal; a `predicate` in `body` is an index into the closed predicates,
-    sorted. `same` are arguments of the head that are one variable, the first of them first; `fixed` those that are constants,
-    with their ids.
-    """
+    """A non-recursive clause over the arguments of its head."""
 
     clause: int
-    positive: bool
-    body: tuple[BodyLiteral, ...]
-    same: tuple[tuple[int, int], ...]
-    fixed: tuple[tuple[int, int], ...]
+    positive: bool  # whether the head is a positive literal
+    body: tuple[BodyLiteral, ...]  # predicates are indices into the closed ones, sorted
+    same: tuple[tuple[int, int], ...]  # arguments of the head that are one variable: the first of them, and another
+    fixed: tuple[tuple[int, int], ...]  # arguments of the head that are constants, with their ids
 
 
 def head_of(bound: BoundShape) -> ShapeLiteral | None:
-    """Return the head of a non-recursive shape whose body components can be evaluated; None for other shapes.
-
-    These have one open literal, only negative closed literals besides (a body that is a conjunction of atoms), no equality, no
-    EXIST, and variables that all stand in a literal and range over whole types.
-    """
+    """Return the head of a non-recursive shape whose body components can be evaluated; None for other shapes."""
     shape = bound.shape
     if shape.equalities or shape.exists:
         return None
@@ -98,14 +89,14 @@ def head_of(bound: BoundShape) -> ShapeLiteral | None:
 
 
 def _heads_of(program: Program) -> dict[Shape, ShapeLiteral]:
-    r"""Return the heads of the non-recursive shapes of a program of which no template has clauses."""
+    """Return the heads of the non-recursive shapes of a program of which no template has clauses."""
     templates = {x.shape for bound in program.features if bound.feature.plus for x in bound.instances}
     found = {shape: head_of(use.bound) for shape, use in program.shapes.items() if shape not in templates}
     return {shape: head for shape, head in found.items() if head is not None}
 
 
 def _clause_bodies(program: Program, heads: Mapping[Shape, ShapeLiteral]) -> dict[str, list[ClauseBody]]:
-    r"""Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads."""
+    """Return the bodies of the clauses of non-recursive shapes, by the predicate of their heads."""
     closed = {name: i for i, name in enumerate(_closed_predicates(program.layout))}
     clause_of = {feature: clause for clause, feature in enumerate(program.feature_of)}
     found: dict[str, list[ClauseBody]] = {}
@@ -164,25 +155,15 @@ def _constant(identity: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The non-recursive clauses of a program at its query atoms.
+    """The non-recursive clauses of a program at its query atoms."""
 
-    `atoms` has shape (n,), ids of the query atoms of all open predicates, ascending. `units` (n, m) is as `Network.units`: how
-    much n of clause i grows when atom k becomes true. Of a rule `body => head` this is the number of the body's groundings
-    there. `found` (m,) marks the clauses that were evaluated; the columns of the others are empty.
-    """
-
-    atoms: IntArray
-    units: sparse.csr_array
-    found: BoolArray
+    atoms: IntArray  # shape (n,), ids of the query atoms of all open predicates, ascending
+    units: sparse.csr_array  # shape (n, m), as `Network.units`; of `body => head` the groundings of the body
+    found: BoolArray  # shape (m,), the clauses that were evaluated; the columns of the others are empty
 
 
 def features(program: Program, examples: TableName | None = None, *, limit: int = MOST_BINDINGS) -> Features:
-    r"""Count the body groundings of a program's non-recursive clauses at all query atoms; templates are left out.
-
-    Of `examples`, a table with a column `example`, only the atoms count. `limit` is the most bindings of a layer of components;
-    the GroundingLimitError names the literal. A count that does not fit into 64 bits is a CountOverflowError that names the
-    clause.
-    """
+    """Count the body groundings of non-recursive clauses, without templates, at the query atoms of some or all examples."""
     clauses = _whole(program)
     ids, pieces = [np.zeros(0, np.int64)], []
     for info in (info for _, info in sorted(program.layout.predicates.items()) if info.open):
@@ -241,7 +222,7 @@ def _body_counts(
     example: IntArray,
     limit: int,
 ) -> sparse.csr_array:
-    r"""Return the body groundings of clauses with one head predicate at atoms of it, shape (clauses, atoms)."""
+    """Return the body groundings of clauses with one head predicate at atoms of it, shape (clauses, atoms)."""
     n, layout = len(arguments), program.layout
     components = Components(len(info.types))
     bodies = [components.split(clause.body) for clause in clauses]
@@ -322,21 +303,14 @@ def _greatest(matrix: sparse.csr_array) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """The ground clauses of shapes that were grounded together.
-
-    `pieces` are rows with one literal, and rows without any, which the evidence violates.
-    """
+    """The ground clauses of shapes that were grounded together."""
 
     shapes: frozenset[Shape]
-    pieces: tuple[Rows, ...]
+    pieces: tuple[Rows, ...]  # rows with one literal, and rows without any, which the evidence violates
 
 
 def ground_together(extent: Extent, index: AtomIndex, *, least: int | None = None) -> Together:
-    r"""Ground the shapes of a program that can be grounded together, if they are many.
-
-    `index` is that of the query atoms in the examples; `least` says how many shapes are many, `MANY_SHAPES` by default. The
-    result has no shapes if they are few, or have too many bindings.
-    """
+    """Ground the shapes that can be grounded together; the result is empty if they are fewer than `least` or too large."""
     program, limit = extent.program, extent.limit
     none, many = Together(frozenset(), ()), MANY_SHAPES if least is None else least
     if len(program.shapes) < many:

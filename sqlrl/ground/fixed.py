@@ -13,17 +13,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, Network
 
 
 def with_fixed(network: Network, fixed: BoolArray, weights: FloatArray, text: Callable[[int], str]) -> Network:
-    """Return a network without the ground clauses of fixed weight, of which each has one query atom, whose prior has them instead.
-
-    `fixed` and `weights` (log-odds), of shape (m,), are by clause id; `text` words a clause in the error. The clauses stay, with no
-    ground clause, so that nothing moves their weights from 0; `total`, `open` and `base` are those of before.
-
-    Raises
-    ------
-    UnsupportedError
-        A ground clause of fixed weight joins query atoms: a learner would have to weigh it among those that it learns.
-    """
+    """Return the network with fixed weights in its priors; `fixed` and `weights` (log-odds) are by clause, shape (m,)."""
     here = fixed[network.clauses]
+    # A learner would have to weigh a ground clause of several query atoms among those that it learns.
     joining = np.flatnonzero(here[network.row_clause])
     if len(joining):
         clause = int(network.clauses[network.row_clause[joining[0]]])
@@ -35,4 +27,5 @@ def with_fixed(network: Network, fixed: BoolArray, weights: FloatArray, text: Ca
     units = sparse.csr_array(network.units @ free)
     units.eliminate_zeros()
     prior = network.prior + network.units @ np.where(here, weights[network.clauses], 0.0)
+    # The clauses stay, without ground clauses, so that nothing moves their weights from 0; their counts stay, too.
     return replace(network, units=units, prior=prior)

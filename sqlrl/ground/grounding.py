@@ -50,20 +50,10 @@ INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None = None, views: bool = False) -> Network:
-    r"""Ground a program over the query atoms of some examples.
-
-    Many non-recursive shapes are grounded together (`sqlrl.ground.features` says when), which gives the same network. `check`
-    says whether to refuse evidence that violates a hard clause or a block by itself; `budget` counts atoms and literals, and
-    stops the work with a BudgetError when they are too many; without one the network is what memory allows, else a MemoryLimitError
-    before it is grounded. With `views` what is the same of all atoms is a read-only view of one
-    number, which takes no memory, but that compiled loops cannot read; solvers of most probable worlds and marginals can.
-
-    A GroundingLimitError (a shape would enumerate more groundings than the limit) names the clause, where it stands, and the
-    count; an InfeasibleError (the evidence makes every world impossible) shows the ground clause; a CountOverflowError (the
-    open groundings of a clause do not fit into 64 bits, or its groundings into 128) names the clause.
-    """
+    """Ground a program over the query atoms of some examples; with `views`, uniform columns are read-only views."""
     atoms = read_atoms(extent)
     index = AtomIndex(atoms.ids)
+    # Without a budget the network is what memory allows, else a MemoryLimitError before it is grounded.
     if budget is None:
         extent.program.engine.leave(check_memory(extent, len(atoms.ids)))
         budget = memory_budget(extent.program, len(atoms.ids))
@@ -85,11 +75,7 @@ def ground_network(extent: Extent, *, check: bool = True, budget: Budget | None 
 def assemble(
     extent: Extent, atoms: Atoms, pieces: list[Rows], evidence: npt.NDArray[np.object_], *, views: bool = False
 ) -> Network:
-    """Put the rows of all shapes together: unit clauses into a matrix, the others into rows ordered by clause.
-
-    `evidence` has the groundings that the evidence violates, as far as they are not among the rows. `views` is as for
-    `ground_network`.
-    """
+    """Put unit clauses into a matrix, longer rows in order of clauses; `evidence` has violated groundings without a row."""
     program = extent.program
     n, m = len(atoms.ids), program.clause_count
     sign, hard = program.signs(), program.hard()
@@ -109,6 +95,8 @@ def assemble(
     total = groundings(extent)
     signed = sign.astype(object)
 
+    # A view of one number takes no memory, but compiled loops cannot read it; solvers of most probable worlds and
+    # marginals can.
     def owned(values: npt.NDArray[Values]) -> npt.NDArray[Values]:
         """Return an array that can be written, unless views will do."""
         return values if views else np.require(values, requirements=["C", "W"])
@@ -163,10 +151,7 @@ def add_per_clause(total: npt.NDArray[np.object_], rows: Rows) -> None:
 def _units(
     parts: list[Rows], sign: IntArray, hard: npt.NDArray[np.bool_], n: int
 ) -> tuple[sparse.csr_array, npt.NDArray[np.object_], IntArray]:
-    """Fold ground clauses with one literal into a matrix (atoms x clauses) of how n changes when the atom becomes true.
-
-    Also returns, for each clause, the violated groundings when all atoms are false, and the hard unit clauses.
-    """
+    """Return how unit clauses change n, shape (n, m), their violated groundings if all atoms are false, and the hard ones."""
     rows = by_clause(parts)
     m, clause = len(sign), single(rows.clause)
     if clause is not None and _ascending(rows.literals):
@@ -215,24 +200,18 @@ def _units_of_one(
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Exact counts of ground clauses.
+    """Exact counts of ground clauses, each of shape (m,)."""
 
-    Arrays have shape (m,): the ground clauses that the evidence leaves open, those that it violates, and those that the
-    observed world violates, of either kind.
-    """
-
-    open: Counts
-    evidence_violated: Counts
-    violated: Counts
+    open: Counts  # what the evidence leaves open
+    evidence_violated: Counts  # what the evidence violates
+    violated: Counts  # what the observed world violates, of either kind
 
 
 def observed_counts(extent: Extent) -> Observed:
-    r"""Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate.
-
-    The extent's limit holds for counting clauses without an open literal; the ground clauses of the others pass by.
-    """
+    """Count the ground clauses of a program that are open, that the evidence violates, and that the labels violate."""
     program, atoms = extent.program, read_atoms(extent).ids
     truth, _ = read_labels(program.engine, program.layout, atoms, extent.examples)
+    # The extent's limit holds here alone: the ground clauses of other shapes pass by, and none is kept.
     evidence = violated_by_evidence(extent)
     opened, wrong = (np.full(program.clause_count, 0, dtype=object) for _ in range(2))
     for rows in ground_clauses(extent, atoms, evidence):
@@ -245,10 +224,7 @@ def observed_counts(extent: Extent) -> Observed:
 
 
 def ground_clauses(extent: Extent, atoms: IntArray, evidence: Counts) -> Iterator[Rows]:
-    """Yield the ground clauses that the evidence does not satisfy, batch by batch, in no order; none is kept, so there is no limit.
-
-    `atoms` are the ids of the query atoms, ascending; `evidence` is as for `Pipeline`.
-    """
+    """Yield the ground clauses that evidence does not satisfy, in batches, without order or limit; `atoms` ascend."""
     pipeline = Pipeline(replace(extent, limit=None), AtomIndex(atoms), evidence)
     for each in plans(extent):
         yield from pipeline.unordered(each)
@@ -267,11 +243,7 @@ def _violated_rows(rows: Rows, truth: BoolArray) -> BoolArray:
 
 
 def check_evidence(extent: Extent, violated: Counts) -> None:
-    r"""Raise if no world can satisfy the hard clauses and blocks because the evidence violates one by itself.
-
-    `violated`, of shape (m,), are the groundings that the evidence violates. The InfeasibleError shows one violated ground clause with its constants,
-    and in how many groundings the evidence violates it.
-    """
+    """Raise an InfeasibleError if evidence alone violates a hard clause (in `violated` groundings, by clause) or a block."""
     program = extent.program
     for clause in np.flatnonzero(program.hard() & (violated > 0)).tolist():
         found = violated[clause]
@@ -378,10 +350,7 @@ def _text(shape: Shape, names: dict[Slot, str]) -> str:
 
 
 def decided_false(extent: Extent) -> Counts:
-    r"""Return the groundings of each clause in which evidence makes every literal false, also those of shapes with open literals.
-
-    It is `Network.evidence_violated` without grounding. It has shape (m,).
-    """
+    """Return `Network.evidence_violated` without grounding: groundings whose literals evidence makes false, shape (m,)."""
     program, examples = extent.program, extent.examples
     found = violated_by_evidence(extent)
     for each in plans(extent):

@@ -111,10 +111,7 @@ class _Unit:
 
 
 class _Part:
-    """Counts clauses in whose groups the same names have the same types.
-
-    The tables have the columns `clause`, and `b0`, `b1`, ... for the names that no clause fixes, as ids.
-    """
+    """Counts clauses whose groups have the same names and types; `b0`, `b1`, ... are ids for names that no clause fixes."""
 
     def __init__(self, extent: Extent, found: Sequence[_Clauses], by: Sequence[str], which: Which) -> None:
         self.extent, self.program, self.found, self.by, self.which = extent, extent.program, found, by, which
@@ -387,16 +384,10 @@ def group_counts(
     by: Sequence[str],
     world: World = OBSERVED,
     which: Which = "all",
-    features: Iterable[int] | None = None,
-    most: int | None = None,
+    features: Iterable[int] | None = None,  # of these those that have the variables; all by default
+    most: int | None = None,  # more groups are refused
 ) -> pa.Table:
-    r"""Count the clauses that have some variables by the constants of these.
-
-    A row for each clause and group, by clause and then by the ids of constants: `b0`, `b1`, ... (names, as `by` is), `clause`,
-    `groundings`, `n` (true groundings of the formula as written) and `violated`; counts are int64, or decimal128 where one does not
-    fit. A group is a choice of constants that some grounding has. `features` are those that are counted, all by default; of these, the
-    ones that have the variables (`has_variables`). More than `most` groups are refused.
-    """
+    """Count clauses by constants of some variables: `b0`, ... (names), `clause`, `groundings`, `n` (true ones), `violated`."""
     program = extent.program
     parts: dict[tuple[str | None, ...], list[_Clauses]] = {}
     for feature in range(len(program.features)) if features is None else features:
@@ -408,6 +399,7 @@ def group_counts(
     for part in parts.values():
         so_far = sum(data.num_rows for data in found)
         left = None if most is None else max(most - so_far, 0)
+        # A group is a choice of constants that some grounding has.
         found.append(_Part(extent, part, by, which).counts(world, left))
     names = [f"b{j}" for j in range(len(by))]
     counts = ("groundings", "n", "violated")

@@ -36,6 +36,7 @@ from sqlrl.wording import counted
 JOINED = 10_000_000
 """As many tuples are joined to bound the atoms that are only planned, where that takes a join."""
 
+# Makes the one-row parameter table of an instance's constants.
 Constants = Callable[[Instance], TableName | None]
 
 Variables = tuple[tuple[str, str], ...]
@@ -46,33 +47,24 @@ Variables = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class HelperSize:
-    """A bound on the atoms of a helper predicate.
-
-    `names` is what the rule calls the variables of the predicate, `free` those of the rule's variables that no closed literal
-    of the definition joins.
-    """
+    """A bound on the atoms of a helper predicate."""
 
     atoms: int
-    names: tuple[str, ...]
-    free: tuple[str, ...]
+    names: tuple[str, ...]  # what the rule calls the variables of the predicate
+    free: tuple[str, ...]  # those of the rule's variables that no closed literal of the definition joins
 
 
 def most_atoms(
     engine: QueryEngine,
-    layout: Layout,
-    name: str,
+    layout: Layout,  # knows the predicates of the definition
+    name: str,  # of the helper predicate, or of that of its witnesses, as are `variables`
     variables: tuple[tuple[str, str], ...],
     helper: Helper,
     constants: Constants,
-    enough: int,
-    joined: int | None = None,
+    enough: int,  # a bound that is not above it is not improved
+    joined: int | None = None,  # what joins more tuples, as far as domain sizes tell, is not counted
 ) -> HelperSize:
-    r"""Bound the atoms of a helper predicate: by the domains of its variables, and by what its definition joins.
-
-    `layout` knows the predicates of the definition; `name` and `variables` are of the predicate: the helper, or that of its
-    witnesses. `constants` makes the one-row parameter table of an instance's constants. Nothing is counted that could only
-    improve a bound which is not above `enough`, or that joins more tuples than `joined`, as far as domain sizes tell.
-    """
+    """Bound the atoms of a helper predicate by the domains of its variables and by what its definition joins."""
     hidden = any(info.example_column for info in layout.predicates.values())
     nowhere = TableName(*layout.scratch, "")
     types = tuple(kind for _, kind in variables)
@@ -135,22 +127,17 @@ def _negated(part: Literal | EqualityLiteral) -> Literal | EqualityLiteral:
 
 
 class HelperTables:
-    r"""Adds helper predicates to a layout, definitions before uses.
-
-    `prefix` starts the names of the tables; `constants` makes the one-row parameter table of an instance's constants; `limit`
-    is the most atoms of a helper, beside the layout's limit on all atoms. If `planned`, views stand in place of the tables of atoms, which nothing lists; then there is
-    no limit. `layout` has the helpers so far; `tables` and `views` are what was created.
-    """
+    """Adds helper predicates to `layout`, definitions before uses; `tables` and `views` are what it created."""
 
     def __init__(
         self,
         engine: QueryEngine,
         layout: Layout,
-        prefix: str,
+        prefix: str,  # of the names of tables
         constants: Constants,
         *,
-        limit: int | None = None,
-        planned: bool = False,
+        limit: int | None = None,  # most atoms of a helper, beside the layout's limit on all atoms
+        planned: bool = False,  # views in place of tables of atoms, which nothing lists; then there is no limit
     ) -> None:
         self.engine, self.layout = engine, layout
         self.tables, self.views = list[TableName](), list[TableName]()
@@ -158,11 +145,7 @@ class HelperTables:
         self._next = 1 + sum(p.atom_count for p in layout.predicates.values())
 
     def add(self, helper: Helper, place: str) -> tuple[Clause, ...]:
-        """Create a helper and return its defining hard clauses; none if it is known already, or closed.
-
-        `place` is where the rule that needs it stands, and the rule. A helper that would have more atoms, or facts, than the
-        limit, which is counted before any is made, is a GroundingLimitError.
-        """
+        """Create a helper and return its defining hard clauses, none if known or closed; `place` names its rule in errors."""
         if helper.name in self.layout.predicates:
             return ()
         definition, clauses = helper.definition, list[Clause]()
@@ -293,10 +276,7 @@ class HelperTables:
         return int(self.engine.fetch(size, step="count helper atoms").column(0)[0].as_py())
 
     def _rows(self, variables: Variables, definition: ExistsLiteral) -> tuple[exp.Select, bool, bool]:
-        """Plan the rows of an atom table with the observed truth.
-
-        Also tell whether it has a hidden example column, and whether it has all tuples.
-        """
+        """Plan the rows of an atom table with observed truth; tell if it has an example column, and if it has all tuples."""
         instance, bound, slots, names = held(self.layout, variables, definition)
         group = instance.shape.exists[0]
         parameters = self._constants(instance)
@@ -339,15 +319,12 @@ class HelperTables:
 def held(
     layout: Layout, variables: Variables, definition: ExistsLiteral
 ) -> tuple[Instance, BoundShape, list[Slot], list[str]]:
-    """Hold the definition of a helper against a layout.
-
-    Returns the clause that consists of the definition alone, its bound shape, what identifies an atom of the helper (its
-    variables, and its example where that is none of them), and the columns of the first of these in the helper's atom table.
-    """
+    """Bind a definition: return its clause, bound shape, the slots that identify an atom, and columns of the first of these."""
     instance = in_given_order(Clause(variables, (definition,)), layout.type_of, layout.example_type)
     bound = bind(instance.shape, layout)
     slots = [Slot(False, i) for i in range(len(variables))]
     names = [f"a{i}" for i in range(len(variables))]
+    # The example is part of what identifies an atom where it is none of the variables.
     if bound.hidden is not None:
         slots.append(bound.hidden)
         names.append("example")
@@ -368,17 +345,15 @@ def witness_definition(helper: Helper) -> tuple[str, Variables, ExistsLiteral]:
 def _narrowing(
     bound: BoundShape, slots: Sequence[Slot], group: ShapeExists
 ) -> tuple[list[ShapeLiteral], list[ShapeEquality]]:
-    """Return the parts of a definition that say for which values of `slots` it can be true, in whatever world.
-
-    These are the positive literals that do not hold for every tuple, as far as shared variables tie them to `slots`; and what
-    else has no variables but theirs, so that it narrows what they join.
-    """
+    """Return the parts of a definition that limit, in any world, the values of `slots` for which it can be true."""
 
     def variables(part: ShapeLiteral | ShapeEquality) -> set[Slot]:
         found = (part.left, part.right) if isinstance(part, ShapeEquality) else [s for _, s in bound.columns(part)]
         return {slot for slot in found if not slot.parameter}
 
     known = {slot for slot in slots if not slot.parameter}
+    # Literals that do not hold for every tuple, as far as shared variables tie them to `slots`; then what else has no
+    # other variables, and so narrows what they join.
     positive = [x for x in group.literals if x.positive and not (bound.info(x).open and bound.info(x).full_scope)]
     joined: list[ShapeLiteral] = []
     while tied := [x for x in positive if x not in joined and variables(x) & known]:

@@ -12,46 +12,26 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class HingeNetwork:
-    r"""The h hinges of m rules over n query atoms, whose truth values y are in [0, 1].
+    """The h hinges of m rules over n query atoms with truth values y in [0, 1], without the weights w of the rules.
 
-    Hinge r has the expression e_r(y) = sum of `coefficients[j] * y[columns[j]]` for j from `pointer[r]` to `pointer[r + 1]`, and
-    `constants[r]`. Its distance from being satisfied is max(0, e_r), or abs(e_r) where its rule is an equality, and that to the
-    power of 2 where the rule is squared. Weights w, shape (m,), stay outside; the objective is the sum of w[rule] * multiplicity * distance over
-    the hinges of rules that are not hard, and w times `base`, the distances of ground rules that no query atom is in. The expressions of hard rules
-    must be at most 0, or 0 where the rule is an equality.
-
-    Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18 (2017), definitions 2 and 3.
-
-    Parameters
-    ----------
-    atoms : array of int64, shape (n,)
-        Ids, ascending.
-    pointer : array of int64, shape (h + 1,)
-    columns : array of int64, shape (z,)
-        Places in `atoms`, ascending in each hinge, none twice.
-    coefficients : array of float64, shape (z,)
-        None is 0; a hinge has at least one.
-    constants : array of float64, shape (h,)
-    multiplicity : array of int64, shape (h,)
-        How many ground rules have this expression.
-    rule : array of int64, shape (h,)
-        Ascending.
-    squared, hard, equal : array of bool, shape (m,)
-    base : array of float64, shape (m,)
-        0 for hard rules.
+    Hinge r has e_r(y) = constants[r] + sum of coefficients[j] * y[columns[j]] for j from pointer[r] to pointer[r + 1] - 1.
+    Its distance is max(0, e_r), or abs(e_r) if its rule is an equality; a squared rule squares it. The objective sums
+    w[rule] * multiplicity * distance over hinges of soft rules, plus w @ base; hard rules need e_r <= 0, equalities e_r = 0.
+    Source: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft Logic", JMLR 18
+    (2017), definitions 2 and 3.
     """
 
-    atoms: IntArray
-    pointer: IntArray
-    columns: IntArray
-    coefficients: FloatArray
-    constants: FloatArray
-    multiplicity: IntArray
-    rule: IntArray
-    squared: BoolArray
+    atoms: IntArray  # shape (n,), ids, ascending
+    pointer: IntArray  # shape (h + 1,)
+    columns: IntArray  # shape (z,), places in `atoms`, ascending in each hinge, none twice
+    coefficients: FloatArray  # shape (z,), none is 0; a hinge has at least one
+    constants: FloatArray  # shape (h,)
+    multiplicity: IntArray  # shape (h,), how many ground rules have this expression
+    rule: IntArray  # shape (h,), ascending
+    squared: BoolArray  # shape (m,), as are `hard`, `equal` and `base`
     hard: BoolArray
     equal: BoolArray
-    base: FloatArray
+    base: FloatArray  # distances of ground rules without a query atom; 0 for hard rules
     _repr_html_ = markup.field_table
 
     def expressions(self, y: FloatArray) -> FloatArray:

@@ -54,15 +54,7 @@ class _Rows:
 def ground_hinges(
     soft: SoftProgram, extent: Extent, *, atoms: IntArray | None = None, budget: Budget | None = None
 ) -> HingeNetwork:
-    r"""Ground a soft program over the query atoms of some examples.
-
-    `extent` is of the program of `soft`; its limit is the most ground rules of a shape. `atoms` are the ids of these query atoms, where they were
-    read already; `budget` is as for `ground_network`.
-
-    A GroundingLimitError names the rule that would enumerate more groundings than the limit; a MemoryLimitError says that memory does
-    not hold them; an InfeasibleError shows a hard rule that what the data decide violates by itself; a ModelError is a division by zero in a
-    coefficient.
-    """
+    """Ground a soft program over the query atoms of some examples; `atoms` are their ids, if read already."""
     atoms = read_atoms(extent).ids if atoms is None else atoms
     index = AtomIndex(atoms)
     if budget is None:
@@ -253,18 +245,14 @@ _KINDS = (("binding", np.int64), ("atom", np.int64), ("value", np.float64))
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of an arithmetic rule as its shape has them.
+    """The parts of an arithmetic rule as its shape has them."""
 
-    `terms` are its atoms with their coefficients, `ones` the coefficients of comparisons, which are 1, `filters` the literals of each filter,
-    `slots` the slot of each summed variable; `counted` are those whose cardinality some coefficient has.
-    """
-
-    terms: list[tuple[Coefficient, ShapeLiteral]]
-    ones: list[Coefficient]
+    terms: list[tuple[Coefficient, ShapeLiteral]]  # its atoms with their coefficients
+    ones: list[Coefficient]  # coefficients of comparisons, which are 1
     comparisons: list[ShapeEquality | ShapeOrder]
-    filters: list[list[ShapeLiteral | ShapeEquality | ShapeOrder]]
-    slots: dict[str, Slot]
-    counted: frozenset[Slot]
+    filters: list[list[ShapeLiteral | ShapeEquality | ShapeOrder]]  # the literals of each filter
+    slots: dict[str, Slot]  # of each summed variable
+    counted: frozenset[Slot]  # summed variables whose cardinality some coefficient has
 
     @classmethod
     def of(cls, rule: ArithmeticRule, use: SumUse) -> Parts:

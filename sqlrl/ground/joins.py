@@ -39,12 +39,7 @@ Joins = dict[tuple[JoinedArgument, JoinedArgument], Rule]
 
 
 def joined_arguments(features: Iterable[BoundFeature], layout: Layout, *, training: bool) -> Joins:
-    """Return the pairs of arguments of two predicates that rules join and that have constants to compare.
-
-    A rule joins evidence that its body asks for with other such evidence, and with a predicate to predict: with its labels in
-    `training`, else with its scope, if it has one. Evidence that is negated in a body joins nothing, and a predicate without facts
-    has nothing to compare.
-    """
+    """Return the pairs of arguments of two predicates that rules join and that have constants to compare."""
     found: Joins = {}
     seen: set[Shape] = set()
     for feature in features:
@@ -81,21 +76,21 @@ def _pairs(shape: Shape, layout: Layout, *, training: bool) -> Iterator[tuple[Jo
 def _constants(info: PredicateInfo, literal: ShapeLiteral, *, training: bool) -> TableName | None:
     """Return the table that has the constants of a literal's predicate, None if it joins nothing or has none."""
     if not info.open:
+        # A positive literal is negated in the body of its rule, and joins nothing.
         return info.facts if info.rows and not literal.positive else None
     if not info.full_scope:
         # Given atoms are in another table, and one of them may be what is met.
         return info.atoms if info.atom_count and not info.has_given else None
+    # Without a scope a predicate to predict has only its labels, in training.
     return info.facts if training and info.rows else None
 
 
 def unmet(
     engine: QueryEngine, layout: Layout, pairs: Sequence[tuple[JoinedArgument, JoinedArgument]]
 ) -> list[tuple[JoinedArgument, JoinedArgument]]:
-    """Return the pairs of arguments that share no constant.
-
-    Labels mostly say what is true, of few constants: theirs count as unknown only where no evidence of the type has any of them.
-    """
+    """Return the pairs of arguments that share no constant; labels count only if no evidence of the type has any of them."""
     bare = [pairs[i] for i in apart(engine, pairs)] if pairs else []
+    # Labels mostly list what is true, of few constants: that these are not in one predicate says little.
     strangers: dict[JoinedArgument, bool] = {}
     for pair in bare:
         for each in pair:

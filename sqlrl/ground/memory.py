@@ -53,11 +53,9 @@ class ShapeSize:
 
 
 def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
-    """Return the sizes of the shapes of a program, the largest first, counted without enumerating anything.
-
-    Where the sizes of domains say that the literals of all shapes are no more than `most`, none is counted.
-    """
+    """Return the sizes of shapes, largest first: by domains if these give at most `most` literals, else by joins."""
     program = extent.program
+    # Nothing is enumerated, and nothing counted where the sizes of domains say enough.
     found = []
     for use in program.shapes.values():
         if use.bound.opened:
@@ -69,14 +67,11 @@ def network_sizes(extent: Extent, *, most: int = 0) -> list[ShapeSize]:
 
 
 def check_memory(extent: Extent, atoms: int) -> int:
-    """Return about how many bytes a network over some atoms will take, or refuse it before it is grounded: MemoryLimitError.
-
-    What joins enumerate is counted first. If that is too much, ground clauses are counted as they are, without a row leaving the
-    database, as far as there may be some.
-    """
+    """Return about how many bytes a network will take, or raise a MemoryLimitError before anything is grounded."""
     program = extent.program
     each, most = entry_bytes(program), most_entries(program)
     sizes = network_sizes(extent, most=max(most - atoms, 0))
+    # Joins enumerate too much: count ground clauses as they are, without a row leaving the database, if not too many.
     if atoms + sum(size.literals for size in sizes) > most:
         sizes = sorted((_exact(extent, size, most) for size in sizes), key=lambda size: -size.literals)
     entries = atoms + sum(size.literals for size in sizes)
@@ -95,10 +90,7 @@ def memory_budget(program: Program, atoms: int = 0) -> Budget:
 
 
 def check_found(program: Program, examples: int) -> int:
-    """Return how many atoms and literals a window of some examples may have beside what is found of the windows before it.
-
-    If that leaves nothing, it is a MemoryLimitError.
-    """
+    """Return how many atoms and literals fit beside the results of `examples` examples; none is a MemoryLimitError."""
     layout, each = program.layout, entry_bytes(program)
     atoms = sum(info.atom_count for info in layout.predicates.values() if info.open)
     atoms = atoms * examples // max(layout.example_count, 1)

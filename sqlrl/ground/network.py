@@ -24,21 +24,11 @@ BLOCK = -2
 
 @dataclass(frozen=True, eq=False)
 class NetworkAtoms:
-    """The atoms of one network, or of several.
+    """The atoms of one network, or of several."""
 
-    Parameters
-    ----------
-    ids : int64 array, shape (n,)
-        In the database, ascending.
-    example : int64 array, shape (n,)
-        The example of each atom.
-    helper : bool array, shape (n,)
-        Atoms that are functions of others, invisible to users.
-    """
-
-    ids: IntArray
-    example: IntArray
-    helper: BoolArray
+    ids: IntArray  # shape (n,), in the database, ascending
+    example: IntArray  # shape (n,)
+    helper: BoolArray  # shape (n,), atoms that are functions of others, invisible to users
 
     @property
     def visible(self) -> IntArray:
@@ -59,77 +49,38 @@ class NetworkAtoms:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Ground clauses over n atoms and the clauses' exact counts.
+    """Ground clauses over n atoms and the exact counts of their m clauses.
 
     For a world y in {0,1}^n, with `violated_i(y)` the number of violated groundings of clause i,
     `n_i(y) = base_i + (units.T @ y)_i - sign_i * (multiplicities of the violated rows of clause i)`.
-
-    Parameters
-    ----------
-    atoms : int64 array, shape (n,)
-        Ids of the query atoms in the database, ascending. Local atom k (from 0) is `atoms[k]`.
-    example : int64 array, shape (n,)
-        The example of each atom.
-    clauses : int64 array, shape (m,)
-        Ids of the clauses, ascending. Local clause i is `clauses[i]`.
-    sign : int64 array, shape (m,)
-        +1: n counts groundings that satisfy the ground clauses; -1 (conjunctions): that violate them.
-    hard : bool array, shape (m,)
-        Clauses that must hold; they have no weight.
-    indptr : int64 array, shape (r + 1,)
-        Row j (a ground clause with two or more literals) has literals `literals[indptr[j]:indptr[j + 1]]`.
-    literals : int64 array
-        Signed atoms: +(k + 1) or -(k + 1) for local atom k. Distinct atoms inside a row, ascending by k.
-    row_clause : int64 array, shape (r,)
-        The local clause of each row, ascending.
-    multiplicity : int64 array, shape (r,)
-        How many groundings the row stands for.
-    units : scipy.sparse.csr_array of int64, shape (n, m)
-        Entry (k, i): how much n_i grows when atom k becomes true, from ground clauses with one literal. Those of hard
-        clauses are counted here too, and listed in `hard_units`.
-    base : object array of int, shape (m,)
-        n_i of the world in which every unit literal is counted as if its atom were false and no row is violated.
-    total : object array of int, shape (m,)
-        Number of groundings (product of domain sizes) of each clause.
-    evidence_violated : object array of int, shape (m,)
-        Groundings that the evidence alone violates.
-    open : object array of int, shape (m,)
-        Groundings that the evidence leaves open; of a partial network those that it has.
-    prior : float array, shape (n,)
-        Log-odds of soft evidence on each atom, 0 where there is none.
-    block : int64 array, shape (n,)
-        The block of each atom, numbered from 0; -1 for an atom in none.
-    block_exact : bool array, shape (b,)
-        True for blocks of which exactly one atom is true, False for at most one.
-    helper : bool array, shape (n,)
-        Atoms that are functions of others, invisible to users.
-    hard_units : int64 array, shape (h, 2)
-        (local clause, signed local atom as in `literals`) of each hard ground clause with one literal. Local clause
-        -1: no clause says so, but a given atom of the same block is true.
-    partial : bool
-        Whether it lacks ground clauses that nobody has asked for so far.
     """
 
-    atoms: IntArray
-    example: IntArray
-    clauses: IntArray
-    sign: IntArray
-    hard: BoolArray
-    indptr: IntArray
-    literals: IntArray
-    row_clause: IntArray
-    multiplicity: IntArray
+    atoms: IntArray  # shape (n,), ids in the database, ascending; local atom k (from 0) is atoms[k]
+    example: IntArray  # shape (n,)
+    clauses: IntArray  # shape (m,), ids, ascending; local clause i is clauses[i]
+    sign: IntArray  # shape (m,), +1: n counts groundings that satisfy ground clauses, -1 (conjunctions): violated ones
+    hard: BoolArray  # shape (m,), clauses that must hold; they have no weight
+    indptr: IntArray  # shape (r + 1,): row j, of two or more literals, has literals[indptr[j]:indptr[j + 1]]
+    literals: IntArray  # +(k + 1) or -(k + 1) for local atom k, distinct atoms inside a row, ascending by k
+    row_clause: IntArray  # shape (r,), the local clause of each row, ascending
+    multiplicity: IntArray  # shape (r,), how many groundings the row stands for
+    # Shape (n, m), int64: how much n_i grows when atom k becomes true, from ground clauses with one literal. Those of
+    # hard clauses are counted here too, and listed in `hard_units`.
     units: sparse.csr_array
+    # Shape (m,): n_i if every unit literal is counted as if its atom were false, and no row is violated.
     base: npt.NDArray[np.object_]
-    total: npt.NDArray[np.object_]
-    evidence_violated: npt.NDArray[np.object_]
+    total: npt.NDArray[np.object_]  # shape (m,), groundings (product of domain sizes)
+    evidence_violated: npt.NDArray[np.object_]  # shape (m,), groundings that the evidence alone violates
+    # Shape (m,): groundings that the evidence leaves open; of a partial network those that it has.
     open: npt.NDArray[np.object_]
-    prior: FloatArray
-    block: IntArray
-    block_exact: BoolArray
-    helper: BoolArray
+    prior: FloatArray  # shape (n,), log-odds of soft evidence, 0 for none
+    block: IntArray  # shape (n,), from 0; -1 for an atom in none
+    block_exact: BoolArray  # shape (b,), True for exactly one true atom, False for at most one
+    helper: BoolArray  # shape (n,), atoms that are functions of others, invisible to users
+    # Shape (h, 2): (local clause, signed local atom as in `literals`) of each hard ground clause with one literal.
+    # Local clause -1: no clause says so, but a given atom of the same block is true.
     hard_units: IntArray
-    partial: bool = False
+    partial: bool = False  # whether it lacks ground clauses that nobody has asked for so far
     _repr_html_ = markup.field_table
 
     @property

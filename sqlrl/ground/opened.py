@@ -23,31 +23,18 @@ from sqlrl.wording import counted
 
 @dataclass(frozen=True, eq=False)
 class OpenedProgram:
-    """A program with one open predicate; its query atoms are `1, 2, ...`.
-
-    Parameters
-    ----------
-    program : Program
-    atoms : int64 array, shape (n, 1 + k)
-        Example and arguments of each, ascending.
-    truth : bool array, shape (n,)
-        What the data say of them.
-    """
+    """A program with one open predicate, whose query atoms have the ids 1 to n."""
 
     program: Program
-    atoms: IntArray
-    truth: BoolArray
+    atoms: IntArray  # shape (n, 1 + k), example and arguments of each, ascending
+    truth: BoolArray  # shape (n,), what the data say of them
 
 
 @contextmanager
 def opened_program(
     engine: QueryEngine, layout: Layout, model: Model, predicate: str, domain: AtomDomain, *, most: int
 ) -> Iterator[OpenedProgram]:
-    """Open one predicate of a layout and close all others while the context is open.
-
-    `domain` has the atoms of the predicate; with more than `most` of them this is a GroundingLimitError. Of a predicate that is open the
-    labels are its facts.
-    """
+    """Open one predicate with the atoms of `domain`, at most `most`, and close all others while the context is open."""
     if domain.count > most:
         raise GroundingLimitError(
             f"{predicate} has {counted(domain.count, 'atom')}, more than the limit of {most:,}: give it a scope, or take fewer examples="

@@ -41,16 +41,11 @@ class _Queries:
 
 
 class ProgramOracle:
-    r"""Answers for a program what `sqlrl.solve.cutting_plane.ClauseOracle` asks.
-
-    The extent's limit is one of the ground clauses of a shape that a round may return, and of the groundings that counting may
-    enumerate. `check` says whether to refuse evidence that violates a hard clause or a block by itself. Shapes that are `whole`
-    are grounded at the start, and rounds do not ask for them, nor for those that some formula has beside them: their ground clauses may
-    be the same, and count together.
-    """
+    """A `sqlrl.solve.cutting_plane.ClauseOracle` of a program; `whole` shapes are grounded at the start."""
 
     def __init__(self, extent: Extent, *, check: bool = True, whole: Collection[Hashable] = ()) -> None:
         self.extent, self.program, self.check = extent, extent.program, check
+        # A formula's shapes go together, since their ground clauses may be the same, and count together.
         groups = {self._together[shape] for shape in whole if shape in self._together}
         self.whole = frozenset(shape for shape, group in self._together.items() if group in groups)
         self._planned: dict[bytes, list[_Queries]] = {}
@@ -74,10 +69,7 @@ class ProgramOracle:
     # ---- what cutting planes ask ----------------------------------------------------------------------------
 
     def start(self) -> Network:
-        """Return the network with the ground clauses of one open literal alone, and those of whole shapes.
-
-        Errors are those of `sqlrl.ground.grounding.ground_network`.
-        """
+        """Return the network with the ground clauses of one open literal alone, and those of whole shapes."""
         return self._network
 
     @cached_property
@@ -108,22 +100,14 @@ class ProgramOracle:
         return np.array(found, dtype=np.bool_)
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return the network whose rows are the ground clauses of two literals or more that a world does not meet.
-
-        `world` has shape (n,). `wanted` (m,) is 1 for clauses whose ground clauses ought to hold, -1 for those whose ground
-        clauses ought to fail, 0 for those that nobody asks for. The network has the same atoms and clauses; its rows are
-        distinct and have their full multiplicities. More ground clauses of a shape than the limit are a GroundingLimitError.
-        """
+        """Return the network with the rows that `world` does not meet; `wanted` is 1 (to hold), -1 (to fail) or 0, by clause."""
         self._show(world)
         return self._long_rows(x.unsatisfied for x in self._round(wanted))
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return the network whose rows are the ground clauses of two literals whose atoms are all chosen.
-
-        `chosen` has shape (n,), `wanted` (m,) is as for `unsatisfied`; 1 and -1 are the same here. Ground clauses of shapes
-        with other literals, that the evidence makes false, are left out.
-        """
+        """Return the network with the rows of two literals whose atoms are all `chosen`; `wanted` 1 and -1 are the same."""
         self._show(chosen)
+        # Ground clauses of shapes with other literals, that the evidence makes false, are left out.
         return self._long_rows(x.pairs for x in self._round(wanted) if x.pairs is not None)
 
     def _long_rows(self, queries: Iterable[ShapePlan]) -> Network:
@@ -132,6 +116,7 @@ class ProgramOracle:
         none: Counts = np.zeros(len(network.clauses), dtype=object)
         budget = memory_budget(self.program, len(network.atoms))
         pipeline = Pipeline(self.extent, AtomIndex(network.atoms), none, budget)
+        # Atoms and clauses are those of the start; rows are distinct, with their full multiplicities.
         pieces = [rows.split()[2] for each in queries for rows in pipeline.rows(each)]
         rows = in_order(by_clause(pieces), merge=True)
         return replace(
@@ -143,19 +128,13 @@ class ProgramOracle:
         )
 
     def check_counts(self, asked: BoolArray) -> None:
-        """Refuse, before there is a world, clauses that in no world could be counted within the limit.
-
-        The GroundingLimitError is that of `counts`.
-        """
+        """Refuse, before there is a world, clauses that `counts` would refuse in every world."""
         # The fewer atoms are true, the less is enumerated.
         self._show(np.zeros(len(self._network.atoms), dtype=np.bool_))
         self._check(self._asked_shapes(asked))
 
     def counts(self, world: BoolArray, asked: BoolArray) -> Counts:
-        """Return the exact n of the clauses asked for in a world, shape (m,); 0 for others.
-
-        If counting would enumerate more groundings than the limit, that is a GroundingLimitError.
-        """
+        """Return the exact n of the clauses asked for in a world, 0 for others; GroundingLimitError beyond the limit."""
         program, m = self.program, self.program.clause_count
         violated = np.zeros(m, dtype=object)
         if not asked.any():
@@ -177,10 +156,7 @@ class ProgramOracle:
 
     @cached_property
     def sizes(self) -> dict[Hashable, int]:
-        """Bounds on the number of ground clauses of two literals or more, by group of shapes: what joins enumerate.
-
-        It is counted in SQL where the sizes of domains do not say that it is little.
-        """
+        """Bounds on ground clauses of two literals or more, by group of shapes: from domain sizes if small, else joins."""
         found = dict[Hashable, int]()
         for use in self._uses():
             if may_be_long(use.bound):
@@ -195,14 +171,12 @@ class ProgramOracle:
     def unmet(
         self, world: BoolArray, wanted: npt.NDArray[np.int8], most: Mapping[Hashable, int]
     ) -> dict[Hashable, int]:
-        """Return, by group of shapes, how many ground clauses a world does not meet; of more than `most` one more for each shape.
-
-        Rows that merge count each, and those whose literals merge into one count, too.
-        """
+        """Return how many ground clauses a world does not meet, by group of shapes, counting to `most` + 1 for each shape."""
         self._show(world)
         found = dict.fromkeys(self.sizes, 0)
         for each in (x.unsatisfied for x in self._round(wanted)):
             shape, times = self._together[each.use.shape], max(len(each.clauses), 1)
+            # Rows that merge count each, and so do those whose literals merge into one.
             rows = subquery(exp.select(integer(1)).from_(subquery(each.plan.query, "u")).limit(most[shape] + 1), "m")
             query = exp.select(named(star_count(), "n")).from_(rows)
             data = self.program.engine.fetch(query, step=f"count what a world does not meet of {each.use.shape}")
@@ -210,10 +184,7 @@ class ProgramOracle:
         return found
 
     def opened(self) -> Counts:
-        """Return `Network.open` of full grounding, shape (m,): the groundings that the evidence leaves open.
-
-        All ground clauses pass by, batch by batch; none is kept.
-        """
+        """Return `Network.open` of full grounding, shape (m,); all ground clauses pass by in batches, and none is kept."""
         none, opened = (np.zeros(self.program.clause_count, dtype=object) for _ in range(2))
         for rows in ground_clauses(self.extent, self._network.atoms, none):
             add_per_clause(opened, rows.take(rows.length > 0))

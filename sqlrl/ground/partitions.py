@@ -41,34 +41,16 @@ Matrix: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class AtomDomain:
-    """The atoms of a predicate: which there are, and which of them are true.
-
-    An atom is a row of integers: its example (0 where examples do not matter), then the ids of its arguments.
-
-    Parameters
-    ----------
-    predicate : str
-    examples : int64 array, shape (e,)
-        Ids of the examples, ascending; [0] if the predicate has none.
-    example_places : tuple of int
-        The arguments that are the example.
-    sizes : tuple of int
-        For each argument more than the greatest id.
-    cells : tuple of int64 array
-        For each argument the ids, shape (c,), or, of a local type, pairs of an example and an id, shape (c, 2); ascending.
-    true : int64 array, shape (t, 1 + k)
-        The true atoms, ascending.
-    listed : int64 array, shape (s, 1 + k), or None
-        All atoms, where the predicate has a scope; None for all that the arguments allow.
-    """
+    """The atoms of a predicate as rows of integers: example (0 where examples do not matter), then ids of arguments."""
 
     predicate: str
-    examples: IntArray
-    example_places: tuple[int, ...]
-    sizes: tuple[int, ...]
+    examples: IntArray  # shape (e,), ids, ascending; [0] if the predicate has none
+    example_places: tuple[int, ...]  # the arguments that are the example
+    sizes: tuple[int, ...]  # for each argument more than the greatest id
+    # For each argument the ids, shape (c,), or, of a local type, pairs (example, id), shape (c, 2); ascending.
     cells: tuple[IntArray, ...]
-    true: IntArray
-    listed: IntArray | None = None
+    true: IntArray  # shape (t, 1 + k), ascending
+    listed: IntArray | None = None  # shape (s, 1 + k), all atoms, if it has a scope; None for all that arguments allow
 
     @property
     def radices(self) -> tuple[int, ...]:
@@ -117,41 +99,26 @@ class PartCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClauseTerms:
-    """What the terms of the clauses of one shape say of the atoms of a predicate.
+    """The terms of the clauses of one shape, for the atoms of a predicate."""
 
-    Parameters
-    ----------
-    clauses : int64 array, shape (r,)
-        The column of each clause among those that a partition counts; two may be one.
-    parameters : int64 array, shape (r, p)
-        The ids of its constants.
-    terms : sequence of (FlipTerm, sequence of PartCounts)
-        Each with the counts of its parts.
-    known : dict, optional
-        Where counts of clauses without parameters are kept, as a partition needs them, for further clauses and the atoms of the same predicate; the
-        counts of parts live as long as it does.
-    """
-
-    clauses: IntArray
-    parameters: IntArray
-    terms: Sequence[tuple[FlipTerm, Sequence[PartCounts]]]
+    clauses: IntArray  # shape (r,), the column of each clause among those that a partition counts; two may be one
+    parameters: IntArray  # shape (r, p), ids of its constants
+    terms: Sequence[tuple[FlipTerm, Sequence[PartCounts]]]  # each with the counts of its parts
+    # Keeps counts of clauses without parameters, as a partition needs them, for further clauses and the same atoms; the
+    # counts of parts, which it knows by their ids, live as long as it does.
     known: Counts | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """Counts that depend on some columns of an atom, ascending.
+    """Counts that depend on some columns of an atom."""
 
-    For each of its `codes`, ascending, there is a row of `values`, which has a last row of zeros for all others. With `rows` the columns of `values`
-    are those of the clauses. `peak` is the greatest value.
-    """
-
-    columns: tuple[int, ...]
-    codes: IntArray
-    values: Matrix
-    rows: IntArray | None
-    keys: IntArray
-    peak: int
+    columns: tuple[int, ...]  # ascending
+    codes: IntArray  # ascending; each has a row of `values`
+    values: Matrix  # with a last row of zeros for all other codes
+    rows: IntArray | None  # the column of `values` of each clause; None if there is one for all
+    keys: IntArray  # what the codes encode, shape (codes, columns)
+    peak: int  # the greatest absolute value
 
     @property
     def joint(self) -> bool:
@@ -412,25 +379,13 @@ class _Profiles(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The atoms of a predicate by the counts of some clauses; start with `Partition.of(domain)`, then `refined`.
-
-    Parameters
-    ----------
-    domain : AtomDomain
-    truth : bool array, shape (r,)
-        The truth of the atoms of each row.
-    count : int64 array, shape (r,)
-        How many atoms it has.
-    parent : int64 array, shape (r,)
-        The row of the partition that was refined.
-    negative, positive : int64 array or sparse array, shape (r, m)
-        In how many groundings of each clause, by which it was refined, such an atom decides; see `sqlrl.plan.blankets`.
-    """
+    """The atoms of a predicate by the counts of some clauses; start with `Partition.of(domain)`, then `refined`."""
 
     domain: AtomDomain
-    truth: BoolArray
-    count: IntArray
-    parent: IntArray
+    truth: BoolArray  # shape (r,), of the atoms of each row
+    count: IntArray  # shape (r,), how many atoms it has
+    parent: IntArray  # shape (r,), the row of the partition that was refined
+    # Shape (r, m): in how many groundings of each clause such an atom decides; see `sqlrl.plan.blankets`.
     negative: Matrix
     positive: Matrix
     profiles: tuple[_Profiles, ...] = field(repr=False)

@@ -103,31 +103,16 @@ class LabelledPairs:
 
 @dataclass(frozen=True, eq=False)
 class PathSupports:
-    """How many targets m paths connect, ordered by anchor, length and relations.
-
-    Parameters
-    ----------
-    relations : tuple of Relation
-    anchor, length : int64, shape (m,)
-        `anchor` is an index into `ANCHORS`.
-    steps : int64, shape (m, longest)
-        Indices into `relations`, in the direction of the target; -1 after the last one.
-    constant : int64, shape (m,)
-        The entity at which a path stops; -1 if there is none.
-    positive, negative : int64, shape (m,)
-        Distinct targets of either label.
-    walks : int
-        How many walks have met to find that out.
-    """
+    """How many targets each of m paths connects, ordered by anchor, length and relations."""
 
     relations: tuple[Relation, ...]
-    anchor: IntArray
-    length: IntArray
-    steps: IntArray
-    constant: IntArray
-    positive: IntArray
+    anchor: IntArray  # shape (m,), indices into `ANCHORS`
+    length: IntArray  # shape (m,)
+    steps: IntArray  # shape (m, longest), indices into `relations` in the direction of the target; -1 beyond
+    constant: IntArray  # shape (m,), the entity at which a path stops; -1 if there is none
+    positive: IntArray  # shape (m,), distinct targets with this label, as `negative`
     negative: IntArray
-    walks: int
+    walks: int  # walks that met in the search
 
     def __len__(self) -> int:
         return len(self.length)
@@ -186,51 +171,25 @@ class _Scratch:
 
 
 class RelationalPaths:
-    """The graph of a layout's facts around the labelled atoms of a target of two arguments.
-
-    The graph has the facts of closed predicates and, of open ones and of the target itself, those that are given; labels are never in it.
-    Truths between 0 and 1 are rounded, .5 and above to 1. A target that is a fact of the graph all the same, as it may be where `targets` are given, has
-    walks that do without that fact.
-
-    Parameters
-    ----------
-    engine : QueryEngine
-    layout : Layout
-    target : str
-    targets : LabelledPairs, optional
-        By default the query atoms that have a label.
-    examples : TableName, optional
-        The examples whose atoms count, if `targets` are not given.
-    predicates : iterable of str, optional
-        Those whose facts are the graph; by default all.
-    symmetric : bool
-        Whether a target is as good the other way round: a path connects it from either end, and the fact the other way is its own as well.
-    limit : int, optional
-        The most walks that a step makes.
-
-    Raises
-    ------
-    UnsupportedError
-        A target that has not two arguments.
-    ModelError
-        Predicates that are not there; a symmetric target with arguments of two types.
-    """
+    """The graph of a layout's facts around the labelled atoms of a target of two arguments."""
 
     def __init__(
         self,
         engine: QueryEngine,
         layout: Layout,
         target: str,
-        targets: LabelledPairs | None = None,
+        targets: LabelledPairs | None = None,  # by default the query atoms that have a label
         *,
-        examples: TableName | None = None,
-        predicates: Iterable[str] | None = None,
-        symmetric: bool = False,
-        limit: int | None = None,
+        examples: TableName | None = None,  # those whose atoms count, if `targets` are not given
+        predicates: Iterable[str] | None = None,  # those whose facts are the graph; all by default
+        symmetric: bool = False,  # paths connect a target from either end, and the reversed fact is its own as well
+        limit: int | None = None,  # most walks that a step makes
     ) -> None:
         self.engine, self.layout, self.target = engine, layout, target
         self.symmetric, self.limit = symmetric, MOST_WALKS if limit is None else limit
         info = _checked(layout, target, targets, symmetric)
+        # Facts of closed predicates and, of open ones and the target, given ones; labels are never in the graph. Truths
+        # between 0 and 1 are rounded, 0.5 and above to 1.
         names = _graph(layout, predicates)
         self.relations = relations(layout, names)
         self.numbering = Numbering.of(layout, {*names, target})
@@ -251,6 +210,7 @@ class RelationalPaths:
                 data = self._scratch.fetch(target_counts(self._pairs), "count the targets")
             labels = dict(zip(data.column("positive").to_pylist(), _integers(data, "n").tolist(), strict=True))
             self.positives, self.negatives = labels.get(True, 0), labels.get(False, 0)
+            # Targets that are given may be facts of the graph all the same: they have walks that do without that fact.
             self._own = self._own_relation()
         except BaseException:
             self.close()
@@ -292,27 +252,14 @@ class RelationalPaths:
         return found
 
     def supports(
-        self, length: int, *, min_targets: int = 1, simple: bool = True, constant_length: int = 0
+        self,
+        length: int,
+        *,
+        min_targets: int = 1,  # positive and negative ones together
+        simple: bool = True,  # leave out walks that visit an entity twice
+        constant_length: int = 0,  # most literals of paths from one end of a target to a constant; 0 for none
     ) -> PathSupports:
-        """Return the paths of up to so many steps that connect enough targets.
-
-        Parameters
-        ----------
-        length : int
-        min_targets : int
-            Positive and negative ones together.
-        simple : bool
-            Whether walks that visit an entity twice are left out.
-        constant_length : int
-            The most literals of paths that begin at one end of a target and stop at a constant; 0 for none.
-
-        Raises
-        ------
-        GroundingLimitError
-            A step makes more walks than the limit; counted before the step.
-        InputError
-            Paths of so many relations have no numbers of 64 bits.
-        """
+        """Return the paths of up to `length` steps that connect enough targets; too many walks are a GroundingLimitError."""
         self._check_codes(max(length, constant_length))
         ends = {"starts": self._ends[0], "stops": self._ends[1]}
         search = Search(

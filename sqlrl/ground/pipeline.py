@@ -43,14 +43,11 @@ Grounder = Callable[[BoundShape, TableName | None], GroundingQuery | None]
 
 @dataclass(frozen=True)
 class ShapePlan:
-    """A query of one shape of a program, and whose ground clauses its rows are.
-
-    `clauses` are, of a shape without parameters, the clauses that have these rows, each once for every time it is there.
-    """
+    """A query of one shape of a program, and the clauses whose ground clauses are its rows."""
 
     use: ShapeUse
     plan: GroundingQuery
-    clauses: tuple[int, ...]
+    clauses: tuple[int, ...]  # of a shape without parameters, each once for every time it is there
 
 
 def plans(extent: Extent, grounder: Grounder = ground, *, without: Collection[Shape] = ()) -> Iterator[ShapePlan]:
@@ -86,17 +83,12 @@ def batch_rows(bound: BoundShape, plan: GroundingQuery) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Pipeline:
-    """Runs the queries of shapes and reads their rows.
-
-    The extent's limit is one of the rows of each query; `index` is that of the query atoms in the examples. `evidence`, shape
-    (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence violates; `budget`
-    counts the literals, and stops the work when they are too many.
-    """
+    """Runs the queries of shapes and reads their rows; the extent's limit is one of the rows of each query."""
 
     extent: Extent
-    index: AtomIndex
-    evidence: Counts
-    budget: Budget | None = None
+    index: AtomIndex  # of the query atoms in the examples
+    evidence: Counts  # shape (m,), receives violated groundings that are too many for 64 bits
+    budget: Budget | None = None  # counts the literals, and stops the work when they are too many
 
     def batches(self, each: ShapePlan) -> Iterator[pa.RecordBatch]:
         """Yield the batches of a query, as far as limit and budget allow, with multiplicities as int64."""

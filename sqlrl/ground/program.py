@@ -49,10 +49,7 @@ ParameterRows = tuple[npt.NDArray[np.int64], Sequence[npt.NDArray[np.int32]]]
 
 
 class ConstantIds:
-    """Looks up ids in the dictionaries, one query a type, and remembers them.
-
-    `prefix` starts the names of scratch tables.
-    """
+    """Looks up ids of constants, one query a type, and remembers them; `prefix` starts the names of scratch tables."""
 
     def __init__(self, engine: QueryEngine, layout: Layout, prefix: str) -> None:
         self.engine, self.layout = engine, layout
@@ -157,10 +154,7 @@ class ConstantIds:
 
 @contextmanager
 def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -> Iterator[TableName]:
-    """Show rows to SQL as a scratch table while the context is open.
-
-    `data` are the rows, or the query that gives them; `layout` says where scratch tables are.
-    """
+    """Show rows, or those of a query, to SQL as a scratch table of the layout while the context is open."""
     catalog, schema = layout.scratch
     name = TableName(catalog, schema, f"shown_{next(_numbers)}")
     engine.create_table(name, data, step="show rows to SQL")
@@ -175,13 +169,9 @@ def shown_rows(engine: QueryEngine, layout: Layout, data: pa.Table | exp.Expr) -
 
 @dataclass(frozen=True)
 class BoundFeature:
-    """A feature of a model with the instances of its clauses.
+    """A feature of a model with an instance for each of its clauses."""
 
-    `rule` is the rule that it comes from, with its signs chosen; None for the definition of a helper predicate. There is an
-    instance for each clause of the feature.
-    """
-
-    rule: Rule | None
+    rule: Rule | None  # with its signs chosen; None for the definition of a helper predicate
     feature: Feature
     instances: tuple[Instance, ...]
 
@@ -203,15 +193,11 @@ class BoundFeature:
 
 @dataclass(frozen=True)
 class BoundRules:
-    """Rules held against a layout.
+    """Rules bound to a layout."""
 
-    `rules` are what they come to, see `plain_model`; `owners` holds for each of these the place of the rule that it is of among
-    the given ones. `features` are in the order of `rules`, those that only state a block left out; then the definitions of
-    helpers that are new.
-    """
-
-    rules: tuple[Rule, ...]
-    owners: tuple[int, ...]
+    rules: tuple[Rule, ...]  # what the given ones come to, see `plain_model`
+    owners: tuple[int, ...]  # for each of `rules` the place of its rule among the given ones
+    # In the order of `rules`, without those that only state a block; then the definitions of new helpers.
     features: tuple[BoundFeature, ...]
 
 
@@ -247,16 +233,13 @@ class Binder(Protocol):
 
 @dataclass
 class ShapeUse:
-    """The clauses of one shape.
+    """The clauses of one shape."""
 
-    `bound` is the shape, bound once, with its parameter table; another one takes its place when the first clauses get that
-    table, and when a clause with an unknown constant joins them. `clauses` are those of a shape without parameters; one that
-    occurs twice counts twice. `rows` counts the rows of the parameter table.
-    """
-
+    # Replaced when the first clauses get a parameter table, and when a clause with an unknown constant joins them.
     bound: BoundShape
+    # Of a shape without parameters; one that occurs twice counts twice.
     clauses: list[int] = field(default_factory=list)
-    rows: int = 0
+    rows: int = 0  # of the parameter table
 
     @property
     def shape(self) -> Shape:
@@ -270,21 +253,19 @@ class ShapeUse:
 
 
 class Program:
-    r"""A model held against a layout.
-
-    `model` is of exact semantics, without `*`; the binder is of this model and the layout. `owners` holds for each rule of
-    `model` the place of the rule that it is of in the model that was bound, see `plain_model`. `features` are those of the
-    rules in their order, without hard rules that only state a block; then the definitions of their helpers. `feature_of` holds
-    the feature of each clause. `expansions` holds for each template its expansion table `clause, plus0, plus1, ...`; clauses
-    that a structure learner found have none, since no example adds to them.
-    """
+    """A model bound to a layout, with its clauses by shape."""
 
     def __init__(self, engine: QueryEngine, model: Model, binder: Binder, constants: ConstantIds) -> None:
         self.engine, self.constants, self._binder = engine, constants, binder
+        # The model is of exact semantics, without `*`; `owners` has for each of its rules the place of its rule in the
+        # model that was bound, see `plain_model`.
         self.model, self.owners = replace(model, rules=(), semantics="exact"), tuple[int, ...]()
+        # In the order of rules, without hard ones that only state a block; then the definitions of their helpers.
         self.features: tuple[BoundFeature, ...] = ()
         self.shapes: dict[Shape, ShapeUse] = {}
-        self.feature_of: list[int] = []
+        self.feature_of: list[int] = []  # by clause
+        # Tables `clause, plus0, plus1, ...` by template; clauses that a structure learner found have none, since no
+        # example adds to them.
         self.expansions: dict[int, TableName] = {}
         self._initial: list[float] = []
         # How many rules were given; each may come to several, or to none.
@@ -350,10 +331,8 @@ class Program:
         return len(use.clauses) if use.parameters is None else use.rows
 
     def add(self, rules: Sequence[Rule]) -> int:
-        r"""Add rules, whose clauses get the ids after those there are, and return how many; new templates have none before `expand`.
-
-        A constant that the data lack joins with nothing, and what is refused, as `bind_program` refuses it, leaves the program as it was.
-        """
+        """Add rules and return how many clauses these have, with the next ids; new templates have none before `expand`."""
+        # Rules that are refused, as by `bind_program`, leave the program as it was.
         bound, before, first = self._binder.bind(rules), self.clause_count, len(self.features)
         self.model = self.model.with_rules((*self.model.rules, *bound.rules))
         self.owners += tuple(self._given + place for place in bound.owners)
@@ -372,13 +351,13 @@ class Program:
         return self.clause_count - before
 
     def expand(
-        self, examples: TableName | None = None, *, observed: bool = False, only: Collection[int] | None = None
+        self,
+        examples: TableName | None = None,
+        *,
+        observed: bool = False,  # with which the negated literals of some grounding are true, see `expand_observed`
+        only: Collection[int] | None = None,  # places of templates among the features
     ) -> int:
-        """Add clauses for the combinations of template constants that these examples leave open and that are new.
-
-        With `observed` for those with which the negated literals of some grounding are true, see `expand_observed`. With `only` no templates but
-        those at these places among the features. Returns how many clauses were added. They are ordered by template, then by the ids of the constants.
-        """
+        """Add clauses for new combinations that examples leave open, by template and ids of constants; return how many."""
         before = self.clause_count
         templates = [i for i, f in enumerate(self.features) if f.feature.plus and f.instances and f.expansions is None]
         templates = [i for i in templates if only is None or i in only]
@@ -387,15 +366,14 @@ class Program:
         return self.clause_count - before
 
     def follow(self, layout: Layout) -> bool:
-        r"""Go over to another layout in which the same rules come to the same clauses; False, with nothing done, if it must be bound anew.
-
-        That is so of a layout whose data only grew, unless there are helper predicates, whose atoms are those of the old data; a
-        constant that was unknown; or templates whose clauses examples find. What was made since the program was bound is dropped.
-        """
+        """Switch to a layout with the same clauses; return False, with nothing done, if the program must be bound anew."""
+        # Data that only grew keep the clauses, but for helper predicates, whose atoms are those of the old data,
+        # constants that were unknown, and templates whose clauses examples find.
         growing = any(f.feature.plus and f.expansions is None for f in self.features)
         if growing or not self._binder.follows(layout) or not self.constants.follow(layout):
             return False
         self._binder.follow(layout)
+        # Drop what was made since the program was bound.
         self.constants.close(self._tables)
         for use in self.shapes.values():
             use.bound = bind(use.shape, layout, use.bound.unknown, use.bound.parameters)
@@ -549,11 +527,7 @@ class Program:
         )
 
     def new_combinations(self, i: int, examples: TableName | None = None, *, observed: bool = False) -> exp.Except:
-        """Plan the combinations of constants that some examples leave open and for which a template has no clause.
-
-        `i` is the template's place among the features, `observed` is as for `expand`. The query gives distinct rows with the columns `plus0, plus1, ...`, ids
-        in the order of the template's `+` variables.
-        """
+        """Plan the distinct `plus0, plus1, ...` (ids) that examples leave open and for which template `i` has no clause."""
         bound, found = self.features[i], []
         for instance in bound.instances:
             query = (expand_observed if observed else expand)(
@@ -611,20 +585,14 @@ class Program:
 
 @dataclass(frozen=True)
 class Extent:
-    """What of a program is grounded or counted: over which examples, and how much of it at the most.
+    """Which part of a program is grounded or counted: the examples, and the most of it that is allowed."""
 
-    It is no *scope*, which says what tuples of an open predicate have atoms, and no slice, which is a part of a network's arrays
-    (`sqlrl.learn.slices`). A budget is no part of it: that counts while one network grows.
-
-    The program has m clauses, expanded over the examples. `examples` has a column `example`; all examples by default. `limit`
-    is the most ground clauses of one shape, and the most groundings that counting may enumerate. `number` is how many examples
-    there are, if that is known.
-    """
-
+    # Unlike a scope, an extent does not say which tuples have atoms; unlike a slice (`sqlrl.learn.slices`), it is no
+    # part of a network; a budget is no part of it, since that counts while one network grows.
     program: Program
-    examples: TableName | None = None
-    limit: int | None = None
-    number: int | None = None
+    examples: TableName | None = None  # with a column `example`; all examples by default
+    limit: int | None = None  # most ground clauses of one shape, and most groundings that counting may enumerate
+    number: int | None = None  # of examples, if that is known
 
     @cached_property
     def enumerated(self) -> dict[tuple[Shape, int], list[list[tuple[int, int]]]]:

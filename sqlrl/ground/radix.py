@@ -19,10 +19,7 @@ Keys = npt.NDArray[np.uint64]
 
 
 def radix_sort(keys: IntArray, bits: int) -> IntArray:
-    """Return keys in ascending order; the array given is overwritten.
-
-    `keys` is contiguous, from 0 to 2^bits - 1; `bits` is at most 63.
-    """
+    """Return contiguous keys, from 0 to 2^bits - 1 (`bits` <= 63), in ascending order; the array given is overwritten."""
     passes = max(-(-bits // DIGIT_BITS), 1)
     digit = -(-bits // passes)
     found: Keys = _sort(keys.view(np.uint64), np.empty(len(keys), np.uint64), digit, passes)
@@ -53,10 +50,7 @@ def _sort(keys: Keys, spare: Keys, digit: int, passes: int) -> Keys:
 
 @kernel
 def unpack(keys: IntArray, width: int, code_bits: int) -> IntArray:
-    """Return the literals of packed rows, as `packed.Packing.literals` does.
-
-    `keys` has shape (r,), the literals (r, width); `code_bits` is the bits of a literal's code.
-    """
+    """Return the literals, shape (r, width), of packed rows, shape (r,), as `rows.Packing.literals` does."""
     literals = np.empty((len(keys), width), np.int64)
     mask = (1 << code_bits) - 1
     for i in range(width):

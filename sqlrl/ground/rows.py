@@ -43,19 +43,14 @@ class BudgetError(SqlrlError):
 
 
 class Budget:
-    """Counts the atoms and literals of a network while it is grounded.
-
-    `entries` is the most it may have; None if they are only counted. More are the error that `beyond` makes, a BudgetError by default.
-    """
+    """Counts the atoms and literals of a network while it is grounded; more than `entries` are an error."""
 
     def __init__(self, entries: int | None, beyond: Callable[[], SqlrlError] | None = None) -> None:
+        # Without `entries` they are only counted; the error is what `beyond` makes, else a BudgetError.
         self.entries, self.used, self._beyond = entries, 0, beyond
 
     def take(self, entries: int) -> None:
-        """Count atoms or literals.
-
-        Too many are an error.
-        """
+        """Count atoms or literals; too many are an error."""
         self.used += entries
         if self.entries is not None and self.used > self.entries:
             if self._beyond is not None:
@@ -85,12 +80,7 @@ def narrowed(
     use: ShapeUse,
     evidence: npt.NDArray[np.object_],
 ) -> Iterator[pa.RecordBatch]:
-    """Pass the batches of a grounding query on with multiplicities as int64.
-
-    `evidence`, shape (m,), receives, by clause, what is too large for 64 bits and stands for groundings that the evidence
-    violates. If a ground clause with an open literal stands for more groundings than 64 bits can count, the CountOverflowError
-    names its rule.
-    """
+    """Pass batches on with multiplicities as int64; `evidence` (m,) receives violated groundings too many for 64 bits."""
     with overflow_named(program, use):
         for batch in batches:
             place = batch.schema.get_field_index("multiplicity")
@@ -134,12 +124,9 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Packing:
-    """How many bits the clause and each literal of a row take.
+    """How many bits the clause and each literal of a row take."""
 
-    `width` is the literals in a row.
-    """
-
-    width: int
+    width: int  # literals in a row
     code_bits: int
     clause_bits: int
 
@@ -155,10 +142,7 @@ class Packing:
         return self.width * self.code_bits + self.clause_bits
 
     def pack(self, clause: IntArray | int, codes: Sequence[IntArray]) -> IntArray:
-        """Return one key a row; the literals are put in ascending order first.
-
-        `clause` and the array of each literal in `codes` have shape (r,).
-        """
+        """Return one key a row, shape (r,), its literals in ascending order; `codes` has an array for each literal."""
         ordered: Sequence[IntArray] | IntArray = codes
         if self.width == 2:
             ordered = (np.minimum(codes[0], codes[1]), np.maximum(codes[0], codes[1]))
@@ -239,17 +223,12 @@ def single(values: IntArray) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Ground clauses of one shape, each with distinct literals in ascending order of their codes (see `Packing`).
+    """Ground clauses of one shape, each with distinct literals in ascending order of their codes (see `Packing`)."""
 
-    Columns that hold one number may come from `repeated`: they take no memory, and no time to look through.
-
-    `clause`, `length` and `multiplicity` have shape (r,). `literals` are those of all rows, one after the other: +(k + 1) for
-    local atom k, -(k + 1) for its negation. `length` says how many literals each row has; 0 for one that the evidence violates.
-    """
-
+    # Columns of one number may come from `repeated`: they take no memory, and no time to look through.
     clause: IntArray
-    literals: IntArray
-    length: IntArray
+    literals: IntArray  # of all rows, one after the other: +(k + 1) for local atom k, -(k + 1) for its negation
+    length: IntArray  # literals of each row, shape (r,) as `clause`; 0 for one that the evidence violates
     multiplicity: IntArray
 
     def take(self, mask: npt.NDArray[np.bool_]) -> Rows:
@@ -277,10 +256,7 @@ class Rows:
 
 
 class AtomIndex:
-    """Maps ids of query atoms to local numbers.
-
-    The ids are ascending.
-    """
+    """Maps ids of query atoms, which are ascending, to local numbers."""
 
     def __init__(self, atoms: IntArray) -> None:
         self._atoms = atoms
@@ -308,13 +284,13 @@ class AtomIndex:
 
 
 def read_rows(
-    batches: Iterable[pa.RecordBatch], plan: GroundingQuery, index: AtomIndex, clause: int, clauses: int
+    batches: Iterable[pa.RecordBatch],
+    plan: GroundingQuery,
+    index: AtomIndex,
+    clause: int,  # that of the rows of a shape without parameters
+    clauses: int,  # how many the program has
 ) -> Rows:
-    """Collect the batches of a grounding query.
-
-    The rows are in canonical order (clause, length, literals), identical rows merged, tautologies dropped. `clause` is the
-    clause of the rows of a shape without parameters, `clauses` the number of clauses of the program.
-    """
+    """Collect batches as rows in order of (clause, length, literals), identical ones merged, tautologies dropped."""
     plain = plan.signs and not (plan.has_absent or plan.may_repeat or plan.has_multiplicity)
     packing = Packing.of(len(plan.signs), index.size, clauses if plan.has_clause else 1) if plain else None
     if packing is not None:

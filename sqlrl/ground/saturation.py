@@ -23,43 +23,27 @@ MOST_FACTS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Saturated:
-    """Facts around seed atoms, each once for each mode that reaches it; ordered by seed, depth, mode, arguments.
+    """Facts around seed atoms, each once for each mode that reaches it; ordered by seed, depth, mode, arguments."""
 
-    Parameters
-    ----------
-    seed : int64 array, shape (r,)
-        The place of the seed among those that were asked for.
-    mode : int64 array, shape (r,)
-        Index into the bias' body modes.
-    depth : int64 array, shape (r,)
-        1 for facts whose `+` arguments are all of the seed; else one more than the greatest depth at which one of them became known.
-    arguments : int64 array, shape (r, w)
-        Ids of the constants, of their own arguments' types; -1 where the predicate has fewer than w arguments.
-    """
-
-    seed: IntArray
-    mode: IntArray
+    seed: IntArray  # shape (r,), place among the seeds that were asked for
+    mode: IntArray  # shape (r,), index into the bias' body modes
+    # Shape (r,): 1 for facts whose `+` arguments are all of the seed; else one more than the greatest depth at which
+    # one of them became known.
     depth: IntArray
-    arguments: IntArray
+    arguments: IntArray  # shape (r, w), ids of the constants, of their own arguments' types; -1 beyond the arity
 
 
 def saturate(
     engine: QueryEngine,
     layout: Layout,
-    bias: Bias,
-    arguments: IntArray,
-    example: IntArray,
-    depth: int,
+    bias: Bias,  # fits the layout
+    arguments: IntArray,  # shape (s, h), the constants of the seeds
+    example: IntArray,  # shape (s,); of predicates with a column for the example only facts of the seed's count
+    depth: int,  # layers of facts to find (Aleph's `i`)
     *,
     limit: int = MOST_FACTS,
 ) -> Saturated:
-    """Find the facts around seed atoms, in one query for each depth, whatever the number of seeds.
-
-    At first the constants at the `+` places of the head are known. The bias fits the layout. `arguments`, shape (s, h), are the
-    constants of the seeds, `example` (s,) their examples: of a predicate whose facts have a column for the example, only those
-    of the seed's count. `depth` is how many layers of facts to find (Aleph's `i`). If there are more than `limit` facts over
-    all seeds, the GroundingLimitError names the mode that reaches most of them, and how many.
-    """
+    """Find the facts around seed atoms, one query a depth, from the constants at the `+` places of the head on."""
     types = {name: i for i, name in enumerate(bias.types())}
     known = _Known(types, arguments, bias)
     layers: list[tuple[int, IntArray]] = []

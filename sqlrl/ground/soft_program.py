@@ -42,23 +42,16 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class SumUse:
-    """An arithmetic rule held against the data.
+    """An arithmetic rule bound to the data."""
 
-    `number` is its place among the rules of the model; `bound` has the atoms of its terms and of its filters as literals, in the order in
-    which `ArithmeticRule.literals` has them, and a parameter table of one row. `variables` are the names of the shape's variables.
-    """
-
-    number: int
+    number: int  # its place among the rules of the model
+    # Atoms of terms and filters as literals, in the order of `ArithmeticRule.literals`; a parameter table of one row.
     bound: BoundShape
-    variables: tuple[str, ...]
+    variables: tuple[str, ...]  # names of the shape's variables
 
 
 class SoftProgram:
-    r"""A soft model held against a layout.
-
-    `program` has a clause for each of the m rules, whose number is its place in the model; those of arithmetic rules have no shapes,
-    and are `sums`. With `observed_bodies` the bodies of rules read what is observed of open predicates: their query atoms are 0 there.
-    """
+    """A soft model bound to a layout; with `observed_bodies`, bodies read what is observed: query atoms are 0 there."""
 
     def __init__(self, engine: QueryEngine, layout: Layout, model: SoftModel, *, observed_bodies: bool = False) -> None:
         prefix = f"scratch_soft_{next(_numbers)}"
@@ -73,6 +66,7 @@ class SoftProgram:
         )
         plain = Model(dict(typed.predicates), rules=tuple(map(_shown, model.rules)), query=model.query)
         try:
+            # Clause i is rule i of the model; those of arithmetic rules have no shapes, and are `sums`.
             self.program = Program(engine, plain, _SoftBinder(layout, typed, observed), constants)
             self.sums = tuple(
                 self._sum(i, rule, constants) for i, rule in enumerate(typed.rules) if not isinstance(rule, LogicalRule)

@@ -25,25 +25,18 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Unseen:
-    """How much of some examples the templates of a learned model know nothing of.
+    """How many combinations and atoms of some examples the templates of a learned model have not seen."""
 
-    `combinations` counts those of template constants that the examples leave open and that have no clause; `atoms` the query
-    atoms in a ground clause of such a combination, also those that a quantifier in it is about.
-    """
-
-    combinations: int
-    atoms: int
+    combinations: int  # of template constants that the examples leave open and that have no clause
+    atoms: int  # query atoms in a ground clause of such a combination, also those that a quantifier in it is about
     _repr_html_ = markup.field_table
 
 
 def unseen(extent: Extent) -> Unseen:
-    """Count the combinations of template constants that have no clause, and the query atoms that they touch.
-
-    Templates whose clauses the model lists are looked at; others grow by themselves, and those of a structure learner are no
-    templates that examples grow.
-    """
+    """Count the combinations of template constants that have no clause, and the query atoms that they touch."""
     program, combinations, touched = extent.program, 0, None
     for i, bound in enumerate(program.features):
+        # Templates without a list of clauses grow by themselves, and no example adds to those of a structure learner.
         if bound.expansions is None or bound.expansions.found or not bound.instances:
             continue
         query = program.new_combinations(i, extent.examples)
@@ -61,10 +54,7 @@ def unseen(extent: Extent) -> Unseen:
 def _parameters(
     program: Program, plus: tuple[str, ...], instance: Instance, new: TableName
 ) -> tuple[exp.Select | None, frozenset[int]]:
-    """Return the parameter rows of a template's clause for new combinations, and the parameters of constants that data lack.
-
-    There are no rows to a shape without parameters.
-    """
+    """Return a clause's parameter rows for new combinations (None without parameters), and parameters unknown to the data."""
     selected: list[exp.Expression] = [named(exp.cast(exp.Literal.number(0), exp.DataType.build("BIGINT")), "clause")]
     unknown = set[int]()
     for k, (kind, term) in enumerate(zip(instance.shape.parameters, instance.arguments, strict=True)):
@@ -92,11 +82,7 @@ class Touched:
         self._touched: BoolArray = np.zeros(size + 1, np.bool_)
 
     def add(self, instance: Instance, parameters: exp.Select | None, unknown: frozenset[int] = frozenset()) -> None:
-        """Add the atoms, helper atoms among them, in the ground clauses of a clause with some parameter rows.
-
-        `parameters` is as `plan.grounding.ground` takes them as a table; None for a shape without parameters. `unknown` are
-        parameters that hold a constant which the data do not have.
-        """
+        """Add the atoms, helper atoms too, in a clause's ground clauses; `unknown` parameters have constants not in the data."""
         bound, examples = bind(instance.shape, self._program.layout), self._examples
         if parameters is None:
             self._read(instance, ground(bound, examples))

@@ -41,18 +41,14 @@ so that a window of a model with thousands of shapes is worth its queries."""
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Some examples of a stream, grounded.
+    """Some examples of a stream, grounded."""
 
-    `examples` are in the order in which they are to be learned from. `network` is over the atoms of these examples and all
-    clauses known so far; clause ids never change from window to window, and the number of clauses only grows. `truth`, shape
-    (n,), are the labels; `labelled` (n,) marks atoms that have a label; helper atoms have the truth that the labels give them.
-    `changed` says that the model has other clauses than in the window before: means of weights begin anew.
-    """
-
-    examples: IntArray
+    examples: IntArray  # in the order of learning
+    # Over the atoms of these examples and all clauses so far; later windows only add clauses, and ids never change.
     network: Network
-    truth: BoolArray
-    labelled: BoolArray
+    truth: BoolArray  # shape (n,), the labels; helper atoms have the truth that these give them
+    labelled: BoolArray  # shape (n,), atoms that have a label
+    # Whether the model has other clauses than in the window before: means of weights begin anew.
     changed: bool = field(default=False, kw_only=True)
 
     @property
@@ -67,12 +63,9 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class ExampleWindow:
-    """Some examples of a stream, of which nothing is grounded: `Windows.extent.only(examples)` is what to count over.
+    """Some examples of a stream, not grounded; `Windows.extent.only(examples)` is what to count over."""
 
-    They are in the order in which they are to be learned from.
-    """
-
-    examples: IntArray
+    examples: IntArray  # in the order of learning
 
     @property
     def entries(self) -> int:
@@ -114,22 +107,14 @@ def ungrounded(extent: Extent, examples: IntArray, budget: Budget | None) -> Exa
 
 
 class Windows(Generic[Held]):
-    r"""Divides passes of examples into windows and makes something of each; templates grow as their constants are met.
-
-    The extent is that of the passes; a window has the extent of its examples alone. `passes` holds for each pass its examples
-    in order. `size` is the examples in a window: by default `FIRST`, and after the first window as many times that as keep a
-    window below `ENTRIES`, at most `MOST`; fewer if the budget does not allow the first, or it has too many ground clauses.
-    `ground` says what is made of a window: `grounded` gives its network and labels, `ungrounded` its examples alone. Where one window
-    holds all examples of a pass, it is made once for all passes.
-
-    `first` counts the examples in the first window, `later` those in a window after the first; None until that was made, if
-    nobody says. A run that goes on sets both to what they were.
-    """
+    """Divides passes of examples into windows and makes each with `ground`; templates grow as constants are met."""
 
     def __init__(
         self, extent: Extent, passes: Sequence[IntArray], size: int | None = None, *, ground: MakeWindow[Held]
     ) -> None:
         self.extent, self.passes, self.size, self._ground = extent, passes, size, ground
+        # How many examples the first window has, and later ones: None until the first is made, if nobody says. A run
+        # that goes on sets both to what they were.
         self.first, self.later = FIRST if size is None else size, size
         # Whether the ground clauses of a window were counted before it was made.
         self._counted = False
@@ -144,16 +129,14 @@ class Windows(Generic[Held]):
         return self.after(0)
 
     def after(self, count: int) -> Iterator[tuple[int, Held]]:
-        """Make the windows after the first `count`, whose templates only grow, so that clauses get the ids they had.
-
-        Yields the pass, from 0, and what was made of the window.
-        """
+        """Yield the pass (from 0) and result of each window after the first `count`, for which it only expands templates."""
         if count and self.size is None and self.first < FIRST:
             # So many examples were tried first, and their constants got their clauses together.
             self._expand(self.passes[0][:FIRST])
         # A window of a whole pass, by the examples that it has: its templates have met all constants.
         whole: dict[bytes, Held] = {}
         for place, (number, examples) in enumerate(self._cuts()):
+            # Earlier windows only expand templates, so that clauses get the ids they had.
             if place >= count:
                 key = np.sort(examples).tobytes()
                 if key in whole:
@@ -224,20 +207,14 @@ def _fitting(entries: int) -> int:
 def divided(
     extent: Extent, examples: IntArray, *, entries: int | None = None, whole: bool = False
 ) -> Iterator[tuple[IntArray, Network]]:
-    r"""Ground examples window by window, each window as large as the budget allows; all at once if counts do not add up over windows.
-
-    A window with more ground clauses of one shape than the limit is divided, too; if one example has more, that is a
-    GroundingLimitError. `examples` are those of the extent. `entries` is the most atoms and literals of a window, by default
-    `MOST_ENTRIES`, or `SHAPE_ENTRIES` for each shape, if that is more; a window of one example may have more. `whole`: one window for all.
-
-    Yields the examples of a window, and the network over their atoms. All windows have the same clauses; their counts (`total`,
-    `open`, `evidence_violated`, `base`) add up to those of a network of all examples.
-    """
+    """Yield examples and networks by windows as large as the budget allows, or one for all if counts do not add up."""
 
     def ground(some: Extent, budget: Budget | None) -> Network:
         """Ground some of the examples."""
         return ground_network(some, budget=budget, views=True)
 
+    # Windows have the same clauses; their `total`, `open`, `evidence_violated` and `base` add up to those of all
+    # examples.
     whole = whole or (len(examples) > 1 and not adds_up(extent.program))
     yield from _divided(extent, examples, ground, entries=entries, whole=whole)
 
@@ -253,7 +230,7 @@ class GroundHinges:
 def divided_hinges(
     soft: SoftProgram, extent: Extent, examples: IntArray, *, entries: int | None = None
 ) -> Iterator[tuple[IntArray, GroundHinges]]:
-    r"""Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
+    """Ground the examples of a soft program window by window, as `divided` does; all at once if a rule is about several of them, or none."""
     apart = len(examples) <= 1 or _apart(soft)
     yield from _divided(extent, examples, partial(_ground_hinges, soft), entries=entries, whole=not apart)
 
@@ -301,10 +278,8 @@ def _divided(
 
 
 def adds_up(program: Program) -> bool:
-    r"""Return whether each clause belongs to one example in each grounding, so that counts over examples are sums of those of each.
-
-    Clauses with an open literal do. One of evidence alone may be about no example, and is counted once for all, or about several.
-    """
+    """Return whether each grounding of a clause is about one example, so that counts add up over examples."""
+    # Clauses with an open literal are; one of evidence alone may be about no example, counted once for all, or several.
     empty = (shape_of(bound) for bound in program.features if not bound.instances)
     counted = [*(use.bound for use in program.shapes.values()), *(bind(shape, program.layout) for shape in empty)]
     return all(_of_one_example(bound) for bound in counted)

@@ -21,37 +21,21 @@ from sqlrl.learn.settings import Update
 
 
 class AdaGradRates(NamedTuple):
-    """The numbers of equation 1.
+    """Parameters of equation 1."""
 
-    `regularization` is lambda, the weight of the L1 penalty, 0 or more; `learning_rate` is eta, above 0; `delta`, 0 or more, is
-    added to the root of the summed squares.
-    """
-
-    regularization: float = 0.001
-    learning_rate: float = 1.0
-    delta: float = 1.0
+    regularization: float = 0.001  # lambda, the weight of the L1 penalty; 0 or more
+    learning_rate: float = 1.0  # eta, above 0
+    delta: float = 1.0  # 0 or more; added to the root of the summed squares
 
 
 class AdaGradState(NamedTuple):
-    """What the learner remembers of m clauses; clause i has place i.
-
-    Parameters
-    ----------
-    weight : float array, shape (m,)
-        The weight (log-odds) right after step `last`. The L1 discounts since then are not taken off: see `weight_after`.
-    squares : float array, shape (m,)
-        Sum of the squared delta n of all steps.
-    total : float array, shape (m,)
-        Sum of the weights after each of the steps 1 to `last`.
-    last : int64 array, shape (m,)
-        The last step, counted from 1, with a delta n other than 0; 0 if there was none.
-    """
+    """State of the update rule for m clauses; arrays have shape (m,)."""
 
     steps: int
-    weight: FloatArray
-    squares: FloatArray
-    total: FloatArray
-    last: IntArray
+    weight: FloatArray  # log-odds right after step `last`, without the L1 discounts since then: see `weight_after`
+    squares: FloatArray  # sum of the squared delta n of all steps
+    total: FloatArray  # sum of the weights after each of the steps 1 to `last`
+    last: IntArray  # last step (from 1) with a delta n other than 0; 0 if there was none
 
 
 def new_state(clauses: int = 0) -> AdaGradState:
@@ -101,13 +85,10 @@ def total_after(state: AdaGradState, i: int, step: int, rates: AdaGradRates) -> 
 
 @kernel
 def update_clause(state: AdaGradState, i: int, delta_n: int, step: int, rates: AdaGradRates) -> float:
-    """Equation 1 for one clause with a delta n other than 0, in place; returns the weight after the step.
+    """Apply equation 1 to one clause with a delta n other than 0, in place, and return its weight after step `step` (from 1).
 
-    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, that is sign(u) * max(|u| -
-    lambda * eta / H, 0). In steps where its delta n is 0 a clause is only discounted.
-
-    `delta_n` is the count of clause i in the observed minus that in the predicted world; `step` counts from 1, and
-    `state.steps` is not looked at.
+    With H = delta + sqrt(sum of squared delta n, this step included) and u = w + eta / H * delta n, the new weight is
+    sign(u) * max(|u| - lambda * eta / H, 0). `delta_n` is n in the observed world minus n in the predicted one.
     """
     before = weight_after(state, i, step - 1, rates)
     total = total_after(state, i, step - 1, rates)

@@ -23,28 +23,20 @@ from sqlrl.learn.settings import LabelLoss, Update
 
 
 class AdditiveRates(NamedTuple):
-    """How long a step is.
+    """Length of a step."""
 
-    `learning_rate` is the factor of delta n without `margin`; with it (MIRA) a step is as long as the loss asks for. With `f1`
-    the label loss is 1 - F1, else the number of wrong atoms.
-    """
-
-    learning_rate: float = 1.0
-    margin: bool = False
-    f1: bool = False
+    learning_rate: float = 1.0  # factor of delta n, unless `margin` is set
+    margin: bool = False  # MIRA: the loss determines the length of a step
+    f1: bool = False  # the label loss is 1 - F1, not the number of wrong atoms
 
 
 class AdditiveState(NamedTuple):
-    """What the learner remembers of m clauses; clause i has place i.
-
-    `weight`, of shape (m,), is in log-odds; `total` (m,) is the sum of the weights after each of the steps 1 to `last`, and
-    `last` (m,) the last step, counted from 1, that changed the weight; 0 if there was none.
-    """
+    """State of the update rule for m clauses; arrays have shape (m,)."""
 
     steps: int
-    weight: FloatArray
-    total: FloatArray
-    last: IntArray
+    weight: FloatArray  # log-odds
+    total: FloatArray  # sum of the weights after each of the steps 1 to `last`
+    last: IntArray  # last step (from 1) that changed the weight; 0 if there was none
 
 
 def new_state(clauses: int = 0) -> AdditiveState:
@@ -70,12 +62,10 @@ def update_clause(state: AdditiveState, i: int, delta_n: int, step: int, size: f
 
 @kernel
 def step_size(rates: AdditiveRates, loss: float, product: float, square: float) -> float:
-    """The factor of delta n in an update; the parameters are those of `decaying.step_size`.
+    """Return the factor of delta n in an update; the parameters are those of `decaying.step_size`.
 
-    Notes
-    -----
-    Source: Huynh (2011), section 5.3.2: the shortest change after which the margin is the loss is
-    max(0, loss - product) / square.
+    Source: Huynh (2011), section 5.3.2: max(0, loss - product) / square is the shortest change after which the margin
+    is the loss.
     """
     if not rates.margin:
         return rates.learning_rate
@@ -125,29 +115,20 @@ register(
 
 
 class PenalisedRates(NamedTuple):
-    """How long a step is and how far weights shrink in it.
+    """Learning rate and penalty; their product, the share of a weight that a step takes away, is below 1."""
 
-    `learning_rate`, eta, is the factor of delta n; `regularization`, lambda, is the weight of the Gaussian penalty. Both are above 0,
-    and eta * lambda, the share of a weight that a step takes away, is below 1.
-    """
-
-    learning_rate: float = 0.1
-    regularization: float = 0.001
+    learning_rate: float = 0.1  # eta, the factor of delta n; above 0
+    regularization: float = 0.001  # lambda, the weight of the Gaussian penalty; above 0
 
 
 class PenalisedState(NamedTuple):
-    """What the learner remembers of m clauses; clause i has place i.
-
-    `start`, of shape (m,), has the weights before the first step (log-odds), to which the penalty pulls; `moved` (m,) is the weight
-    right after step `last` less that of the start, `total` (m,) the sum of these differences after each of the steps 1 to `last`,
-    and `last` (m,) the last step, counted from 1, with a delta n other than 0; 0 if there was none.
-    """
+    """State of the penalised update rule for m clauses; arrays have shape (m,)."""
 
     steps: int
-    moved: FloatArray
-    total: FloatArray
-    last: IntArray
-    start: FloatArray
+    moved: FloatArray  # weight (log-odds) right after step `last`, less `start`
+    total: FloatArray  # sum of these differences after each of the steps 1 to `last`
+    last: IntArray  # last step (from 1) with a delta n other than 0; 0 if there was none
+    start: FloatArray  # weights before the first step, to which the penalty pulls
 
 
 def new_penalised_state(clauses: int = 0) -> PenalisedState:
@@ -183,11 +164,7 @@ def penalised_total_after(state: PenalisedState, i: int, step: int, rates: Penal
 
 @kernel
 def update_penalised_clause(state: PenalisedState, i: int, delta_n: int, step: int, rates: PenalisedRates) -> None:
-    """w_{t+1} = w_t + eta * (delta n - lambda * (w_t - start)) for one clause with a delta n other than 0, in place.
-
-    In steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and `state.steps` is not
-    looked at.
-    """
+    """Apply w_{t+1} = w_t + eta * (delta n - lambda * (w_t - start)) to one clause at step t = `step` (from 1), in place."""
     moved, total = _moved_after(state, i, step - 1, rates)
     moved += rates.learning_rate * (delta_n - rates.regularization * moved)
     state.moved[i] = moved

@@ -59,10 +59,7 @@ class Forest(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """The components of small treewidth of a window; example k has `component[first[k]:last[k]]`.
-
-    The other fields are those of `BoundedProgram`, with room for the tables of one component and the states of all variables.
-    """
+    """The components of small treewidth of a window, as in `BoundedProgram`; example k has `component[first[k]:last[k]]`."""
 
     buckets: Buckets
     row: IntArray
@@ -70,44 +67,34 @@ class Bounded(NamedTuple):
     component: IntArray
     first: IntArray
     last: IntArray
-    scratch: TableScratch
-    chosen: IntArray
+    scratch: TableScratch  # room for the tables of one component
+    chosen: IntArray  # room for the states of all variables
 
 
 class Components(NamedTuple):
-    """The components of a window whose best worlds compiled code finds.
-
-    Without components of small treewidth there is None for them, for which kernels are compiled without what they take.
-    """
+    """The components of a window whose most probable worlds compiled code finds."""
 
     forest: Forest
-    bounded: Bounded | None
+    bounded: Bounded | None  # None if there are none: kernels are then compiled without the code for them
 
 
 class Tally(NamedTuple):
-    """Counters of each clause, shape (m,).
+    """Counters of each clause, shape (m,)."""
 
-    `met` counts the steps whose example has an open ground clause of the clause, `updates` those with a delta n other than 0;
-    `delta_n` is the sum of delta n over all steps.
-    """
-
-    met: IntArray
-    updates: IntArray
-    delta_n: IntArray
+    met: IntArray  # steps whose example has an open ground clause of the clause; 0 for hard clauses
+    updates: IntArray  # steps of which neither delta n nor the length was 0
+    delta_n: IntArray  # sum of delta n (labels minus the world that was learned from) over all steps
 
 
 class Scratch(NamedTuple):
-    """Work space: current weights (0 for hard clauses), the step that set them, delta n, changed clauses, two worlds.
+    """Work space for the steps of a window."""
 
-    `predicted` is the most probable world; `target` the world of delta n, the same array unless it is found apart.
-    """
-
-    now: FloatArray
-    seen: IntArray
-    delta: IntArray
+    now: FloatArray  # current weights, 0 for hard clauses
+    seen: IntArray  # the step that set `now`, negative once the clause is in `changed`
+    delta: IntArray  # delta n (labels minus `target`) of the clauses in `changed`
     changed: IntArray
-    predicted: BoolArray
-    target: BoolArray
+    predicted: BoolArray  # the most probable world
+    target: BoolArray  # the world of delta n: the same array as `predicted` unless it is found apart
 
 
 class StepRows(NamedTuple):

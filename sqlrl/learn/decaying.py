@@ -26,32 +26,21 @@ DIRECT = 64
 
 
 class DecayingRates(NamedTuple):
-    """How long a step is.
+    """Length of a step."""
 
-    `sigma`, above 0, is the weight of the regulariser: the longest step at step t is 1 / (sigma * t). With `ascent` (CDA) it is
-    no longer than the loss asks for, else always 1 / (sigma * t), the subgradient method. With `f1` the label loss is 1 - F1,
-    else the number of wrong atoms.
-    """
-
-    sigma: float = 0.0001
-    ascent: bool = True
-    f1: bool = False
+    sigma: float = 0.0001  # weight of the regulariser, above 0: the longest step at step t is 1 / (sigma * t)
+    ascent: bool = True  # CDA: the loss may make a step shorter; else it is always the longest, the subgradient method
+    f1: bool = False  # the label loss is 1 - F1, not the number of wrong atoms
 
 
 class DecayingState(NamedTuple):
-    """What the learner remembers of m clauses; clause i has place i.
-
-    `theta`, of shape (m,), is step times weight: the weight after step t >= `last` is theta / t. `total` (m,) is the sum of the
-    weights after each of the steps 1 to `last`, and `last` (m,) the last step, counted from 1, that changed theta; 0 if there
-    was none. `start` (m,) has the weights before the first step, to which the regulariser pulls: they are no part of theta and
-    total, and are added to each weight.
-    """
+    """State of the update rule for m clauses; arrays have shape (m,)."""
 
     steps: int
-    theta: FloatArray
-    total: FloatArray
-    last: IntArray
-    start: FloatArray
+    theta: FloatArray  # step times weight: the weight after step t >= `last` is theta / t, plus `start`
+    total: FloatArray  # sum of the weights, less `start`, after each of the steps 1 to `last`
+    last: IntArray  # last step (from 1) that changed theta; 0 if there was none
+    start: FloatArray  # weights before the first step, to which the regulariser pulls
 
 
 def new_state(clauses: int = 0) -> DecayingState:
@@ -69,18 +58,13 @@ def _tail(n: int) -> float:
 
 @kernel
 def harmonic_between(first: int, last: int) -> float:
-    """The sum of 1 / s for s from first + 1 to last, 0 <= first <= last, to the rounding of a few operations.
-
-    Notes
-    -----
-    Euler and Maclaurin's series of both harmonic numbers, subtracted term by term, so that nothing cancels where they
-    are close.
-    """
+    """Return the sum of 1 / s for s from first + 1 to last, 0 <= first <= last, to the rounding of a few operations."""
     direct = last if last - first <= 8 else min(last, DIRECT)
     total = 0.0
     for s in range(first + 1, direct + 1):
         total += 1.0 / s
     start = max(first, direct)
+    # Euler and Maclaurin's series of both harmonic numbers, term by term: nothing cancels where they are close.
     if start < last:
         total += math.log1p((last - start) / start) + (_tail(last) - _tail(start))
     return total
@@ -112,11 +96,7 @@ def _moved_after(state: DecayingState, i: int, step: int) -> float:
 
 @kernel
 def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: float) -> None:
-    """w_{t+1} = (t - 1) / t * w_t + size * delta n for one clause, in place.
-
-    `delta_n` is the count of clause i in the observed minus that in the other world, and `size` is from `step_size`; `step` is
-    t, counted from 1, and `state.steps` is not looked at.
-    """
+    """Apply w_{t+1} = (t - 1) / t * w_t + size * delta n to one clause at step t = `step`, in place; delta n is observed minus other."""
     total = _moved_after(state, i, step - 1)
     state.theta[i] += step * size * delta_n
     state.total[i] = total + state.theta[i] / step
@@ -125,16 +105,12 @@ def update_clause(state: DecayingState, i: int, delta_n: int, step: int, size: f
 
 @kernel
 def step_size(rates: DecayingRates, loss: float, product: float, square: float, step: int) -> float:
-    """The factor of delta n in the update of step t, counted from 1.
+    """Return the factor of delta n in the update of step t = `step`, counted from 1.
 
-    `loss` is the label loss of the other world, less what fixed features add to the score of the observed one over it;
-    `product` the weights before the step times delta n; `square` the sum of the squares of delta n, above 0.
-
-    Notes
-    -----
     Source: Huynh (2011), Algorithm 5.1, lines 9 and 10: the exact maximiser of the dual (equation 5.1) along delta n is
-    min(1 / (sigma t), max(0, loss - (t - 1) / t * product) / square). A fixed feature adds a constant to the margin, so
-    that it belongs to the loss in the derivation and does not shrink.
+    min(1 / (sigma t), max(0, loss - (t - 1) / t * product) / square), where `product` is the weights before the step
+    times delta n, `square` the sum of squared delta n, and `loss` the label loss minus what fixed features add to the
+    margin, as that does not shrink.
     """
     longest: float = 1.0 / (rates.sigma * step)
     if not rates.ascent:

@@ -103,20 +103,15 @@ def _predict_bounded(
 def predict(
     window: WindowArrays,
     forest: Forest,
-    bounded: Bounded | None,
+    bounded: Bounded | None,  # components of small treewidth, the only others; its tables are overwritten
     k: int,
-    theta_unary: FloatArray,
-    theta_pair: FloatArray,
-    linear: FloatArray,
-    now: FloatArray,
+    theta_unary: FloatArray,  # room for what each state adds
+    theta_pair: FloatArray,  # room for what each pair entry adds
+    linear: FloatArray,  # shape (n,): what each atom adds when it is true, besides the clauses
+    now: FloatArray,  # shape (m,): weights, 0 for hard clauses
     world: BoolArray,
 ) -> int:
-    """Write the most probable world of the k-th example, all forests and components of small treewidth, for weights `now`.
-
-    `now` has shape (m,), 0 for hard clauses; `linear`, of shape (n,), is what each atom adds when it is true, besides the
-    clauses. `theta_unary` and `theta_pair` are room for what each state and each pair entry of the forests adds; the tables of
-    `bounded` are overwritten. Returns -1, or a variable of `Structure.variables` whose component has no world.
-    """
+    """Write the most probable world of the k-th example to `world`; return -1, or a variable whose component has no world."""
     stuck: int = _predict_forest(forest, k, theta_unary, theta_pair, linear, now, world)
     # Alone, so that numba leaves it out where there is None.
     if bounded is not None:  # noqa: SIM102
@@ -129,20 +124,15 @@ def predict(
 
 
 class Chain(NamedTuple):
-    """The chain of a window, between two examples always at its start.
+    """The Markov chain of a window, between two examples always at its start."""
 
-    Each example starts at `start`, of shape (n,); costs and linear terms are written to `state` before it runs. Example k draws
-    `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`, which also has `gain` and `fixes`. `total` and `square`, of shape
-    (n,), are sums that a sweep adds to, of no use here.
-    """
-
-    state: ChainState
-    start: BoolArray
+    state: ChainState  # costs and linear terms are written to it before an example runs
+    start: BoolArray  # shape (n,)
     visit_start: IntArray
-    visit: Int32Array
+    visit: Int32Array  # example k draws `visit[visit_start[k]:visit_start[k + 1]]`, as in `Sweep`
     gain: FloatArray
     fixes: IntArray
-    total: FloatArray
+    total: FloatArray  # shape (n,), as `square`: sums that a sweep adds to, unused here
     square: FloatArray
 
 
@@ -304,9 +294,8 @@ def finish(
     step: int,
     rows: StepRows,
 ) -> int:
-    """Score and record the worlds in `work`, then learn from the k-th example, in place.
-
-    Returns how many clauses have a delta n other than 0: `work.changed` begins with them, ascending.
+    """Record the worlds in `work` and learn from the k-th example, in place; return how many clauses have a delta n
+    other than 0: `work.changed` then begins with them, ascending.
     """
     wrong, atoms, same = 0, 0, True
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
@@ -370,30 +359,24 @@ def learn_compiled(
     window: WindowArrays,
     forest: Forest,
     bounded: Bounded | None,
-    chain: Chain | None,
+    chain: Chain | None,  # if given, learn from its samples; no example has hard clauses then
     begin: int,
     end: int,
-    state: State,
+    state: State,  # one place for each local clause, as in `tally` and `work`
     tally: Tally,
     rates: Rates,
     work: Scratch,
-    done: int,
+    done: int,  # steps before the first example here
     rows: StepRows,
-    changes: Changes,
+    changes: Changes,  # appended to if `recording`
     used: int,
-    augmentation: float,
+    augmentation: float,  # what each wrong atom adds to the world of delta n; 0 for the predicted world
     sweeps: int,
     random: Stream,
     recording: bool,
 ) -> tuple[int, Changes, int]:
-    """Predict, compare and update for the examples begin to end - 1, all forests and components of small treewidth, in place.
-
-    With a `chain` it learns from samples, of some `sweeps`; the examples then have no hard clauses. `state`, `tally`, `rates`
-    and `work` have one place for each local clause of the network. `done` is the number of steps so far: the first example here
-    is step `done + 1`. `rows` is filled at the places begin to end - 1; `changes`, of which `used` are used, are appended to if
-    `recording`. `augmentation` is what each wrong atom adds to the world of delta n; 0 for the predicted world.
-
-    Returns -1 or a variable whose component has no world; the changes; how many of them are used.
+    """Predict, compare and update for the examples begin to end - 1, all forests and components of small treewidth, in
+    place; return -1 or a variable whose component has no world, the changes, and how many of them are used.
     """
     trees = forest.arrays
     theta_unary, theta_pair = np.empty(len(trees.state_atom)), np.empty(len(trees.pair_cell))

@@ -21,13 +21,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Names:
-    """Words for messages.
-
-    Parameters
-    ----------
-    clause, example, atom : callable
-        The text of a clause, the name of an example and the text of a query atom, from their ids.
-    """
+    """Words for messages: the text of a clause, the name of an example and the text of a query atom, from their ids."""
 
     clause: Callable[[int], str] = "clause {}".format
     example: Callable[[int], str] = str
@@ -40,24 +34,7 @@ def hamming_loss(network: Network, truth: BoolArray) -> FloatArray:
 
 
 def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, names: Names) -> None:
-    """Refuse atoms without a label; helper atoms need none.
-
-    Parameters
-    ----------
-    network : Network
-        n atoms.
-    labelled : bool array, shape (n,)
-        Which atoms have a label.
-    examples : int64 array
-        The examples to be learned from; atoms of others do not matter.
-    names : Names
-        Words for examples.
-
-    Raises
-    ------
-    InputError
-        Names the first example and says how many atoms have no label.
-    """
+    """Refuse atoms of `examples` without a label; helper atoms need none."""
     missing = np.flatnonzero(~labelled & ~network.helper & np.isin(network.example, examples))
     if len(missing) == 0:
         return
@@ -73,21 +50,12 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
 
 @dataclass(frozen=True, eq=False)
 class InfeasibleTruth:
-    """Hard clauses that labels break, one entry for each pair of clause and example, ascending.
+    """Hard clauses that labels break, one entry for each pair of clause and example, ascending."""
 
-    Parameters
-    ----------
-    clause : int64 array, shape (k,)
-        Ids of clauses; for blocks see `BLOCKS`.
-    example : int64 array, shape (k,)
-        The examples.
-    count : int64 array, shape (k,)
-        Groundings that the labels violate; of a formula with quantifiers inside ground clauses of its normal form, which may be
-        more; of a block its true atoms.
-    """
-
-    clause: IntArray
+    clause: IntArray  # ids of clauses; for blocks see `BLOCKS`
     example: IntArray
+    # Groundings that the labels violate; of a formula with quantifiers inside ground clauses of its normal form, which
+    # may be more; of a block its true atoms.
     count: IntArray
     _repr_html_ = markup.field_table
 
@@ -149,19 +117,7 @@ def no_infeasible_truth() -> InfeasibleTruth:
 
 
 def infeasible_truth(network: Network, truth: BoolArray) -> InfeasibleTruth:
-    """Find the hard ground clauses and the blocks that the labels break.
-
-    Parameters
-    ----------
-    network : Network
-        n atoms.
-    truth : bool array, shape (n,)
-        The labels.
-
-    Returns
-    -------
-    InfeasibleTruth
-    """
+    """Return the hard clauses and the blocks that labels, shape (n,), break."""
     hard = network.hard[network.row_clause]
     rows = np.flatnonzero(hard & violated_rows(network, truth))
     first = np.abs(network.literals[network.indptr[:-1]]) - 1  # a row belongs to the example of its first atom

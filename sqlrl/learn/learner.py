@@ -47,25 +47,17 @@ _INFEASIBLE = ("infeasible_clause", "infeasible_example", "infeasible_count")
 class WindowReport:
     """What learning from one window did.
 
-    Parameters
-    ----------
-    steps : pyarrow.Table
-        Progressive validation, one row for each step: `step` (from 0), `example`, `loss` (Hamming: wrong atoms),
-        `atoms`, `correct`, `score_truth`, `score_prediction` (weighted counts of the open ground clauses of the example
-        before the update; the part that is the same in every world is left out).
-    predicted : bool array, shape (n,)
-        The world predicted for each example before it was learned; false for atoms of skipped examples.
-    changes : pyarrow.Table
-        With `record_history` one row for each clause whose count differed in a step: `step`, `clause`, `delta_n`, `weight`
-        (after the step). Between its rows a weight of AdaGrad moves towards 0 by lambda * eta / H at each step, one of CDA
-        or the subgradient method shrinks by (t - 1) / t, one of penalised contrastive divergence by 1 - eta * lambda, and
-        others rest; with scaled steps it is the clause's own rate, in place of eta, and a weight is cut where its delta n outgrows all before.
-    seconds : float
-        Wall time.
+    Between the rows of `changes` a weight of AdaGrad moves towards 0 by lambda * eta / H at each step, one of CDA or
+    the subgradient method shrinks by (t - 1) / t, one of penalised contrastive divergence by 1 - eta * lambda, and
+    others stay. Scaled steps have the clause's own rate in place of eta, and cut a weight where its delta n outgrows
+    all before.
     """
 
+    # of `STEP_SCHEMA`, a row for each step (from 0): `loss` counts wrong atoms; scores are the weighted counts of the
+    # open ground clauses before the update, without what is the same in every world
     steps: pa.Table
-    predicted: BoolArray
+    predicted: BoolArray  # shape (n,): the world before each example was learned; false for skipped examples
+    # with `record_history` a row for each step and clause whose count differed; `weight` is that after the step
     changes: pa.Table
     seconds: float
 
@@ -109,22 +101,7 @@ class _Kept(NamedTuple):
 
 
 class OnlineLearner:
-    """Learns weights of clauses from windows of examples, one step for each example.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        The update rule, by its type, and how to learn: one of `sqlrl.learn.settings`.
-    names : Names
-        Words for clauses and examples in messages.
-    start : callable, optional
-        Takes two clause ids and returns the weights before the first step of the clauses from the first id to the one before the
-        second; 0 by default.
-
-    Notes
-    -----
-    A window counts as a whole or not at all: after an exception, Ctrl-C included, the learner is as it was before it.
-    """
+    """Learns the weights of clauses from windows, one step for each example; a window counts as a whole or not at all."""
 
     def __init__(
         self, parameters: Parameters, *, names: Names | None = None, start: StartWeights | None = None
@@ -166,15 +143,7 @@ class OnlineLearner:
         return (mean * self.steps - begin.total) / steps if steps else last
 
     def support(self) -> pa.Table:
-        """How often each clause mattered.
-
-        Returns
-        -------
-        pyarrow.Table
-            Rows in order of `clause`: `support`, the steps whose example had an open ground clause; `updates`, the steps
-            that changed the weight for what the clause counted; `delta_n`, the sum of n in the observed world minus n in
-            the one that was learned from.
-        """
+        """Return a row for each clause: `support` (steps with an open ground clause), and `updates` and `delta_n` of its `Tally`."""
         met, updates, delta_n = self._kept.tally
         clause = np.arange(len(met), dtype=np.int64)
         return pa.table({"clause": clause, "support": met, "updates": updates, "delta_n": delta_n})
@@ -182,15 +151,7 @@ class OnlineLearner:
     # ---- going on later -----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything needed to go on later, as plain arrays (for `numpy.savez`, or `sqlrl.learner_state`).
-
-        Returns
-        -------
-        dict of str to array
-            `steps`; the arrays of the update rule's state and of `Tally`, with one place for each clause; `random`, the
-            state of the random numbers; `infeasible_clause`, `infeasible_example` and `infeasible_count`; where clauses have
-            changed on the way also `mean_steps` and `mean_total`. What was reported before is not in it.
-        """
+        """Return all that is needed to resume, as plain arrays by name; what was reported before is not in it."""
         state, tally, random, infeasible, mean = self._kept
         arrays = {**arrays_of(state), **tally._asdict(), "random": random}
         found = (infeasible.clause, infeasible.example, infeasible.count)
@@ -208,13 +169,7 @@ class OnlineLearner:
         names: Names | None = None,
         start: StartWeights | None = None,
     ) -> Self:
-        """Make a learner that goes on where `state` was taken.
-
-        Raises
-        ------
-        InputError
-            The arrays are not those of a learner with this update rule.
-        """
+        """Make a learner that resumes where `state` was taken; arrays of another update rule are an InputError."""
         learner = cls(parameters, names=names, start=start)
         empty = learner.state()
         if "start" in empty and "start" not in state and "last" in state:
@@ -245,47 +200,13 @@ class OnlineLearner:
     # ---- learning -----------------------------------------------------------------------------------------
 
     def learn_one(self, window: Window, example: int) -> WindowReport:
-        """Take one step, from one example of a window; as `learn_many`, which is much faster for several.
-
-        Parameters
-        ----------
-        window : Window
-        example : int
-            One of its examples.
-
-        Raises
-        ------
-        InputError
-            As `learn_many`; or the example is not in the window.
-        """
+        """Take one step from one example of a window; `learn_many` is much faster for several."""
         if example not in window.examples:
             raise InputError(f"example {self.names.example(example)} is not in the window")
         return self.learn_many(replace(window, examples=np.array([example], dtype=np.int64)))
 
     def learn_many(self, window: Window) -> WindowReport:
-        """Take one step for each example of a window, in its order: predict, compare, update.
-
-        Parameters
-        ----------
-        window : Window
-            Examples with their network and labels. Clauses that are new get a weight of 0 in all steps before. An example
-            without query atoms is a step in which no count differs. Where `changed` is set, means of weights are over the
-            steps from this window on.
-
-        Returns
-        -------
-        WindowReport
-
-        Raises
-        ------
-        InputError
-            An atom has no label; atoms of two examples stand in one ground clause; labels violate hard clauses and
-            `on_infeasible_truth` is "error".
-        ConflictError
-            The hard clauses of an example cannot all hold.
-        NumericError
-            Soft evidence is not finite, or weights have grown out of range.
-        """
+        """Predict, compare and update for each example of a window, in order; one without query atoms counts as a step, too."""
         start = time.perf_counter()
         network, truth, parameters = window.network, window.truth, self.parameters
         examples, broken = admitted(window, window.examples, parameters, self.names)
@@ -294,6 +215,7 @@ class OnlineLearner:
         if self.start is not None and size > self.clauses:
             state = started(state, parameters.rates, self.clauses, self.start(self.clauses, size))
         mean = kept.mean
+        # Means of weights are then over the steps from this window on.
         if window.changed:
             mean = _Mean(state.steps, read(state, parameters.rates)[1] * state.steps)
         elif mean.steps and size > len(mean.total):
@@ -325,23 +247,7 @@ class OnlineLearner:
 def admitted(
     window: Window, examples: IntArray, parameters: Parameters, names: Names
 ) -> tuple[IntArray, InfeasibleTruth]:
-    """Check that a window can be learned from; return the examples to learn from, and the hard clauses that labels violate.
-
-    Parameters
-    ----------
-    window : Window
-    examples : int64 array
-        The wanted ones, in order; those whose labels violate hard clauses are left out if the parameters say so.
-    parameters : Parameters
-    names : Names
-
-    Raises
-    ------
-    InputError
-        An atom has no label, or labels violate hard clauses and `on_infeasible_truth` is "error".
-    NumericError
-        Soft evidence is not finite.
-    """
+    """Check the labels and soft evidence of a window; return the examples to learn from and the violated hard clauses."""
     check_labelled(window.network, window.labelled, examples, names)
     _check_prior(window.network)
     broken = infeasible_truth(window.network, window.truth).of(examples)

@@ -133,40 +133,18 @@ def _no_seconds() -> dict[str, float]:
 
 @dataclass
 class Run:
-    """One fit.
-
-    Parameters
-    ----------
-    learner : Learner
-    stream : TrainingStream
-        Begun or resumed.
-    number : int
-        The run's number.
-    on_window : callable, optional
-    keep_steps : bool
-        Keep progressive validation.
-    saving : bool
-        Save the run after each window.
-    windows : int
-        Windows done.
-    atoms : int
-        Atoms predicted so far, in this process.
-    steps : list of pyarrow.Table
-        Progressive validation, a table for each window.
-    seconds : dict of str to float
-        Wall time of grounding and of learning.
-    """
+    """One fit of an online learner."""
 
     learner: Learner
-    stream: TrainingStream
-    number: int
+    stream: TrainingStream  # begun or resumed
+    number: int  # the run's number
     on_window: OnWindow | None
-    keep_steps: bool
-    saving: bool
-    windows: int = 0
-    atoms: int = 0
-    steps: list[pa.Table] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=_no_seconds)
+    keep_steps: bool  # keep progressive validation
+    saving: bool  # save the run after each window
+    windows: int = 0  # done so far
+    atoms: int = 0  # predicted so far, in this process
+    steps: list[pa.Table] = field(default_factory=list)  # progressive validation, a table for each window
+    seconds: dict[str, float] = field(default_factory=_no_seconds)  # wall time of grounding and of learning
 
     def go_on(self, checkpoint: Checkpoint) -> None:
         """Count what an earlier process did."""

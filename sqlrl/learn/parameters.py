@@ -73,19 +73,14 @@ Range = Above | AtLeast | Whole
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """How the command line has a parameter: its help, in a phrase, and its name where that is not the parameter's.
+    """How the command line shows a parameter."""
 
-    A flag says the opposite of the default value. `panel` is the group of options that it is shown with, by default that of its learners;
-    `value` stands for the value; `default` describes a default value that is not in the signature; `infinite` is a value that
-    stands for None.
-    """
-
-    help: str
-    name: str | None = None
-    panel: str | None = None
-    value: str | None = None
-    default: str | None = None
-    infinite: bool = False
+    help: str  # a phrase; that of a flag says the opposite of the default value
+    name: str | None = None  # where it is not the parameter's
+    panel: str | None = None  # the group of options that it is shown with, by default that of its learners
+    value: str | None = None  # stands for the value in the help
+    default: str | None = None  # describes a default value that is not in the signature
+    infinite: bool = False  # whether inf stands for None
 
     @property
     def sentence(self) -> str:
@@ -95,13 +90,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A parameter as a signature declares it.
-
-    `kind` is its type without annotations, without None and without "or several": a type, or a `Literal`.
-    """
+    """A parameter as a signature declares it."""
 
     name: str
-    kind: Any
+    kind: Any  # a type, or a `Literal`; without annotations, None and "or several"
     optional: bool
     several: bool
     default: object
@@ -148,10 +140,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def declarations(kind: type) -> Mapping[str, Declaration]:
-    """Return the parameters of a constructor by name: its own, then those that it hands on to the base class (`**common`).
-
-    A parameter of the base class that it declares anew keeps its place there, with the new default value.
-    """
+    """Return the parameters of a constructor by name: its own, then those that it hands on to the base class (`**common`)."""
     if kind in _KNOWN:
         return _KNOWN[kind]
     own: dict[str, Declaration] = {}
@@ -163,6 +152,7 @@ def declarations(kind: type) -> Mapping[str, Declaration]:
             base = declarations(function.__mro__[1])
         elif name != "self":
             own[name] = _declaration(name, hints[name], parameter.default)
+    # A parameter of the base class that is declared anew keeps its place there, with the new default value.
     first = {name: each for name, each in own.items() if name not in base}
     found = _KNOWN[kind] = first | {name: own.get(name, each) for name, each in base.items()}
     return found
@@ -230,13 +220,8 @@ def several(value: object) -> TypeGuard[Iterable[Any]]:
 
 
 def listed(name: str, value: object) -> list[Any]:
-    """Return one number or several as a list, those of arrays as numbers of Python; what is neither, to be refused, alone in it.
-
-    Raises
-    ------
-    InputError
-        It is a generator: what is read once cannot be shown, kept with the run or used again.
-    """
+    """Return one number or several as a list of Python numbers, and anything else alone in it; an iterator is an InputError."""
+    # What is read once cannot be shown, kept with the run or used again.
     if isinstance(value, Iterator):
         raise InputError(f"{name}={value!r} can be read only once: give a list, {name}=list(...)")
     plain: object = value.tolist() if isinstance(value, np.ndarray) else value
@@ -259,17 +244,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 
 def check_database(db: object) -> None:
-    """Refuse to learn from anything but an open database.
-
-    Parameters
-    ----------
-    db : object
-        What `fit` was given.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse to learn from anything but an open database."""
     if hasattr(db, "learning"):
         return
     what = repr(db) if db is None or isinstance(db, str) else f"an object of type {type(db).__name__}"
@@ -305,13 +280,7 @@ _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
 def value_text(value: object) -> str:
-    """Return a parameter's value as text, from which `parse_value` makes an equal one.
-
-    Raises
-    ------
-    InputError
-        It has no text, as mode declarations that are in no file.
-    """
+    """Return a parameter's value as text, from which `parse_value` makes an equal one; without a text it is an InputError."""
     plain: Any = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
     if plain is None or isinstance(plain, bool):
         return str(plain).lower()
@@ -342,13 +311,7 @@ def given_parameters(estimator: Any) -> Iterator[tuple[str, object]]:
 
 
 def parse_value(text: str, estimators: Estimators) -> Any:
-    """Return the value that a text stands for; texts of estimators make new ones.
-
-    Raises
-    ------
-    InputError
-        It is no value, or names an estimator or a parameter that there is not.
-    """
+    """Return the value that a text stands for; texts of estimators make new ones, and an invalid text is an InputError."""
     reader = _Reader(text, estimators)
     value = reader.value()
     if reader.rest():

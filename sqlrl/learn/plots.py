@@ -12,12 +12,7 @@ from sqlrl.report.charts import Chart, Plots
 
 
 class FitPlots(Plots):
-    r"""The charts of an estimator; each has its data as `table()`.
-
-    Parameters
-    ----------
-    estimator : estimator
-    """
+    """The charts of an estimator; each has its data as `table()`."""
 
     def __init__(self, estimator: Any) -> None:
         self._estimator = estimator

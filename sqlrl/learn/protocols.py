@@ -21,27 +21,13 @@ if TYPE_CHECKING:
 
 
 class Ordering(TypedDict):
-    """How examples come in windows, and how large they may be; keywords of `TrainingData.training_windows`.
+    """How examples come in windows, and how large these may be; keywords of `TrainingData.training_windows`."""
 
-    Parameters
-    ----------
-    size : int or None
-        Examples in a window, chosen by the first ones if None. A window never spans two passes.
-    order : {"file", "shuffle"}
-        Order of `examples`, or of first appearance in the data without them; or random orders.
-    seed : int
-        Determines the random orders; every pass has another one.
-    passes : int
-        How often each example comes.
-    limit : int or None
-        The most ground clauses of one shape that a window may have; None for no limit.
-    """
-
-    size: int | None
-    order: Order
-    seed: int
+    size: int | None  # examples in a window, chosen by the first ones if None; a window never spans two passes
+    order: Order  # "file": as in `examples`, or as they first appear in the data; "shuffle": random
+    seed: int  # of the random orders; every pass has another one
     passes: int
-    limit: int | None
+    limit: int | None  # the most ground clauses of one shape in a window; None for no limit
 
 
 STEP_SCHEMA = pa.schema(
@@ -88,42 +74,20 @@ class HistorySink(Protocol):
     """Takes what steps changed, in batches."""
 
     def write(self, changes: pa.Table) -> None:
-        """Store the changes of a window.
-
-        Parameters
-        ----------
-        changes : pyarrow.Table
-            `step` (int64, from 0), `clause` (int64), `delta_n` (int64), `weight` (float64, after the step); ascending by
-            step, then clause. A clause has a row only for steps with a delta n other than 0.
-        """
+        """Store the changes of a window, as `WindowReport.changes` has them, ascending by step, then clause."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A run after some windows: what it needs to go on.
+    """What a run needs to resume after some windows."""
 
-    Parameters
-    ----------
-    windows : int
-        Windows done.
-    arrays : mapping of str to array
-        `OnlineLearner.state()`.
-    steps : pyarrow.Table
-        Progressive validation: of the last window where it is saved, of all windows where it is read.
-    changes : pyarrow.Table
-        What the steps of the last window changed, for the history; empty where it is read, and without `record_history`.
-    seconds : mapping of str to float
-        Wall time of each stage so far.
-    iterations : pyarrow.Table
-        Of a batch learner, each of whose iterations counts as a window: those since it was saved last, and all where it is read.
-    """
-
-    windows: int
-    arrays: Mapping[str, npt.NDArray[Any]]
-    steps: pa.Table
-    changes: pa.Table
-    seconds: Mapping[str, float]
+    windows: int  # done
+    arrays: Mapping[str, npt.NDArray[Any]]  # `OnlineLearner.state()`
+    steps: pa.Table  # progressive validation: of the last window where it is saved, of all windows where it is read
+    changes: pa.Table  # of the last window, for the history; empty where it is read, and without `record_history`
+    seconds: Mapping[str, float]  # wall time of each stage so far
+    # of a batch learner, each of whose iterations counts as a window: those since it was last saved, or all where read
     iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
 
 
@@ -147,10 +111,9 @@ class TrainingStream(Protocol):
         ...
 
     def clause_rules(self) -> IntArray:
-        """Return the place of each clause's rule in the model that was given, from 0, by clause id; -1 for definitions of helper atoms.
-
-        Rules that a rule with `*`, or one of Alchemy's semantics, stands for have its place. Hard rules that state blocks have no clause.
-        """
+        """Return the place of each clause's rule in the given model, from 0, by clause id; -1 for definitions of helper atoms."""
+        # Rules that a rule with `*`, or one of Alchemy's semantics, stands for have its place; hard rules that state
+        # blocks have no clause.
         ...
 
     def with_fixed(self, weights: FloatArray) -> FloatArray:
@@ -158,11 +121,9 @@ class TrainingStream(Protocol):
         ...
 
     def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
-        """Return what a model says of the weights of the clauses from `first` to `last - 1`, and of how many it says something.
-
-        Clauses are the same that have the same formula and constants, whatever their variables are called; of others it says 0.
-        A model of another semantics is an InputError.
-        """
+        """Return what a model says of the weights of clauses `first` to `last - 1`, else 0, and of how many it says something."""
+        # Clauses are equal that have the same formula and constants, whatever their variables are called; a model of
+        # another semantics is an InputError.
         ...
 
     def example_name(self, example: int) -> str:
@@ -174,13 +135,8 @@ class TrainingStream(Protocol):
         ...
 
     def atom_groups(self, groups: object) -> tuple[IntArray, IntArray]:
-        """Return ids of query atoms and a group of each, from 0, as a query or other rows say; an atom may have several or none.
-
-        Raises
-        ------
-        InputError
-            There are several open predicates, or the rows are not its arguments and a group.
-        """
+        """Return ids of query atoms and a group of each, from 0, as a query or other rows say; an atom may have several, or none."""
+        # Several open predicates, or rows that are not its arguments and a group, are an InputError.
         ...
 
     def spill_directory(self) -> Path | None:
@@ -196,14 +152,9 @@ class TrainingStream(Protocol):
         ...
 
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Go on with a run that was saved, in place of `begin`.
-
-        Raises
-        ------
-        InputError
-            There is no such run, it saved nothing, or it is done; or learner, parameters, model, examples or data are not
-            those that it had: the message says which differs.
-        """
+        """Resume a run that was saved, in place of `begin`; where that cannot be, an InputError says what differs."""
+        # The run must exist, have saved something and not be done, with the same learner, parameters, model, examples
+        # and data.
         ...
 
     def save(self, checkpoint: Checkpoint) -> None:
@@ -215,82 +166,38 @@ class TrainingStream(Protocol):
         ...
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
-        """Make the model with learned weights and keep the run; called before the stream is left.
-
-        Parameters
-        ----------
-        weights : float array, shape (m,)
-            Weights (log-odds) by clause id; 0 for hard clauses. May be shorter than the number of clauses if the last
-            ones occur in no window: their weights are 0.
-        record : TrainingRecord
-            What to keep of the run.
-        """
+        """Make the model with learned weights and keep the run; called before the stream is left."""
+        # Weights (log-odds) are by clause id, 0 for hard clauses. Those at the end may be missing, if their clauses
+        # occur in no window: they are 0.
         ...
 
     def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
-        """Return the clauses as a table for reading; must work after the stream was left.
-
-        Parameters
-        ----------
-        weights
-            As for `model`.
-        support : pyarrow.Table
-            As in `TrainingRecord`.
-
-        Returns
-        -------
-        pyarrow.Table
-            One row for each clause: `clause` (text), `weight` (null if hard), `hard`, the columns of `support`, `id`; the
-            strongest first.
-        """
+        """Return the clauses as a table for reading, the strongest first; must work after the stream was left."""
+        # Columns are `clause` (text), `weight` (null if hard), `hard`, those of `support`, and `id`.
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
-    """What is kept of a run besides the weights.
+    """What is kept of a run besides the weights."""
 
-    Parameters
-    ----------
-    learner : str
-        Name of the estimator.
-    parameters : mapping of str to object
-        Its constructor's arguments (JSON values).
-    seed : int
-        The seed that was used.
-    started : datetime
-        In UTC.
-    seconds : mapping of str to float
-        Wall time of each stage.
-    steps : pyarrow.Table
-        Progressive validation, with the columns of `sqlrl.step` but `run`; those that were saved before come first.
-    support : pyarrow.Table
-        `clause`, `support`; of online learners also `updates` and `delta_n`, see `OnlineLearner.support`.
-    iterations : pyarrow.Table
-        Of `ITERATION_SCHEMA`; empty for online learners.
-    tuning : pyarrow.Table
-        Of `TUNING_SCHEMA`; empty unless a parameter was chosen.
-    status : {"done", "interrupted"}
-        How the run ended; "interrupted" if Ctrl-C did, and the weights are the best so far.
-    drop_zeros : bool
-        Leave clauses of weight 0 out of the model, and out of what is kept of it.
-    excess : float array, shape (m,), optional
-        n of the labels less E[n] under the learned weights of each clause, over the training examples: `sqlrl.clause_statistics` has E[n].
-        As `weights` of `TrainingStream.model`, it may be shorter, and NaN is unknown. None of learners that do not know it. Where labels violate
-        hard clauses and are learned from all the same, E[n] is that of the distribution without these ground clauses.
-    """
-
-    learner: str
-    parameters: Mapping[str, object]
+    learner: str  # name of the estimator
+    parameters: Mapping[str, object]  # its constructor's arguments (JSON values)
     seed: int
-    started: datetime
-    seconds: Mapping[str, float]
-    steps: pa.Table
+    started: datetime  # in UTC
+    seconds: Mapping[str, float]  # wall time of each stage
+    steps: pa.Table  # progressive validation, of `STEP_SCHEMA`; steps that were saved before come first
+    # `clause`, `support`; of online learners also `updates` and `delta_n`, see `OnlineLearner.support`
     support: pa.Table
+    # of `ITERATION_SCHEMA`; empty for online learners
     iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
+    # of `TUNING_SCHEMA`; empty unless a parameter was chosen
     tuning: pa.Table = field(default_factory=TUNING_SCHEMA.empty_table)
-    status: str = "done"
-    drop_zeros: bool = False
+    status: str = "done"  # "done", or "interrupted" by Ctrl-C: the weights are the best so far
+    drop_zeros: bool = False  # leave clauses of weight 0 out of the model, and out of what is kept of it
+    # n of the labels minus E[n] of each clause over the training examples, NaN if unknown; may lack the last clauses,
+    # and is None if the learner does not know it. E[n] is without the ground hard clauses that labels violate.
+    # `sqlrl.clause_statistics` has E[n].
     excess: FloatArray | None = None
 
 
@@ -300,23 +207,9 @@ class TrainingData(Protocol):
     def training_windows(
         self, model: Model, *, examples: object, **order: Unpack[Ordering]
     ) -> AbstractContextManager[TrainingStream]:
-        """Hold a model against the data and stream the examples in windows.
-
-        Parameters
-        ----------
-        model : Model
-            What to learn.
-        examples : object
-            A query, a list of names, or None for all examples.
-        **order
-            See `Ordering`.
-
-        Returns
-        -------
-        context manager of TrainingStream
-            Leaving it drops scratch tables. An exception that leaves it, KeyboardInterrupt included, must leave the
-            database consistent.
-        """
+        """Bind a model to the data, and stream the training examples in windows while the context is open."""
+        # `examples` is a query, a list of names, or None for all. Leaving drops scratch tables; an exception that
+        # leaves, KeyboardInterrupt included, must leave the database consistent.
         ...
 
 
@@ -331,33 +224,17 @@ class TrainingDatabase(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a learner is, after each window.
+    """Progress of a learner after a window."""
 
-    Parameters
-    ----------
-    window, windows : int
-        Windows done and in all.
-    steps : int
-        Steps done.
-    clauses : int
-        Clauses met so far.
-    loss, atoms : int
-        Wrongly predicted atoms and all atoms of this window, each example predicted before it was learned.
-    seconds_grounding, seconds_learning : float
-        Wall time so far.
-    run : int
-        The run's number in `sqlrl.run`.
-    """
-
-    window: int
-    windows: int
-    steps: int
-    clauses: int
-    loss: int
-    atoms: int
-    seconds_grounding: float
+    window: int  # windows done
+    windows: int  # in all
+    steps: int  # steps done
+    clauses: int  # clauses met so far
+    loss: int  # atoms of this window that were predicted wrongly, each example before it was learned
+    atoms: int  # all atoms of this window
+    seconds_grounding: float  # wall time so far, as `seconds_learning`
     seconds_learning: float
-    run: int = 0
+    run: int = 0  # the run's number in `sqlrl.run`
 
     def note(self) -> str:
         """Say how far the learner is, for those who watch."""

@@ -76,21 +76,7 @@ def register(rule: Rule) -> None:
 
 @inner
 def _label_loss(window: WindowArrays, k: int, world: BoolArray, f1: bool) -> float:
-    """How wrong a world of the k-th example is: the number of wrong atoms, or 1 - F1 of its true atoms.
-
-    Parameters
-    ----------
-    window : WindowArrays
-    k : int
-        Place of the example in the sequence.
-    world : bool array, shape (n,)
-    f1 : bool
-        1 - F1, from 0 to 1, in place of Hamming loss. Without true atoms in labels and world there is no error: 0.
-
-    Notes
-    -----
-    Source: Huynh (2011), sections 4.3.2 and 5.3.2. Helper atoms do not count.
-    """
+    """Return how many atoms of the k-th example a world has wrong, or 1 - F1 of its true ones (Huynh 2011, sections 4.3.2 and 5.3.2)."""
     wrong, hits = 0, 0
     for a in range(window.atom_start[k], window.atom_start[k + 1]):
         atom = window.atom[a]
@@ -128,11 +114,7 @@ def _products(work: Scratch, count: int) -> tuple[float, float]:
 
 @inner
 def margin_terms(window: WindowArrays, k: int, work: Scratch, count: int, f1: bool) -> tuple[float, float, float]:
-    """What a step along delta n has to make up for on the k-th example.
-
-    The label loss of `work.target`, less what fixed features add to the score of the labels over it; the weights times delta n;
-    and the sum of the squares of delta n, over the first `count` changed clauses.
-    """
+    """Return label loss less fixed margin of `work.target`, weights times delta n, and the sum of squared delta n."""
     product, square = _products(work, count)
     return _label_loss(window, k, work.target, f1) - _fixed_margin(window, k, work), product, square
 
@@ -162,10 +144,7 @@ def update_clause(state: State, i: int, delta_n: int, step: int, rates: Rates, s
 
 
 def step_size(state: State, rates: Rates, window: WindowArrays, k: int, work: Scratch, count: int, step: int) -> float:
-    """The length of step `step` (from 1), on the k-th example, along the delta n of `work`; 0 for none; compiled code only.
-
-    AdaGrad has a length for each clause: 1 for all steps.
-    """
+    """Return the length of step `step` (from 1) along the delta n of `work`, 0 for none; compiled code only."""
     raise NotImplementedError
 
 
@@ -204,13 +183,10 @@ def new_state(rates: Rates) -> State:
 
 
 def read(state: State, rates: Rates) -> tuple[FloatArray, FloatArray]:
-    """The weights (log-odds) after the last step and their averages over all steps, two arrays of shape (m,).
-
-    The average is (w_1 + ... + w_T) / T with w_t the weights right after the update of step t. The zero weights before the
-    first step are not counted, steps before a clause was first met count as 0, and without any step all are 0.
-    """
+    """Return the weights (log-odds) after the last step and their averages over all steps, two arrays of shape (m,)."""
     weights, totals = np.empty((2, len(state.last)))
     _read(state, rates, weights, totals)
+    # (w_1 + ... + w_T) / T: the weights before the first step are not counted, those before a clause was met are.
     return weights, totals / max(state.steps, 1)
 
 

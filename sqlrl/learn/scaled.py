@@ -21,31 +21,22 @@ from sqlrl.learn.rules import Rule, register, unit_step
 
 
 class ScaledRates(NamedTuple):
-    """How long a step is and how far weights shrink in it.
+    """Learning rate and penalty; their product is below 1."""
 
-    `learning_rate`, eta, is above 0; `regularization`, lambda, 0 or more, is the weight of the Gaussian penalty. Their product is below 1.
-    """
-
-    learning_rate: float = 0.1
-    regularization: float = 0.0
+    learning_rate: float = 0.1  # eta, above 0
+    regularization: float = 0.0  # lambda, the weight of the Gaussian penalty; 0 or more
 
 
 class ScaledState(NamedTuple):
-    """What the learner remembers of m clauses; clause i has place i.
-
-    `start`, of shape (m,), has the weights before the first step (log-odds), to which the penalty pulls; `moved` (m,) is the weight right
-    after step `last` less that of the start, `total` (m,) the sum of these differences after each of the steps 1 to `last`, and `last` (m,) the
-    last step, counted from 1, with a delta n other than 0; 0 if there was none. `largest` (m,) is the largest of its delta n, whatever their
-    sign, and `squares` (m,) the sum of their squares.
-    """
+    """State of the update rule for m clauses; arrays have shape (m,)."""
 
     steps: int
-    moved: FloatArray
-    total: FloatArray
-    largest: FloatArray
-    squares: FloatArray
-    last: IntArray
-    start: FloatArray
+    moved: FloatArray  # weight (log-odds) right after step `last`, less `start`
+    total: FloatArray  # sum of these differences after each of the steps 1 to `last`
+    largest: FloatArray  # largest absolute delta n
+    squares: FloatArray  # sum of the squared delta n
+    last: IntArray  # last step (from 1) with a delta n other than 0; 0 if there was none
+    start: FloatArray  # weights before the first step, to which the penalty pulls
 
 
 def new_state(clauses: int = 0) -> ScaledState:
@@ -102,13 +93,10 @@ def total_after(state: ScaledState, i: int, step: int, rates: ScaledRates) -> fl
 
 @kernel
 def update_clause(state: ScaledState, i: int, delta_n: int, step: int, rates: ScaledRates) -> None:
-    """w_{t+1} = w_t + r * (delta n - lambda * (w_t - start)) for one clause with a delta n other than 0, in place.
-
-    r is its `rate`, this step included. If this delta n is k times as large as the largest before, w_t - start is divided by k first. In
-    steps where its delta n is 0 a clause is only drawn to its start. `step` is t, counted from 1, and `state.steps` is not looked at.
-    """
+    """Apply w_{t+1} = w_t + r * (delta n - lambda * (w_t - start)), with r = `rate`, to one clause at step t = `step`, in place."""
     moved, total = _moved_after(state, i, step - 1, rates)
     size = float(delta_n)
+    # If this delta n is k times as large as any before, w_t - start is divided by k first.
     if abs(size) > state.largest[i]:
         moved *= state.largest[i] / abs(size)
         state.largest[i] = abs(size)

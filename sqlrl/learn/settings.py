@@ -38,17 +38,12 @@ a step makes, far above the rounding of sums."""
 
 @dataclass(frozen=True, kw_only=True)
 class Update:
-    """What an update rule asks of a step.
+    """What an update rule asks of a step."""
 
-    The type of `rates` says which rule it is; `remedy` is what to change when weights grow out of range. With `loss_added` delta n is
-    taken from the world that is most probable when each wrong atom adds 1; with `sweeps` above 0 from the end of a chain of so many
-    sweeps; else from a most probable world.
-    """
-
-    rates: Rates
-    remedy: str
-    loss_added: bool = False
-    sweeps: int = 0
+    rates: Rates  # their type says which rule it is
+    remedy: str  # what to change when weights grow out of range
+    loss_added: bool = False  # delta n is from the world that is most probable when each wrong atom adds 1
+    sweeps: int = 0  # above 0: delta n is from the end of a Markov chain of so many sweeps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,22 +14,17 @@ from sqlrl.solve.structure import pointers, ragged_ranges
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Atoms, rows and hard unit clauses of a network, sorted by the examples of a sequence.
-
-    Example k has the atoms `atom[atom_start[k]:atom_start[k + 1]]`, ascending; its rows, and its positions in
-    `Network.hard_units`, likewise. `place`, of shape (n,), is the position of each atom among the atoms of its example. An
-    example that occurs twice in `examples`, of shape (e,), has its atoms twice.
-    """
+    """Atoms, rows and hard unit clauses of a network, sorted by the examples of a sequence."""
 
     network: Network
-    examples: IntArray
+    examples: IntArray  # shape (e,); an example that occurs twice has its atoms twice
     atom_start: IntArray
-    atom: IntArray
+    atom: IntArray  # example k has `atom[atom_start[k]:atom_start[k + 1]]`, ascending
     row_start: IntArray
-    row: IntArray
+    row: IntArray  # as `atom`
     unit_start: IntArray
-    unit: IntArray
-    place: IntArray
+    unit: IntArray  # positions in `Network.hard_units`, as `atom`
+    place: IntArray  # shape (n,): the position of each atom among those of its example
 
 
 def of_examples(example: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
@@ -70,10 +65,7 @@ def row_examples(network: Network) -> IntArray:
 
 
 def cut(network: Network, examples: IntArray) -> Slices:
-    """Sort the atoms and rows of a network by example; a row or a block that joins atoms of two examples is an InputError.
-
-    The wanted `examples`, of shape (e,), come in any order; those without atoms have empty slices.
-    """
+    """Sort atoms and rows of a network by the wanted examples; a row or block that joins two examples is an InputError."""
     rows = row_examples(network)
     own = np.unique(network.example)
     start, atom = of_examples(network.example, own)
@@ -91,12 +83,7 @@ def cut(network: Network, examples: IntArray) -> Slices:
 
 
 def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray]:
-    """The network of the k-th example, with the clauses that occur in it and no others.
-
-    With it come the atoms and the local clauses of the whole that its atoms and clauses are; their ids are those of the whole.
-    Its counts are those of the whole up to a constant (`base`, `total`, `evidence_violated` and `open` are 0): use differences
-    of counts.
-    """
+    """Return the network of the k-th example with its clauses alone, and the places of its atoms and clauses in the whole."""
     network = slices.network
     atoms = slices.atom[slices.atom_start[k] : slices.atom_start[k + 1]]
     rows = slices.row[slices.row_start[k] : slices.row_start[k + 1]]
@@ -109,6 +96,7 @@ def example_network(slices: Slices, k: int) -> tuple[Network, IntArray, IntArray
     blocks, block = np.unique(network.block[atoms], return_inverse=True)
     none = int(len(blocks) > 0 and blocks[0] < 0)
     m = len(clauses)
+    # Counts are those of the whole up to a constant: use differences.
     nothing = np.zeros(m, dtype=object)
     clause = np.where(hard_units[:, 0] >= 0, np.searchsorted(clauses, hard_units[:, 0]), -1)
     small = Network(

@@ -181,22 +181,16 @@ class _Pass:
 
 def learn_examples(
     slices: Slices,
-    truth: BoolArray,
+    truth: BoolArray,  # shape (n,): the labels
     state: State,
     tally: Tally,
     parameters: Parameters,
     names: Names,
     random: Stream,
     *,
-    compiled: bool = True,
+    compiled: bool = True,  # False: no compiled code; only ties in bounded components may differ
 ) -> Learned:
-    """Take one step for each example of a sliced network, in order.
-
-    `truth`, of shape (n,), holds the labels. The arrays of `state` and `tally`, of the network's local clauses, are changed,
-    also when an exception ends the pass, and so is `random`, for sampled worlds. With `compiled`, examples whose components are
-    all forests or have small treewidth are taken in compiled code. Without it, all go the general way, with the same result but
-    where several worlds of a bounded component are most probable.
-    """
+    """Take one step for each example of a sliced network, in order; `state`, `tally` and `random` change in place, even if it fails."""
     run = _Pass(slices, truth, state, tally, parameters, names, random)
     compiled = compiled and parameters.inference == "exact"
     fast = ~flagged_examples(slices, run.general) if compiled else np.zeros(len(slices.examples), dtype=np.bool_)

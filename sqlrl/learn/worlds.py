@@ -41,12 +41,8 @@ def exact_world(
 def two_worlds(
     network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
 ) -> tuple[BoolArray, BoolArray]:
-    """The predicted world and the one that is learned from: the same without a loss, or where one has to serve both.
-
-    Where samples are learned from, the predicted world is no more than shown: no search proves it.
-
-    `loss`, of shape (n,), is added for each true atom of the second. Hard clauses that cannot all hold are an InfeasibleError.
-    """
+    """Return the predicted world and the one to learn from: the same without a loss, or where one has to serve both."""
+    # Where samples are learned from, the predicted world is only shown: no search proves it.
     find = relaxed_world if parameters.inference == "relaxed" else partial(exact_world, prove=parameters.sweeps == 0)
     first = find(network, weights, loss if parameters.one_world else None, seed=parameters.seed, describe=describe)
     if loss is None or parameters.one_world:
@@ -57,16 +53,11 @@ def two_worlds(
 def relaxed_world(
     network: Network, weights: FloatArray, loss: FloatArray | None, *, seed: int, describe: Describe | None
 ) -> BoolArray:
-    """The linear relaxation of the most probable world, rounded, shape (n,).
+    """Return the linear relaxation of the most probable world, rounded, shape (n,); blocks hold, hard clauses may not.
 
-    It may violate hard clauses where the relaxation is fractional; blocks hold. `loss`, of shape (n,), is added for each true
-    atom. Where the relaxation shows that hard clauses cannot all hold, it is a ConflictError; `seed` and `describe` are for
-    that.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 4.3.1, OP5 and Algorithm 4.1, whose rounding does not look after hard clauses; a learner
-    takes delta n over weighted clauses, so that such a world teaches it all the same. Atoms that presolve decides are exact.
+    Source: Huynh (2011), section 4.3.1, OP5 and Algorithm 4.1, whose rounding does not look after hard clauses; a
+    learner takes delta n over weighted clauses, so that such a world teaches it all the same. Atoms that presolve
+    decides are exact.
     """
     try:
         value, left = presolve(_scaled(weigh(network, weights, loss=loss)))
@@ -97,16 +88,14 @@ def _scaled(weighted: WeightedNetwork) -> WeightedNetwork:
 
 
 def sampled_world(network: Network, weights: FloatArray, truth: BoolArray, *, sweeps: int, random: Stream) -> BoolArray:
-    """The world, of shape (n,), after some sweeps, 1 or more, of a Markov chain that starts at the labels `truth`.
+    """Return the world, shape (n,), after some sweeps, 1 or more, of a Markov chain that starts at the labels `truth`.
 
-    Notes
-    -----
-    Source: Hinton (2002), section 3. A sweep draws each atom or block given all others; where hard clauses are left that are
-    no blocks, a step of MC-SAT, which also passes between worlds that single flips cannot connect (and never flips helper
-    atoms alone). The chain needs a world to start from: hard ground clauses that the labels violate are left out of it,
-    and of a block with several true labels the first one counts; without one an exactly-one block begins at its first atom.
+    Source: Hinton (2002), section 3. A sweep draws each atom or block given all others; where hard clauses are left
+    that are no blocks, a step of MC-SAT, which also passes between worlds that single flips cannot connect (and never
+    flips helper atoms alone).
     """
     weighted, start = weigh(network, weights), start_world(network, truth)
+    # The chain needs a world to start from: hard ground clauses that the labels violate are left out of it.
     broken = weighted.hard & weighted.violated(start)
     if broken.any():
         weighted = keep_rows(weighted, ~broken)

@@ -45,13 +45,10 @@ from sqlrl.logic.witnesses import Emitter
 
 @dataclass(frozen=True, slots=True)
 class NormalRule:
-    """A rule of exact semantics, and how often it stands there.
-
-    `repeated` are `+` variables, with their types, that it does not mention: it stands there once for each combination of their
-    constants.
-    """
+    """A rule of exact semantics, and how often it counts."""
 
     rule: Rule
+    # `+` variables (name, type) that the rule lacks: it counts once for each combination of their constants.
     repeated: tuple[tuple[str, str], ...] = ()
 
 
@@ -60,12 +57,7 @@ _OWN = "constant of +{}"
 
 
 def features(formula: Formula, hard: bool, model: Model, open_predicates: frozenset[str]) -> tuple[Feature, ...]:
-    r"""Return one feature for each clause of the normal form of a formula without `*`.
-
-    The unit clauses of a soft formula are one feature together, and each of its k features has `factor` 1/k.
-
-    UnsupportedError: EXIST over a conjunction, whose normal form Alchemy can only write once it knows the constants.
-    """
+    """Return a feature for each clause of the normal form of a formula without `*`, unit clauses of a soft one together."""
     normal = normalise(formula, model)
     clauses = _clauses(normal.node, formula)
     if hard:
@@ -99,15 +91,7 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
 
 
 def normal_rules(rule: Rule, model: Model, open_predicates: frozenset[str]) -> tuple[NormalRule, ...]:
-    r"""Return the rules of exact semantics that mean what a rule means under `semantics="alchemy"`.
-
-    There is one for each clause of a normal form, a soft one with its share of the weight. A learned template keeps its
-    clauses, each with its share.
-
-    ModelError if the formulas of a template have different normal forms: which clauses there are, or how many, depends on
-    whether two `+` variables have the same constant or one has a constant that the template names. Such formulas are to be
-    written as rules of their own.
-    """
+    """Return the rules of exact semantics that mean what a rule means under `semantics="alchemy"`."""
     found: list[NormalRule] = []
     for each in split_rule(rule):
         parts = features(each.formula, each.hard, model, open_predicates)
@@ -127,11 +111,9 @@ def _repeated(share: Rule, feature: Feature) -> tuple[tuple[str, str], ...]:
 
 
 def _check_alike(rule: Rule, shares: list[Rule], model: Model, open_predicates: frozenset[str]) -> None:
-    """Refuse a template whose formulas have different normal forms.
-
-    Literals can become the same, or an equality known, where two `+` variables have one constant, or one has a constant of the
-    formula. That matters only to several clauses: of one alone only constant terms change.
-    """
+    """Refuse a template whose formulas have different normal forms."""
+    # Where two `+` variables have one constant, or one has a constant of the formula, literals can become the same and
+    # equalities known. That matters only to several clauses: of one alone only constant terms change.
     atoms = list(atoms_of(rule.formula))
     equalities = any(isinstance(part, Equal) for part in subformulas(rule.formula))
     if len(shares) < 2 or (not equalities and len({atom.predicate for atom in atoms}) == len(atoms)):
@@ -168,12 +150,10 @@ def _plus(formula: Formula) -> set[str]:
 
 
 def _patterns(plus: Mapping[str, str], named: Sequence[str]) -> list[dict[str, str]]:
-    """Return constants for `+` variables, given with their types, for each way in which some of them can coincide.
-
-    A variable has one of the constants that the formula names, or that of a variable before it, or one of its own.
-    """
+    """Return constants for `+` variables (name to type), a row for each way in which some of them can coincide."""
     rows: list[dict[str, str]] = [{}]
     for name, kind in plus.items():
+        # A variable has a constant of the formula, that of an earlier variable of its type, or one of its own.
         own = {other: _OWN.format(other) for other, its in plus.items() if its == kind}
         rows = [
             {**row, name: constant}

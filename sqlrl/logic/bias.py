@@ -31,12 +31,9 @@ _NOTHING: Mapping[str, Setting] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What may stand at one argument of a literal, with its type.
+    """What may stand at one argument of a literal, with its type."""
 
-    `kind` is `+` for a variable that the clause already has, `-` for one that may be new, `#` for a constant.
-    """
-
-    kind: Literal["+", "-", "#"]
+    kind: Literal["+", "-", "#"]  # a variable that the clause already has, one that may be new, a constant
     type: str
     _repr_html_ = markup.field_table
 
@@ -52,16 +49,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way in which a literal of a predicate may stand in a clause.
-
-    `recall` is at most so many atoms for the same input constants; None (`*`) sets no limit. `line` is the line in the source,
-    from 1, and 0 if it has none; it is not part of equality.
-    """
+    """One way in which a literal of a predicate may stand in a clause."""
 
     predicate: str
     places: tuple[Place, ...]
-    recall: int | None
-    line: int = field(default=0, compare=False)
+    recall: int | None  # at most so many atoms for the same input constants; None (`*`) sets no limit
+    line: int = field(default=0, compare=False)  # in the source, from 1; 0 if it has none
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
@@ -226,11 +219,9 @@ class Bias:
 
 
 def format_bias(bias: Bias) -> str:
-    r"""Return a bias in Aleph's language; it parses to an equal one.
-
-    Determinations are written where there are modes that they leave out.
-    """
+    """Return a bias in Aleph's language; it parses to an equal one."""
     lines = [f"set({quoted(name)}, {_value(value)})" for name, value in [*bias.settings.items(), *bias.unknown.items()]]
+    # Determinations are needed only to leave modes out.
     if bias.unused:
         target = f"{quoted(bias.head.predicate)}/{bias.head.arity}"
         arities = {mode.predicate: mode.arity for mode in bias.body}

@@ -28,13 +28,11 @@ SIFTED_SIZE = 200
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """`EXIST variables (conjunction)`, as an atom; every variable occurs in the conjunction.
-
-    `example` is the example over whose domains the variables range, where only the rest of the formula says it.
-    """
+    """`EXIST variables (conjunction)` as an atom; every variable occurs in the conjunction."""
 
     variables: tuple[str, ...]
     conjunction: tuple[Signed, ...]
+    # The example over whose domains the variables range, where only the rest of the formula names it.
     example: Variable | Constant | None = None
 
 
@@ -112,10 +110,7 @@ def negate(node: Node) -> Node:
 
 
 def disjuncts(node: Node) -> tuple[tuple[Signed, ...], ...]:
-    """Return the disjunctive normal form, without conjunctions that others absorb.
-
-    ModelError if it has more than `LARGEST_FORM` conjunctions.
-    """
+    """Return the disjunctive normal form, without conjunctions that others absorb."""
     match node:
         case Signed():
             return ((node,),)
@@ -143,12 +138,10 @@ def _joined(
 
 
 def prenex(clause: tuple[Signed, ...]) -> tuple[Signed, ...]:
-    """Drop the universal quantifiers of a clause, so that their variables become grounding variables.
-
-    Those about an example that is a constant stay: a clause need not name it, over whose domains their variables range.
-    """
+    """Drop the universal quantifiers of a clause, so that their variables become grounding variables."""
     found: dict[Signed, None] = {}
     for signed in clause:
+        # A quantifier over the domains of a constant example stays: the clause need not name that example.
         if isinstance(signed.atom, Witness) and not signed.positive and not isinstance(signed.atom.example, Constant):
             found.update(dict.fromkeys(prenex(tuple(s.negated() for s in signed.atom.conjunction))))
         else:
@@ -322,12 +315,7 @@ def conjuncts(node: Node) -> tuple[Path, ...]:
 def disjoint(
     node: Node, values: Sequence[bool], helpers: Callable[[tuple[Path, ...]], int]
 ) -> tuple[bool, tuple[Path, ...]]:
-    """Return a value and disjoint conjunctions that say when the function takes it.
-
-    The value is one of `values`, the first wins a tie. `helpers` says how many helper predicates some conjunctions need: fewer
-    helpers win, then fewer conjunctions. The literals of each conjunction are in the function's order of appearance. ModelError
-    if there would be more than `LARGEST_FORM` conjunctions.
-    """
+    """Return one of `values`, and few disjoint conjunctions that hold exactly where the function takes it."""
     atoms = atoms_of(node)
     case = isinstance(node, All)
     if isinstance(node, All | Any) and node.parts and (case in values if case else not values[0]):
@@ -349,6 +337,7 @@ def disjoint(
             count = diagram.count(value)
             if count <= LARGEST_FORM:
                 paths = tuple(diagram.paths(value))
+                # Fewer helper predicates win, then fewer conjunctions, then the earlier value.
                 found.append(((helpers(paths), count, rank), value, paths))
         return min(found, key=lambda f: f[0], default=((1 << 30, 1 << 30, 0), values[0], ()))
 

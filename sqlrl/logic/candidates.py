@@ -60,24 +60,13 @@ Evidence = Literal | EqualityLiteral
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conjunction that a learner may keep, split into evidence and what it says of the targets.
+    """A conjunction that a learner may keep, split into evidence and literals of targets."""
 
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        All variables with their types, those of the enforcer first.
-    selector : tuple of Literal or EqualityLiteral
-        The evidence, with the signs that must hold. Without any, the variables range over the query atoms: a prior.
-    enforcer : tuple of Literal
-        The literals of targets, as written.
-    template : str
-        The text of the template that it comes from.
-    """
-
-    variables: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]  # name and type of each, those of the enforcer first
+    # The evidence, with the signs that must hold. Without any, the variables range over the query atoms: a prior.
     selector: tuple[Literal | EqualityLiteral, ...]
-    enforcer: tuple[Literal, ...]
-    template: str
+    enforcer: tuple[Literal, ...]  # the literals of targets, as written
+    template: str  # the text of the template that it comes from
     _repr_html_ = markup.field_table
 
     @property
@@ -186,12 +175,9 @@ def _at(place: Place) -> str:
 
 @dataclass(frozen=True)
 class _Chains:
-    """The chains of up to `most` links from a type to a type; None is any type.
+    """The chains of up to `most` links from type `start` to type `end`, where None is any type."""
 
-    `links` has the types of the first and second variable of each expansion.
-    """
-
-    links: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]  # types of the first and second variable of each expansion
     most: int
     start: str | None
     end: str | None

@@ -25,19 +25,7 @@ from sqlrl.wording import shortened
 def compile_rule(
     rule: Rule, model: Model, open_predicates: frozenset[str], division: Division | None = None
 ) -> tuple[Feature, ...]:
-    r"""Return the features of a rule: one for each combination of signs of `*`, in the order of `split_signs`.
-
-    Under `semantics="alchemy"` there is one for each clause of the normal form, each with its share of the weight in `factor`;
-    EXIST over a conjunction is an UnsupportedError there. All predicates that are not open are closed. `division` is that of
-    the data, if the constants of a type are the examples.
-
-        A hard rule is never `negated`. If quantifiers stand inside a hard formula, its clauses are those of its
-        normal form with universal quantifiers in front: they say the same, but may have more variables than the
-        feature, and one grounding may violate two of them. So n of such a rule is all its groundings where it holds, and not
-        the number of those in which the formula is true elsewhere.
-
-        The variables are the free ones and those of the outermost FORALLs, which mean the same (see `normalise`).
-    """
+    """Return a rule's features: one for each combination of signs of `*`, or in Alchemy's semantics for each clause of it."""
     formulas = split_signs(rule.formula)
     try:
         if model.semantics == "alchemy":
@@ -52,6 +40,8 @@ def compile_rule(
 
 def _compile(normal: Normal, hard: bool, open_predicates: frozenset[str]) -> Feature:
     if hard and _quantified(normal.node):
+        # These clauses may have more variables than the feature, and one grounding may violate two of them: `n` of such
+        # a rule is exact only in worlds where the rule holds.
         return _hard(normal, open_predicates)
     values = (False,) if hard else (False, True)
 

@@ -15,14 +15,11 @@ ORDERINGS_TRIED = 5_040
 
 
 class BodyLiteral(NamedTuple):
-    """A literal of a clause's body: an atom of a closed predicate that must be true.
+    """A literal of a clause's body: an atom of a closed predicate that must be true."""
 
-    `predicate` is an index into the sorted body predicates of the run. The terms `0 .. h - 1` are the head's arguments in
-    order, `h ..` existential variables; a negative term is a constant: `-1 - id`, with its id in the dictionary of that
-    argument's type.
-    """
-
-    predicate: int
+    predicate: int  # index into the sorted body predicates of the run
+    # `0 .. h - 1` are the head's arguments in order, `h ..` existential variables; a constant is `-1 - id`, with its id
+    # in the dictionary of that argument's type.
     terms: tuple[int, ...]
 
 
@@ -58,10 +55,7 @@ class Components:
         return found
 
     def grow(self, groups: Sequence[Group], literal: BodyLiteral) -> tuple[Group, ...]:
-        """Return the groups of a body with one more literal: those that share an existential variable with it become one.
-
-        The merged group is the last one; the others keep their order.
-        """
+        """Return the groups with one more literal, those that share an existential variable with it merged into the last."""
         variables = {term for term in literal.terms if term >= self.heads}
         merged: set[BodyLiteral] = {literal}
         apart: list[Group] = []

@@ -44,11 +44,7 @@ class ConjunctionParser(FormulaParser):
     def conjunction(
         self, what: str, arguments: tuple[str, ...] | None = None
     ) -> tuple[tuple[Part, ...], tuple[Place, ...]]:
-        """Read literals with `^` between them, and return where each stands.
-
-        `what` is what they are: "a template" or "an expansion". A name without parentheses is a predicate with `arguments`,
-        where there are some.
-        """
+        """Read `what` ("a template" or "an expansion") and the place of each literal; a bare name takes the `arguments`."""
         parts: list[Part] = []
         places: list[Place] = []
         while True:

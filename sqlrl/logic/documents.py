@@ -29,16 +29,13 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "'"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value of a document and where it starts.
-
-    `value` is a text for scalars, a tuple of nodes for a list, and a tuple of pairs of nodes for an object. `places` has for each
-    character of a text where it stands, and where the text ends; it is empty if they follow each other from `start`.
-    """
+    """A value of a document and where it starts."""
 
     kind: str
-    value: Any
+    value: Any  # a str for a scalar, a tuple of nodes for a list, a tuple of pairs of nodes for an object
     offset: int
-    start: int = 0
+    start: int = 0  # where the text of a scalar starts, behind its quote
+    # Where each character of a text stands, and where the text ends; empty if they follow each other from `start`.
     places: tuple[int, ...] = field(default=(), repr=False)
 
     @property
@@ -111,13 +108,7 @@ def is_json(text: str) -> bool:
 
 
 def parse_json_document(source: Source) -> Document:
-    r"""Parse JSON with what people add to it.
-
-    Raises
-    ------
-    ParseError
-        It is no JSON, or nests deeper than `DEEPEST_JSON` brackets.
-    """
+    """Parse JSON with the extensions that this module's docstring lists."""
     reader = _JSON(source)
     root = reader.value(0)
     reader.skip()
@@ -230,15 +221,7 @@ class _JSON:
 
 
 def parse_yaml_document(source: Source) -> Document:
-    r"""Parse YAML. All its scalars are texts, as they are written: no word is a truth value, and no date is one.
-
-    Raises
-    ------
-    ParseError
-        It is no YAML, nests deeper than `DEEPEST_JSON` levels, or has several documents or aliases.
-    InputError
-        PyYAML is not installed.
-    """
+    """Parse one YAML document without aliases, all of whose scalars stay texts: no booleans, no dates."""
     try:
         import yaml
     except ImportError as error:

@@ -36,17 +36,13 @@ _COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+"|//[^\n]*|/\*(?s:.*?
 
 
 class EvidenceAtom(NamedTuple):
-    """One line of evidence.
-
-    `truth` is None for soft evidence and for an unknown atom. `probability` is that of soft evidence, strictly between 0 and 1;
-    else None. `line` is where it stands, from 1.
-    """
+    """One line of evidence."""
 
     predicate: str
     constants: tuple[str, ...]
-    truth: bool | None
-    probability: float | None
-    line: int
+    truth: bool | None  # None for soft evidence and for an unknown atom
+    probability: float | None  # that of soft evidence, strictly between 0 and 1; else None
+    line: int  # from 1
 
 
 def parse_evidence(
@@ -55,54 +51,14 @@ def parse_evidence(
     path: str = "<text>",
     model_or_predicates: Model | Mapping[str, Predicate] | None = None,
 ) -> list[EvidenceAtom]:
-    r"""Parse the text of a `.db` file.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-        The file, or a name for the text, in errors.
-    model_or_predicates : Model or mapping of str to Predicate, optional
-        The declarations to check predicates and arities against.
-
-    Returns
-    -------
-    list of EvidenceAtom
-        In the order of the text, repeated atoms repeated. Probabilities 0 and 1 are plain evidence; `0.8 !P(A)`
-        is `0.2 P(A)`, as in Tuffy.
-
-    Raises
-    ------
-    ParseError
-        A line does not parse; the message shows it with a caret.
-    ModelError
-        An unknown predicate or a wrong arity.
-    UnsupportedError
-        The value of a function.
-    """
+    """Parse the text of a `.db` file into atoms in its order, repeats included, checked against given declarations."""
     return list(iterate_evidence(text, path=path, model_or_predicates=model_or_predicates))
 
 
 def read_evidence(
     path: str | Path, *, model_or_predicates: Model | Mapping[str, Predicate] | None = None
 ) -> list[EvidenceAtom]:
-    """Read a `.db` file.
-
-    Parameters
-    ----------
-    path : str or Path
-    model_or_predicates : Model or mapping of str to Predicate, optional
-        The declarations to check predicates and arities against.
-
-    Returns
-    -------
-    list of EvidenceAtom
-
-    Raises
-    ------
-    ParseError, ModelError, UnsupportedError
-        As in `parse_evidence`; a missing file is a ParseError.
-    """
+    """Read a `.db` file; see `parse_evidence`."""
     return parse_evidence(
         read_text(path, parse="sqlrl.parse_evidence"), path=str(path), model_or_predicates=model_or_predicates
     )
@@ -186,6 +142,7 @@ def _slow(line: str, number: int, path: str, declared: Mapping[str, Predicate] |
         _check(source, name.start, name.text, len(constants), declared)
     truth: bool | None = None if sign == "?" else sign != "!"
     if probability is not None:
+        # As in Tuffy, `0.8 !P(A)` is `0.2 P(A)`; probabilities 0 and 1 are plain evidence.
         probability = 1 - probability if sign == "!" else probability
         truth = {0.0: False, 1.0: True}.get(probability)
         probability = probability if truth is None else None

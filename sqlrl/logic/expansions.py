@@ -25,10 +25,7 @@ AnyModel = TypeVar("AnyModel", bound=RuleSet)
 
 
 def expand(model: AnyModel) -> AnyModel:
-    """Return a model with each clause of a template as a rule of its own.
-
-    Rules with expansions are replaced by weighted rules with constants in place of the `+` variables, in order.
-    """
+    """Return a model with each clause of a template as a weighted rule of its own, in order."""
     if all(rule.expansions is None for rule in model.rules):
         return model
     return model.with_rules(tuple(r for rule in model.rules for r in expand_rule(rule)))
@@ -60,14 +57,10 @@ class Left(Generic[AnyModel]):
 
 
 def without_zeros(model: AnyModel, mentioned: Iterable[str] = ()) -> Left[AnyModel]:
-    """Leave the clauses out whose weight is 0.
-
-    Rules that are hard, that have no weight yet or whose weight is fixed stay. A template that loses some of its clauses is one whose
-    clauses were found one by one: nobody can tell any more which combinations of constants no training data had. If nothing else of the
-    model mentions one of the predicates in `mentioned`, the first clause that does stays, since a model predicts what its rules mention.
-    """
+    """Drop clauses of weight 0 that are neither hard nor fixed; each predicate in `mentioned` keeps one that mentions it."""
     left = {i: kept for i, rule in enumerate(model.rules) if (kept := _without_zeros(rule)) is not None}
     first = set[int]()
+    # A model predicts what its rules mention, so the first clause about a predicate stays where no other one does.
     for name in sorted(mentioned):
         if any(_mentions(rule, name) for rule in left.values()):
             continue
@@ -95,6 +88,7 @@ def _without_zeros(rule: Rule) -> Rule | None:
     if len(kept) == len(found.weights):
         return rule if kept else None
     rows, weights = tuple(found.rows[i] for i in kept), tuple(found.weights[i] for i in kept)
+    # With clauses gone, nobody can tell which combinations training never met: the rest count as found one by one.
     return replace(rule, expansions=replace(found, rows=rows, weights=weights, found=True)) if kept else None
 
 
@@ -107,10 +101,7 @@ def _first_clause(rule: Rule) -> Rule:
 
 
 def fill(formula: Formula, constants: Mapping[str, str]) -> Formula:
-    """Put constants, one for each variable, in place of `+` variables.
-
-    All free occurrences are replaced, also those written without `+`.
-    """
+    """Put constants in place of `+` variables, at all free occurrences, also those written without `+`."""
     return _replace(formula, {name: Constant(constant) for name, constant in constants.items()})
 
 
@@ -121,10 +112,7 @@ def canonical_variables(formula: Formula, kept: Collection[str] = ()) -> Formula
 
 
 def rename_variables(formula: Formula, names: Mapping[str, str]) -> Formula:
-    """Rename free variables; those renamed carry no `+` any more.
-
-    A quantifier in the formula must use none of the new names.
-    """
+    """Rename free variables, which lose their `+`; no quantifier of the formula may use a new name."""
     return _replace(formula, {name: Variable(new) for name, new in names.items()})
 
 

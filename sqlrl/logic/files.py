@@ -79,25 +79,7 @@ def read_model(path: str | Path, *, trusted: bool = True) -> Model:
 
 
 def parse_model(text: str, *, path: str = "<text>", trusted: bool = True) -> Model:
-    r"""Parse the text of a model, JSON if it starts with a brace, else `.mln`.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-        A name for the text, in errors.
-    trusted : bool
-        False for a text that a stranger may have written, which includes no file.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ParseError, ModelError
-        As in `read_model`.
-    """
+    """Parse the text of a model, JSON if it starts with a brace, else `.mln`; an untrusted text includes no file."""
     if text.lstrip().startswith("{"):
         return _read_json(text, path)
     return parse_mln(text, path=path, trusted=trusted)
@@ -111,11 +93,7 @@ def _read_json(text: str, path: str) -> Model:
 
 
 def model_from_json(value: Any, *, path: str = "<json>") -> Model:
-    r"""Return the model that JSON values describe, as `model_to_json` returns them.
-
-    ParseError if they do not fit the schema; the message names the place. ModelError if they are of a newer version, the rules
-    do not fit the declarations, or a weight is not finite.
-    """
+    """Return the model that JSON values describe, the inverse of `model_to_json`."""
     check_json(value, path)
     _check_names(value, path)
     predicates = {

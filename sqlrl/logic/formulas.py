@@ -338,10 +338,7 @@ def is_constant(name: str) -> bool:
 def check(
     source: Source, mentions: Mentions, predicates: Mapping[str, Predicate], types: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Check one formula: predicates are declared, arities and types fit, constants lie in declared types.
-
-    The ModelError has the line and a caret under the first fault.
-    """
+    """Check a formula against the declared predicates, types and constants; the ModelError points at the first fault."""
     known = _Types(source, types)
     for atom in mentions.atoms:
         _check_atom(source, atom, predicates)
@@ -435,25 +432,7 @@ class _Types:
 def parse_formula(
     text: str, model_or_predicates: Model | Mapping[str, Predicate] | None = None, *, path: str = "<text>"
 ) -> Formula:
-    """Parse one formula.
-
-    Parameters
-    ----------
-    text : str
-    model_or_predicates : Model or mapping of str to Predicate, optional
-        The declarations to check the formula against; without them only its syntax is checked.
-    path : str
-        The file, or a name for the text, in errors.
-
-    Returns
-    -------
-    Formula
-
-    Raises
-    ------
-    ParseError, ModelError, UnsupportedError
-        As in `sqlrl.parse_mln`.
-    """
+    """Parse one formula, and check it against the declarations if they are given."""
     source = Source(text, path)
     parser = FormulaParser(source, tokenize(source))
     parser.skip_lines()

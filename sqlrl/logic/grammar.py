@@ -39,18 +39,10 @@ _WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What a symbol may stand for: a conjunction of evidence.
-
-    Variables that are not those of the symbol are fresh for each use.
-
-    Parameters
-    ----------
-    literals : tuple of Literal or EqualityLiteral
-    places : tuple of Place
-        Where each literal stands; empty if it was not read. Not part of equality.
-    """
+    """A conjunction of evidence that a symbol may stand for; variables other than the symbol's are fresh for each use."""
 
     literals: tuple[Literal | EqualityLiteral, ...]
+    # Where each literal stands; empty if it was not read.
     places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
     _repr_html_ = markup.field_table
 
@@ -226,24 +218,11 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Template:
-    """A conjunction of symbols and literals, of which at least one is of a target.
+    """A conjunction of symbols and literals, of which at least one is of a target."""
 
-    Parameters
-    ----------
-    parts : str or iterable of Literal, EqualityLiteral or BothSigns
-        The text, or the values. A symbol is a literal with the symbol's name; `BothSigns` is written `[!]` before a literal of
-        a target and means: once with it, and once with its negation.
-    places : iterable of Place
-        Where each part stands; empty if it was not read. Not part of equality.
-
-    Raises
-    ------
-    ModelError
-        No parts, others than these, or `+` variables. ParseError if the text does not parse.
-    """
-
+    # A symbol is a literal with its name; `BothSigns` (`[!]`) stands for a literal of a target and for its negation.
     parts: tuple[Part, ...]
-    places: tuple[Place, ...] = field(compare=False, repr=False)
+    places: tuple[Place, ...] = field(compare=False, repr=False)  # where each part stands; empty if it was not read
     _repr_html_ = markup.field_table
 
     def __init__(self, parts: str | Iterable[Part], places: Iterable[Place] = ()) -> None:

@@ -41,18 +41,14 @@ def _term(term: Term) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HornRule:
-    """A rule; equalities have been put into its terms.
-
-    `body` has the positive literals. A variable of a negated one that is written `_` means that there is no such atom for any
-    constant. `source` is the text that has the rule, and `written` what its variables are called there; they are not part of
-    equality.
-    """
+    """A rule whose equalities have been put into its terms."""
 
     head: HornAtom
-    body: tuple[HornAtom, ...] = ()
-    negated: tuple[HornAtom, ...] = ()
+    body: tuple[HornAtom, ...] = ()  # the positive literals
+    negated: tuple[HornAtom, ...] = ()  # `_` in one is any constant: no such atom holds
     unequal: tuple[tuple[Term, Term], ...] = ()
     source: Source = field(default_factory=lambda: Source(""), compare=False, repr=False)
+    # What the text calls each variable.
     written: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, term: Term) -> str:
@@ -97,14 +93,11 @@ class Definitions:
 
 @dataclass(frozen=True)
 class Component:
-    """Predicates that are defined through each other, or one predicate alone, in the order of the text.
-
-    `recursive` is whether a rule's body has one of the predicates.
-    """
+    """Predicates that are defined through each other, or one predicate alone, in the order of the text."""
 
     predicates: tuple[str, ...]
     rules: tuple[HornRule, ...]
-    recursive: bool
+    recursive: bool  # whether a rule's body has one of the predicates
 
     def recursions(self, rule: HornRule) -> tuple[int, ...]:
         """Return the positive literals of a rule, from 0, that are of the component itself."""
@@ -122,10 +115,7 @@ class Component:
 
 
 def components(definitions: Definitions) -> tuple[Component, ...]:
-    """Return the components of definitions, each after those that it uses.
-
-    ModelError if a predicate is defined through its own negation, or only through itself; the message shows the literal.
-    """
+    """Return the components of definitions, each after those that it uses."""
     rules: dict[str, list[HornRule]] = {}
     for rule in definitions.rules:
         rules.setdefault(rule.head.predicate, []).append(rule)

@@ -21,35 +21,8 @@ _ALTERNATIVE = (";", "|", "->")
 
 
 def parse_definitions(text: str, *, variables: str = LOWER, path: str = "<text>") -> Definitions:
-    r"""Parse Horn definitions: rules `head :- literal, literal.`, each ended by a full stop.
-
-    A literal is an atom, a negated atom (`!p(x)`, `not p(x)` or `\+ p(x)`) or a comparison (`x = y`, `x != y`; also `==`,
-    `\=`, `\==`). `_` is a variable that stands only once. `%` and `/* */` mark comments.
-
-    Parameters
-    ----------
-    text : str
-    variables : {"lower", "upper"}
-        Which names are variables. "lower", as in models: those that begin with a small letter; others, quoted names and
-        numbers are constants. "upper", as in Prolog and Aleph's background files: those that begin with a capital or `_`.
-    path : str
-        The file, or a name for the text, in errors.
-
-    Returns
-    -------
-    Definitions
-
-    Raises
-    ------
-    ParseError
-        The text does not parse; the message shows the line with a caret.
-    ModelError
-        A predicate with several numbers of arguments, a variable that no positive literal binds, a rule whose comparisons
-        never hold, or one of bare constants alone, in which the other convention would see variables.
-    UnsupportedError
-        Order comparisons, alternatives and terms with functions, by name.
-    InputError
-        `variables` is neither "lower" nor "upper".
+    """Parse rules `head :- literal, literal.`, whose variables begin with a small letter or `_` ("lower", as in models)
+    or with a capital or `_` ("upper", as in Prolog and Aleph); quoted names and numbers are constants.
     """
     check_text(text, "definitions", "give rules such as 'p(x) :- q(x).', or a pathlib.Path for a file of them")
     if variables not in (LOWER, UPPER):

@@ -43,12 +43,7 @@ class _Types:
 
 
 def infer_types(definitions: Definitions, known: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the types of the arguments of the defined predicates.
-
-    `known` are those of the predicates that bodies may use beside the defined ones. ModelError, whose message shows the
-    literal, for an unknown predicate in a body, another number of arguments, a variable or argument that would have two types,
-    or an argument whose type nothing says.
-    """
+    """Return the argument types of the defined predicates, given those (`known`) of the others that bodies may use."""
     defined = {rule.head.predicate: len(rule.head.terms) for rule in definitions.rules}
     types = _Types()
     for number, rule in enumerate(definitions.rules):

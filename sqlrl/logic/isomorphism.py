@@ -43,16 +43,14 @@ class Distinct:
         return len(self._seen) > known
 
     def key(self, variables: tuple[tuple[str, str], ...], literals: Sequence[Part]) -> object:
-        """Return, for this object, what two conjunctions share exactly if they are the same, unless so many literals look alike that a shape is no longer certain.
-
-        Where numbers of variables that heed no names tell all of them apart, it is the literals over these numbers. Else it is
-        the shape of the literals with what is known of them, constants and such numbers, in the names of their predicates: a
-        shape heeds no constants, and takes the more time the more literals look alike.
-        """
+        """Return what conjunctions share, in this object, exactly if they are the same, unless too many literals look alike."""
         rows = [self._row(literal) for literal in literals]
         colours = _colours(rows)
+        # If these numbers, which do not depend on names, tell all variables apart, the literals over them are the key.
         if len(set(colours.values())) == len(colours):
             return tuple(sorted((row.form, *_coloured(row, colours)) for row in rows))
+        # A shape ignores constants, and takes longer the more literals look alike: so the names of the predicates carry
+        # the constants and these numbers.
         return self._shaper(Clause(variables, tuple(_marked(row, colours) for row in rows))).shape
 
     def _row(self, literal: Part) -> _Row:

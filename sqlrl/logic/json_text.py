@@ -14,22 +14,7 @@ _MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]|-?\d[\d.eE+-]*', re.DOTALL)
 
 
 def parse_json(text: str, *, path: str = "<json>", quotable: bool = True) -> Any:
-    """Return the values that a text of JSON says.
-
-    Parameters
-    ----------
-    text : str
-    path : str
-        The file, or a name for the text, in errors.
-    quotable : bool
-        Whether errors may show a line of the text.
-
-    Raises
-    ------
-    ParseError
-        It is no JSON, nests deeper than `DEEPEST_JSON` brackets, has an integer of more than `LONGEST_INTEGER` digits, or an object
-        that says one name twice, of which Python would keep the last.
-    """
+    """Return the values of a JSON text; errors show the place, with a line of the text if it is `quotable`."""
 
     def error(problem: str, offset: int) -> ParseError:
         start = text.rfind("\n", 0, offset) + 1
@@ -40,6 +25,7 @@ def parse_json(text: str, *, path: str = "<json>", quotable: bool = True) -> Any
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, value in pairs:
+            # Python would keep the last of several values.
             if name in found:
                 raise ParseError(f"an object says {shortened(name)!r} twice: remove one of the two", path=path)
             found[name] = value

@@ -45,11 +45,7 @@ E = TypeVar("E", bound=InputError)
 
 
 def read_text(path: str | Path, *, parse: str = "") -> str:
-    """Read a UTF-8 file as it is, without translating the ends of lines.
-
-    `parse` is the function that takes the text itself, for who passes that. ParseError if the file is missing or is no UTF-8
-    text, InputError for no path.
-    """
+    """Read a UTF-8 file, line endings untranslated; errors name `parse` as the function that takes the text itself."""
     given: object = path
     instead = f"; if this is the text itself, pass it to {parse}" if parse else ""
     if not isinstance(given, str | Path):
@@ -66,10 +62,7 @@ def read_text(path: str | Path, *, parse: str = "") -> str:
 
 
 def check_text(text: object, what: str, remedy: str) -> None:
-    """Refuse what is no text, and a path in place of the text.
-
-    `what` is what the text is of, such as "a model"; `remedy` is how to read a file.
-    """
+    """Refuse a value that is no text of `what` ("a model"), or that is a path; `remedy` says how to read a file."""
     if not isinstance(text, str):
         decode = "decode bytes with .decode(), " if isinstance(text, bytes) else ""
         raise InputError(f"the text of {what} is a str, not {type(text).__name__}: {decode}{remedy}")
@@ -101,10 +94,7 @@ class Token:
 
 
 class Source:
-    """A text with its name, which turns offsets into lines and columns; `first_line` is the number of its first line.
-
-    Errors show the line, unless it is not `quotable`: then they have no more of the text than the token that is wrong.
-    """
+    """A text with its path, which turns offsets into lines and columns; its errors show a line only if it is `quotable`."""
 
     def __init__(self, text: str, path: str = "<text>", first_line: int = 1, *, quotable: bool = True) -> None:
         self.text, self.path, self.first_line, self.quotable = text, path, first_line, quotable

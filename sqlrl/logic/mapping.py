@@ -34,18 +34,11 @@ _WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class PredicatePair:
-    """A source predicate and its counterpart, None if it has none.
-
-    Parameters
-    ----------
-    source_types, target_types : tuple of str, optional
-        The types of the arguments, where they were written. Not part of equality.
-    place : Place, optional
-        Where the pair stands. Not part of equality.
-    """
+    """A source predicate and its counterpart, None if it has none."""
 
     source: str
     target: str | None
+    # The types of the arguments, where they were written.
     source_types: tuple[str, ...] | None = field(default=None, compare=False)
     target_types: tuple[str, ...] | None = field(default=None, compare=False)
     place: Place | None = field(default=None, compare=False, repr=False)
@@ -57,16 +50,13 @@ class PredicatePair:
 
 @dataclass(frozen=True, slots=True)
 class ConstantPair:
-    """A source constant of a source type and its counterpart, None if it has none.
-
-    `place` is where the pair stands and `type_place` where its type does; they are not part of equality.
-    """
+    """A source constant of a source type and its counterpart, None if it has none."""
 
     type: str
     source: str
     target: str | None
     place: Place | None = field(default=None, compare=False, repr=False)
-    type_place: Place | None = field(default=None, compare=False, repr=False)
+    type_place: Place | None = field(default=None, compare=False, repr=False)  # where its type stands
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -431,24 +421,8 @@ def _type_faults(
 
 
 def legal_mappings(predicates: Iterable[str], source: Declarations, target: Declarations) -> Iterator[PredicateMapping]:
-    r"""Yield the mappings of some predicates, as those of one clause, of which each has a counterpart.
-
-    A mapping is legal if each predicate is mapped to one with as many arguments, no two to the same one, and no type to two
-    (see `PredicateMapping.types`). They come one by one, ordered by the target's declarations, the last predicate's
-    counterpart changing fastest; beginnings that lead to no mapping are mostly left early, those of which two predicates
-    lack counterparts of their own among them.
-
-    Parameters
-    ----------
-    predicates : iterable of str
-        Repeats count once.
-    source, target : mapping of str to Predicate
-        The declarations of the two domains.
-
-    Raises
-    ------
-    ModelError
-        A predicate that the source does not declare.
+    """Yield the mappings of all given predicates, each to one with as many arguments, no two to the same one and no
+    type to two, ordered by the target's declarations, the last predicate's counterpart changing fastest.
     """
     names = tuple(dict.fromkeys(predicates))
     chosen = _choices(names, source, target)
@@ -493,6 +467,7 @@ def _completions(
         assert types is not None
         longer = _Beginning((*begun.targets, name), types)
         fitting = _fitting(longer, names[len(longer.targets) :], options[1:], source, target)
+        # A beginning beside which two predicates lack counterparts of their own is left early.
         if _all_different(fitting):
             yield from _completions(longer, names, fitting, source, target)
 

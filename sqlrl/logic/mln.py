@@ -192,11 +192,9 @@ def _header_bins(program: Program) -> dict[str, Edges]:
 
 
 def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | None) -> str | None:
-    """Return the semantics that is asked for, else that of a first line, if it says one.
-
-    ModelError if another one is asked for than the one with which the model was saved: its weights would mean something else.
-    """
+    """Return the semantics that a first line says, else the one that is asked for; a ModelError if they differ."""
     found: str | None = header.get("semantics", semantics)
+    # Under another reading the weights would mean something else.
     if semantics not in (None, found):
         raise ModelError(
             f"{path} was saved with semantics={found!r}, not {semantics!r}: leave it out, or give {found!r}"
@@ -208,11 +206,7 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
 
 
 class Program:
-    """The declarations and rules read so far, over all included files.
-
-    `headers` has of each file its path and what its first line says, the first file first; see `sqlrl.logic.mln`. A program that is
-    not `trusted` includes files below the folder of its first one alone, and none if that is no file.
-    """
+    """The declarations and rules read so far, over all included files."""
 
     def __init__(
         self, constants: Mapping[str, str], fold_case: bool, *, trusted: bool = True, largest_range: int = LARGEST_RANGE
@@ -229,8 +223,10 @@ class Program:
         self.largest_range = largest_range
         # How many constants ranges have given types so far.
         self.in_ranges = 0
+        # An untrusted program includes only files below the folder of its first one, and none without a folder.
         self._trusted = trusted
         self._folder: Path | None = None
+        # The path of each file and what its first line says, the first file first.
         self.headers: list[tuple[str, Mapping[str, Any]]] = []
 
     def rename(self, constant: str) -> str:
@@ -408,11 +404,7 @@ class _Statements(FormulaParser):
         return [str(i) for i in range(first + 1, end + 1)]
 
     def _declares(self) -> bool:
-        """Tell whether the line declares a predicate.
-
-        A line `P(x)` declares P if nothing did so before; afterwards it is a formula, unless `!` or the names of
-        types in it say that P is declared once more.
-        """
+        """Tell whether the line declares a predicate: a new one, or a known one with `!`, argument names or types in it."""
         closed = self.at("*")
         name = self.peek(1) if closed else self.token
         if name.kind != NAME or (name.text in QUANTIFIERS and self.peek(1 + closed).text != "("):
@@ -589,11 +581,7 @@ def _integer(text: str) -> bool:
 
 
 def with_templates(model: Model, listed: Sequence[Mapping[str, Any]], path: str) -> Model:
-    r"""Return a model, which has each clause as a rule of its own, with the listed templates in place of their clauses.
-
-    `listed` is what `sqlrl.logic.saving.listed_templates` returned for the model that was saved. ParseError if the rules at
-    those places are not clauses of the template.
-    """
+    """Return a model with templates, as `saving.listed_templates` lists them, in place of their clauses."""
     rules: list[Rule] = []
     start = 0
     for each in listed:

@@ -45,24 +45,12 @@ _CLAUSE_PLACES = {"c": True, "v": False}
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What paths and clauses may do with the atoms of one predicate.
+    """What paths and clauses may do with the atoms of one predicate."""
 
-    Parameters
-    ----------
-    recall : int
-        How many atoms of the predicate a path may have, the one that it starts from included.
-    places : tuple of {"+", "-", "."}
-        Input, output or not explored, for each argument.
-    constants : tuple of bool
-        True for the arguments whose constants stay in clauses.
-    line : int
-        Line of the path mode in the source, from 1; 0 if it has none. Not part of equality.
-    """
-
-    recall: int
-    places: tuple[str, ...]
-    constants: tuple[bool, ...]
-    line: int = field(default=0, compare=False)
+    recall: int  # how many atoms of the predicate a path may have, the one that it starts from included
+    places: tuple[str, ...]  # "+", "-" or "." for each argument
+    constants: tuple[bool, ...]  # True for the arguments whose constants stay in clauses
+    line: int = field(default=0, compare=False)  # that of the path mode in the source, from 1; 0 if it has none
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
@@ -165,10 +153,7 @@ class Modes:
 
 
 def format_modes(modes: Modes) -> str:
-    r"""Return modes in the one-line form, which parses again to equal ones.
-
-    ModelError if the language cannot write the name of a predicate.
-    """
+    """Return modes in the one-line form, which parses again to equal ones."""
     for name in modes.of:
         if not is_identifier(name):
             raise ModelError(f"the language cannot write the predicate name {name!r}: rename it")

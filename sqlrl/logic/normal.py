@@ -174,40 +174,29 @@ def _free(formula: Formula, bound: frozenset[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """How the constants of a type divide the data into examples.
+    """How the constants of a type divide the data into examples."""
 
-    The constants of the type `example` are the examples; `local` are the types of which each example has a domain of its own.
-    """
-
-    example: str
-    local: frozenset[str]
+    example: str  # the type whose constants are the examples
+    local: frozenset[str]  # the types of which each example has a domain of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A formula as a boolean function.
+    """A formula as a boolean function; all names of variables are unique."""
 
-    `variables` are the grounding variables, each with its type, `plus` those of them that `+` marks; `types` has the type of
-    every variable, quantified ones included. All names are unique. `division` is that of the data.
-    """
-
-    variables: tuple[tuple[str, str], ...]
-    plus: tuple[str, ...]
-    types: Mapping[str, str]
+    variables: tuple[tuple[str, str], ...]  # the grounding variables (name, type)
+    plus: tuple[str, ...]  # those of them that `+` marks
+    types: Mapping[str, str]  # of every variable, quantified ones included
     node: Node
     division: Division | None = None
 
 
 def normalise(formula: Formula, model: Model, division: Division | None = None) -> Normal:
-    r"""Turn a formula without `*` into a boolean function over literals and witnesses.
+    """Turn a formula without `*` into a boolean function over literals and witnesses.
 
-    Free variables and those of the outermost FORALLs are the grounding variables: a free variable is read as universally
-    quantified at the outermost level, so writing that FORALL changes nothing. Alchemy 2 makes every variable of a FORALL
-    a grounding variable (`ListObj::toCNF` in its parser); here only an outermost one does, as the formula is one feature.
-
-    With a `division`, witnesses say to which example their variables of local types belong, where no literal of theirs does.
-    ModelError for what does not fit the declarations, a variable of two types or of none, an unused quantified variable, or a
-    formula that grows too large.
+    Free variables and those of the outermost FORALLs are the grounding variables: a free variable is read as
+    universally quantified at the outermost level. Alchemy 2 makes every variable of a FORALL a grounding variable
+    (`ListObj::toCNF` in its parser); here only an outermost one does, as the formula is one feature.
     """
     apart = Apart(formula)
     types = Types(model, formula, apart)
@@ -230,10 +219,7 @@ def _strip(formula: Formula) -> tuple[tuple[str, ...], Formula]:
 
 
 class _Owning:
-    """Which example a quantifier's variables of local types belong to: the only one that the formula names.
-
-    A clause of its own, as the definition of a helper predicate is, no longer knows the rest of the formula.
-    """
+    """Which example a quantifier's variables of local types belong to: the only one that the formula names."""
 
     def __init__(
         self, division: Division, model: Model, formula: Formula, grounding: Mapping[str, str], types: Mapping[str, str]
@@ -242,6 +228,7 @@ class _Owning:
         terms = {self._bare(term) for atom in atoms_of(formula) for term in self._beside(atom.predicate, atom.terms)}
         terms |= {Variable(name) for name, kind in grounding.items() if kind == division.example}
         alone = next(iter(terms)) if len(terms) == 1 else None
+        # Witnesses carry it, since a clause of its own, as a helper's definition, no longer knows the rest of the formula.
         self._only = alone if isinstance(alone, Constant) or (alone is not None and alone.name in grounding) else None
 
     def example(self, variables: Sequence[str], conjunction: Iterable[Signed]) -> Variable | Constant | None:

@@ -12,13 +12,7 @@ from sqlrl.logic.signs import split_rule
 def plain_model(
     model: Model, open_predicates: frozenset[str]
 ) -> tuple[Model, tuple[int, ...], tuple[tuple[tuple[str, str], ...], ...]]:
-    r"""Return a model of exact semantics without `*` that means what a model means, and the rule that each of its rules is of.
-
-    For a rule with `*` it has one rule for each combination of signs, and under `semantics="alchemy"` one for each clause of
-    the normal form; then come the next rule's. The tuples have for each of its rules the place in `model`, and the `+`
-    variables, with their types, that it does not mention and for each combination of whose constants it stands once more; see
-    `normal_rules`.
-    """
+    """Return an equivalent exact model without `*`, and for each of its rules the index in `model` and the `repeated` variables."""
     if model.semantics == "alchemy":
         parts = [normal_rules(rule, model, open_predicates) for rule in model.rules]
     else:

@@ -123,10 +123,7 @@ def format_type(name: str, constants: tuple[str, ...]) -> str:
 
 
 def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, types: Iterable[str] = ()) -> str:
-    """Return a rule without expansions: weight, formula, and a final '.' if it is hard.
-
-    `predicates` and `types` are the declarations of the model, to keep a lone atom from reading like one of them.
-    """
+    """Return a rule without expansions as text: weight, formula, and a final '.' if it is hard."""
     check_names(rule.formula)
     text = format_formula(rule.formula)
     if rule.hard:
@@ -136,6 +133,7 @@ def format_rule(rule: Rule, predicates: Mapping[str, Predicate] | None = None, t
     atom = rule.formula.atom if isinstance(rule.formula, BothSigns) else rule.formula
     if isinstance(atom, Atom) and all(isinstance(t, Variable) and not t.plus for t in atom.terms):
         known = {t for p in (predicates or {}).values() for t in p.types} | set(types)
+        # Without parentheses a lone atom over names of types would read like a declaration.
         if known.issuperset(t.name for t in atom.terms):
             return f"({text})"
     return text
@@ -147,10 +145,7 @@ def placed(rule: Rule) -> str:
 
 
 def format_model(model: RuleSet) -> str:
-    r"""Return a model as the text of an `.mln` file; ModelError if the language cannot write a name.
-
-    Clauses of templates are printed each by itself, with constants in place of the `+` variables.
-    """
+    """Return a model as the text of an `.mln` file, each clause of a template as a rule of its own."""
     model = expand(model)
     types = [format_type(name, constants) for name, constants in model.types.items()]
     predicates = [format_predicate(p) for p in model.predicates.values()]

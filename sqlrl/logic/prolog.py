@@ -26,11 +26,7 @@ _BARE = re.compile(r"[^\W\d]\w*\Z")
 
 
 def tokenize_prolog(source: Source) -> list[Token]:
-    r"""Split a text into tokens; comments (`% ...`, `/* ... */`) and blanks vanish, the last token is the end.
-
-    A full stop before a blank, a comment or the end of the text is a token of the kind `STOP`. A quoted constant, in
-    single quotes (doubled within) or double ones, is a `STRING`.
-    """
+    """Split a text into tokens up to `END`; `STOP` is a full stop before a blank, `%` or the end, `STRING` a quoted constant."""
     tokens: list[Token] = []
     text, offset = source.text, 0
     while offset < len(text):

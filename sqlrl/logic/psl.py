@@ -141,29 +141,14 @@ Split = OneOf["all", "learn", "infer"]
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where a part of the data of one predicate is, as a configuration of PSL says.
-
-    Parameters
-    ----------
-    predicate : str
-    role : {"observations", "targets", "truth"}
-        What is known, what is to be inferred, and what the targets truly are.
-    split : {"all", "learn", "infer"}
-        For which task the data are.
-    files : tuple of Path
-        Tables of constants separated by tabs, with or without a truth in a last column.
-    rows : tuple of tuple of str
-        Rows that the configuration itself has.
-    place : str
-        Where it is said, as `path:line`. Not part of equality.
-    """
+    """Where a part of the data of one predicate is, as a configuration of PSL says."""
 
     predicate: str
-    role: Role
-    split: Split = "all"
-    files: tuple[Path, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    place: str = field(default="", compare=False)
+    role: Role  # known, to be inferred, or the true values of targets
+    split: Split = "all"  # the task that the data are for
+    files: tuple[Path, ...] = ()  # tables of constants separated by tabs, with or without a truth in a last column
+    rows: tuple[tuple[str, ...], ...] = ()  # those that the configuration itself has
+    place: str = field(default="", compare=False)  # `path:line` in the configuration
     _repr_html_ = markup.field_table
 
 

@@ -68,13 +68,7 @@ Coefficient = float | Cardinality | Operation
 
 
 def combine(operator: Operator, left: Coefficient, right: Coefficient) -> Coefficient:
-    """Return the coefficient that an operation gives, as a number where it is one.
-
-    Raises
-    ------
-    RuleError
-        A division by zero, or a number that is too large for a float.
-    """
+    """Return the coefficient that an operation gives, as a number where it is one; division by zero is a RuleError."""
     if operator == "/" and right == 0.0:
         raise RuleError(
             f"division by zero in '{format_coefficient(Operation(operator, left, right))}': expected another divisor",
@@ -138,13 +132,7 @@ def simplified(coefficient: Coefficient) -> Coefficient:
 
 
 def coefficient_value(coefficient: Coefficient, counts: Mapping[str, int]) -> float:
-    """Return the number that a coefficient is where summation variables go through so many constants.
-
-    Raises
-    ------
-    RuleError
-        A division by zero, or a number that is too large for a float.
-    """
+    """Return the value of a coefficient, given how many constants each summation variable goes through."""
     match coefficient:
         case Operation(operator, left, right):
             first, second = coefficient_value(left, counts), coefficient_value(right, counts)
@@ -193,10 +181,7 @@ def _inside(coefficient: Coefficient, loose: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LinearTerm:
-    """An atom with its coefficient.
-
-    In place of an atom a comparison may stand: it is 1 where it holds, and where it does not there is no grounding.
-    """
+    """A coefficient with its atom, or with a comparison: 1 where it holds, and no grounding where it does not."""
 
     coefficient: Coefficient
     atom: Literal | Comparison
@@ -213,12 +198,10 @@ def _format_product(coefficient: Coefficient, atom: Literal | Comparison) -> str
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What must hold of the constants that the summation variable `+variable` goes through.
-
-    An atom holds if its truth is above 0. A disjunction is one condition of one sum; PSL itself makes a rule of each of its parts.
-    """
+    """What must hold of the constants that the summation variable `+variable` goes through."""
 
     variable: str
+    # An atom holds if its truth is above 0. A disjunction is one condition; PSL itself makes a rule of each part.
     condition: Condition
     _repr_html_ = markup.field_table
 

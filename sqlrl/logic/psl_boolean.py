@@ -12,26 +12,7 @@ from sqlrl.logic.terms import And, Atom, Equal, Formula, Implies, Literal, Not, 
 
 
 def boolean_model(model: SoftModel) -> Model:
-    r"""Return the Markov logic network with the rules of a soft model.
-
-    A ground rule costs its weight where it is violated: of truth values that are 0 and 1 the distance is 0 or 1, squared or not. So both
-    models have the same cost in every world.
-
-    Parameters
-    ----------
-    model : SoftModel
-        Without arithmetic rules and `%`, which have no Boolean reading of their own.
-
-    Returns
-    -------
-    Model
-        Variables begin with a small letter, as the language of Markov logic has them.
-
-    Raises
-    ------
-    UnsupportedError
-        A rule that has no such reading, with its place.
-    """
+    """Return the Markov logic network with the rules of a soft model; arithmetic rules and `%` are an UnsupportedError."""
     return Model(dict(model.predicates), rules=tuple(map(_rule, model.rules)), query=model.query)
 
 
@@ -50,6 +31,7 @@ def _rule(rule: SoftRule) -> Rule:
     head = _joined([_formula(x, names) for x in rule.head], Or)
     body = [_formula(x, names) for x in rule.body]
     formula = Implies(_joined(body, And), head) if body else head
+    # The square is left out: distances of truth values 0 and 1 are 0 or 1, so both models cost the same in every world.
     return Rule(formula, rule.weight, hard=rule.hard, line=rule.line, path=rule.path)
 
 

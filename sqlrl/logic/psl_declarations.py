@@ -22,15 +22,12 @@ _DECLARATION = re.compile(r"\s*([^\s/()]+)\s*(?:/\s*([0-9]{1,9})|\(([^()]*)\))?\
 
 @dataclass(slots=True)
 class Declarations:
-    """The predicates that a program has declared so far.
-
-    Those of a `strict` one are all that its rules may have; else an atom declares its predicate.
-    """
+    """The predicates that a program has declared so far."""
 
     predicates: dict[str, Predicate] = field(default_factory=dict)
     query: set[str] = field(default_factory=set)
-    strict: bool = False
-    spelled: dict[str, str] = field(default_factory=dict)
+    strict: bool = False  # True if rules may use only these predicates; else an atom declares its predicate
+    spelled: dict[str, str] = field(default_factory=dict)  # names by their case-folded form
 
     def declare(self, predicate: Predicate) -> None:
         """Add a predicate."""

@@ -229,15 +229,7 @@ def _read_document(
 
 
 def soft_model_from_json(value: Any, *, path: str = "<json>", query: str | Iterable[str] = ()) -> SoftModel:
-    """Return the model that JSON values describe, as `soft_model_to_json` returns them.
-
-    Raises
-    ------
-    ParseError
-        They do not fit the schema; the message names the place.
-    ModelError
-        They are of a newer version or of no soft model, or the rules are none.
-    """
+    """Return the model that JSON values describe, the inverse of `soft_model_to_json`."""
     check_json(value, path, soft=True)
     known = Declarations(strict=True)
     for each in value["predicates"]:

@@ -14,46 +14,28 @@ from sqlrl.logic.terms import Constant, Equal, Formula, Predicate, Term, Variabl
 
 @dataclass(frozen=True, slots=True)
 class Expansions:
-    """The clauses of a template: one row of constants for its `+` variables, one weight each (log-odds).
+    """The clauses of a template: a row of constants for its `+` variables and a weight (log-odds) for each."""
 
-    `variables` are the `+` variables in the order of the columns. `found` is True if a structure learner found the clauses one
-    by one: other combinations of constants were no clauses that training could have met, and nobody counts them as unseen.
-    """
-
-    variables: tuple[str, ...]
+    variables: tuple[str, ...]  # the `+` variables, in the order of the columns
     rows: tuple[tuple[str, ...], ...]
     weights: tuple[float, ...]
+    # True if a structure learner found the clauses one by one: other combinations of constants were no clauses that
+    # training could have met, and nobody counts them as unseen.
     found: bool = False
     _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A formula with its weight.
-
-    Parameters
-    ----------
-    weight : float or None
-        Log-odds; None if it is hard or to be learned.
-    hard : bool
-        True if it must hold in every grounding.
-    fixed : bool
-        True if learners leave its weight as it is (`@` before the weight, as in Tuffy).
-    expansions : Expansions or None
-        The learned clauses of a template (a rule with `+` variables).
-    line : int
-        Line in the source, from 1; 0 if it has none. Not part of equality.
-    path : str
-        The source file. Not part of equality.
-    """
+    """A formula with its weight."""
 
     formula: Formula
-    weight: float | None = None
+    weight: float | None = None  # log-odds; None if the rule is hard or its weight is to be learned
     hard: bool = False
-    expansions: Expansions | None = None
-    line: int = field(default=0, compare=False)
+    expansions: Expansions | None = None  # the learned clauses of a template (a rule with `+` variables)
+    line: int = field(default=0, compare=False)  # in the source, from 1; 0 if it has none
     path: str = field(default="", compare=False)
-    fixed: bool = False
+    fixed: bool = False  # True if learners leave the weight as it is (`@` before the weight, as in Tuffy)
     _repr_html_ = markup.field_table
 
     @property
@@ -62,10 +44,7 @@ class Rule:
         return f"{self.path}:{self.line}" if self.line else ""
 
     def constants(self, predicates: Mapping[str, Predicate], *, listed: bool) -> Iterator[tuple[str, str]]:
-        """Yield (type, constant); constants in an equality have the type of its other side.
-
-        With `listed` also those of the clauses that a learned template lists.
-        """
+        """Yield (type, constant); `listed` adds those of learned clauses; one in an equality has the type of its other side."""
         variables: dict[str, str] = {}
         for atom in atoms_of(self.formula):
             for term, type_name in zip(atom.terms, predicates[atom.predicate].types, strict=True):

@@ -128,10 +128,7 @@ def _header(model: RuleSet) -> str:
 
 
 def listed_templates(model: RuleSet) -> list[dict[str, Any]]:
-    """Return for each template with clauses the place of its first clause, their number, its `+` variables and its text.
-
-    `sqlrl.logic.mln.with_templates` reads them.
-    """
+    """Return each template that has clauses, with the index of the first one, for `sqlrl.logic.mln.with_templates`."""
     found: list[dict[str, Any]] = []
     place = 0
     for rule in model.rules:

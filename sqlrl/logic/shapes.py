@@ -107,18 +107,14 @@ class ShapeOrder:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A clause without its constants.
+    """A clause without its constants."""
 
-    `variables` has the type of each variable, those of `exists` among them, `parameters` the type of each parameter. `orders` are of
-    soft rules alone.
-    """
-
-    variables: tuple[str, ...]
-    parameters: tuple[str, ...]
+    variables: tuple[str, ...]  # the type of each variable, those of `exists` included
+    parameters: tuple[str, ...]  # the type of each parameter
     literals: tuple[ShapeLiteral, ...]
     equalities: tuple[ShapeEquality, ...] = ()
     exists: tuple[ShapeExists, ...] = ()
-    orders: tuple[ShapeOrder, ...] = ()
+    orders: tuple[ShapeOrder, ...] = ()  # of soft rules alone
 
     def universal(self) -> tuple[int, ...]:
         """The variables that are not quantified by an `exists`: the grounding variables."""
@@ -131,23 +127,15 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A clause as a shape and the terms that fill the shape's parameters.
-
-    There is one argument for each parameter: a constant, or a `+` variable of a template. `variables` is what the clause calls
-    the variables of the shape; for printing, so that instances that differ in it are equal.
-    """
+    """A clause as a shape and the terms that fill the shape's parameters."""
 
     shape: Shape
-    arguments: tuple[Term, ...]
-    variables: tuple[str, ...] = field(default=(), compare=False)
+    arguments: tuple[Term, ...]  # for each parameter a constant, or a `+` variable of a template
+    variables: tuple[str, ...] = field(default=(), compare=False)  # names of the shape's variables, for printing
 
 
 def in_given_order(clause: Clause, type_of: TypeOf, example_type: str | None = None) -> Instance:
-    """Return a clause as an instance in which variable i is the i-th one, quantified or not; not canonical.
-
-    For queries over a single clause's variables by name; shapes that are to be shared come from `Shaper`, which tells what
-    `example_type` is.
-    """
+    """Return a clause as an instance with its variables in order, quantified ones last; `Shaper` makes shapes to share."""
     inside = tuple(v for x in clause.literals if isinstance(x, ExistsLiteral) for v in x.variables)
     slots = {name: Slot(False, i) for i, (name, _) in enumerate((*clause.variables, *inside))}
     constants = _Constants(example_type)
@@ -185,11 +173,7 @@ def in_given_order(clause: Clause, type_of: TypeOf, example_type: str | None = N
 
 
 class _Constants:
-    """The constants of a clause by the parameters that they fill, and the types of these.
-
-    Each is a parameter of its own, so that clauses which have one twice share the shape of the others; but an example that a
-    clause names twice is one: of how many examples a clause is decides over whose constants its variables range.
-    """
+    """The constants of a clause by the parameters that they fill, and the types of these."""
 
     def __init__(self, example_type: str | None) -> None:
         self.terms: list[Term] = []
@@ -199,6 +183,8 @@ class _Constants:
 
     def number(self, constant: Term, kind: str) -> int:
         """Return the parameter of a constant at one place of the clause."""
+        # With a parameter for each occurrence, clauses that repeat a constant share the shape of the others. A repeated
+        # example is one parameter: the examples of a clause decide over whose constants its variables range.
         number = len(self.terms)
         if kind == self._example_type:
             number = self._examples.setdefault(constant, number)
@@ -209,10 +195,7 @@ class _Constants:
 
 
 class Shaper:
-    """Turns clauses into instances; clauses that differ only in constants share the work.
-
-    `type_of` maps (predicate, argument position) to a type; a constant of `example_type` that a clause names twice is one parameter.
-    """
+    """Turns clauses into instances, once for all that differ only in constants; a repeated example is one parameter."""
 
     def __init__(self, type_of: TypeOf, example_type: str | None = None) -> None:
         self._type_of = type_of
@@ -220,10 +203,8 @@ class Shaper:
         self._known: dict[Clause, tuple[Shape, tuple[int, ...], tuple[str, ...]]] = {}
 
     def __call__(self, clause: Clause, plus: Iterable[str] = ()) -> Instance:
-        """Return the instance of a clause; `plus` are the `+` variables of its feature.
-
-        One that the clause does not mention is a constant all the same, and no grounding variable.
-        """
+        """Return the instance of a clause; `plus` are the `+` variables of its feature."""
+        # A `+` variable that the clause does not mention is a constant all the same, and no grounding variable.
         fixed = set(plus) - set(clause.plus_variables())
         if fixed:
             clause = Clause(tuple(v for v in clause.variables if v[0] not in fixed), clause.literals)
@@ -267,10 +248,8 @@ def _canonical(clause: Clause, plus: Sequence[str], type_of: TypeOf) -> tuple[Sh
 
 
 def _orders(groups: Sequence[Sequence[ClauseLiteral]]) -> Iterator[list[ClauseLiteral]]:
-    """Yield orders within groups of look-alikes; among up to `ORDERINGS_TRIED` of them is that of the least shape.
-
-    Predicates come first and are compared from left to right, so only orders that began least go on; of the rest all are tried.
-    """
+    """Yield orders within groups of look-alikes; among up to `ORDERINGS_TRIED` of them is that of the least shape."""
+    # Literals are compared first, from left to right, so only their least beginnings go on; of the rest all are tried.
     plain = [[x for x in group if isinstance(x, Literal)] for group in groups]
     rest = [group for group, alike in zip(groups, plain, strict=True) if not alike]
     certain = prod(factorial(len(alike)) for alike in plain) <= ORDERINGS_TRIED
@@ -393,19 +372,14 @@ def _number(
 
 
 def parameter_symmetries(shape: Shape) -> tuple[tuple[int, ...], ...]:
-    """Return the exchanges of a shape's parameters under which it stays the same clause.
-
-    A shape has one parameter table, but `!Token(k0, v0) v !Token(k1, v0)` is one clause for (A, B) and for (B, A). The least
-    of the rows that symmetries lead to stands for all of them.
-
-    The shape has plain literals alone. Each exchange has the old parameter at each place: `row[p[0]], row[p[1]], ...`. The
-    identity is the first; it is alone for a shape with so many look-alike literals that `Shaper` does not try all of their
-    orders either.
-    """
+    """Return the exchanges of parameters (old one at each place, identity first) that leave a shape the same clause."""
     if shape.equalities or shape.exists:
         raise ValueError(f"symmetries are known for shapes of plain literals alone, not for {shape}")
+    # `!Token(k0, v0) v !Token(k1, v0)` is one clause for the rows (A, B) and (B, A) of the parameter table. The least of
+    # the rows `row[p[0]], row[p[1]], ...` that exchanges p lead to stands for all of them.
     identity = tuple(range(len(shape.parameters)))
     sizes = Counter((x.predicate, x.positive) for x in shape.literals)
+    # Of so many look-alike literals `Shaper` does not try all orders either.
     if prod(map(factorial, sizes.values())) > ORDERINGS_TRIED:
         return (identity,)
     found = {_parameters(shape, order) for order in _exchanges(shape.literals)}

@@ -14,16 +14,13 @@ MOST_SIGNS = 10
 
 
 def split_signs(formula: Formula) -> tuple[Formula, ...]:
-    """Return the formulas that a formula with `*` stands for; the formula itself if it has no `*`.
-
-    There is one for each combination of signs, in the order of Alchemy's manual (section 4.2): all positive first, the leftmost
-    sign changing fastest. ModelError if it has more than `MOST_SIGNS` of them.
-    """
+    """Return the formulas that a formula with `*` stands for, in the order of Alchemy's manual (section 4.2)."""
     count = sum(isinstance(part, BothSigns) for part in subformulas(formula))
     if not count:
         return (formula,)
     if count > MOST_SIGNS:
         raise ModelError(f"{count} '*' stand for 2^{count} formulas: expected at most {MOST_SIGNS} in one formula")
+    # All positive first, the leftmost sign changing fastest.
     return tuple(_choose(formula, list(signs)) for signs in product((True, False), repeat=count))
 
 

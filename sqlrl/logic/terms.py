@@ -203,13 +203,10 @@ class EqualityLiteral:
 
 @dataclass(frozen=True, slots=True)
 class ExistsLiteral:
-    """`EXIST variables (conjunction)` as one positive disjunct of a clause.
+    """`EXIST variables (conjunction)` as one positive disjunct of a clause."""
 
-    `variables` are the quantified variables, each with its type; `conjunction` is what must hold of a witness, all of it. At
-    most one literal has an open predicate.
-    """
-
-    variables: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]  # the quantified variables (name, type)
+    # All of it must hold of a witness. At most one literal has an open predicate, except in the definition of a helper.
     conjunction: tuple[Literal | EqualityLiteral, ...]
 
     def __str__(self) -> str:
@@ -223,12 +220,10 @@ ClauseLiteral = Literal | EqualityLiteral | ExistsLiteral
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A disjunction of literals under universal quantification; without literals it is always violated.
+    """A disjunction of literals under universal quantification; without literals it is always violated."""
 
-    `variables` are the grounding variables, each with its type. They are those of the *formula*: a variable that occurs in no
-    literal still ranges over its domain and multiplies counts. A variable with `plus` in a literal is listed like every other.
-    """
-
+    # The grounding variables (name, type), `+` variables included. All those of the *formula* are among them: one that
+    # occurs in no literal still ranges over its domain and multiplies counts.
     variables: tuple[tuple[str, str], ...]
     literals: tuple[ClauseLiteral, ...] = field(default=())
 
@@ -256,11 +251,7 @@ def terms_in(literal: ClauseLiteral) -> Iterator[Term]:
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A helper predicate: `name(variables)` holds exactly if `EXIST witnesses (conjunction)` does.
-
-    Helpers appear only where a quantifier ranges over several open literals or stands under a negation. They
-    are functions of other atoms and invisible to users.
-    """
+    """A helper predicate, hidden from users: `name(variables)` holds exactly if `EXIST witnesses (conjunction)` does."""
 
     name: str
     variables: tuple[tuple[str, str], ...]
@@ -271,32 +262,19 @@ class Helper:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One formula as one exact feature.
+    """One formula as one exact feature: `n = total - violated` if not `negated`, else `n = violated`.
 
-    `n = total - violated` if not `negated`, else `n = violated`, where `violated` adds up the violated
-    groundings of `clauses` (no two clauses are violated by one grounding) and `total` is the product of the
-    domain sizes of `variables`.
-
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        The grounding variables of the formula with their types; `+` variables included.
-    plus : tuple of str
-        The `+` variables: one clause id for each combination of their constants, also of those that no clause mentions.
-    negated : bool
-        True for a conjunction, which is its negated clause with the negated weight.
-    helpers : tuple of Helper
-        Helper predicates that the clauses mention, definitions before uses.
-    factor : float
-        1 under exact semantics; 1/k for each of the k clauses of a formula under `semantics="alchemy"`.
+    `violated` adds up the violated groundings of `clauses`, and `total` is the product of the domain sizes of
+    `variables`. No two clauses are violated by one grounding, except those of a hard rule with quantifiers.
     """
 
-    variables: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]  # the formula's grounding variables (name, type), `+` variables included
+    # One clause id for each combination of the constants of the `+` variables, also of those that no clause mentions.
     plus: tuple[str, ...]
     clauses: tuple[Clause, ...]
-    negated: bool = False
-    helpers: tuple[Helper, ...] = ()
-    factor: float = 1.0
+    negated: bool = False  # True for a conjunction, which is its negated clause with the negated weight
+    helpers: tuple[Helper, ...] = ()  # those that the clauses mention, definitions before uses
+    factor: float = 1.0  # 1/k for each of the k features of a soft formula under `semantics="alchemy"`, else 1
 
     def repeated(self, variables: tuple[tuple[str, str], ...]) -> Feature:
         """Return the feature once for each combination of the constants of further `+` variables, with their types."""

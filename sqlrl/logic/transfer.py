@@ -40,20 +40,11 @@ _NO_CLAUSE = (
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A source rule, or one clause of it, that a mapped model has no rule for.
+    """A source rule, or one clause of it, that a mapped model has no rule for."""
 
-    Parameters
-    ----------
-    rule : Rule
-        With the line and the weight that it has in the source.
-    why : {"predicate", "constant", "quantifier", "tautology", "equal"}
-        A predicate or a constant without a counterpart; a rule whose quantifiers make it no clause; a clause that is always true; one that is equal to another one of the
-        mapped model, which has its weight, too.
-    reason : str
-        The same in words, with names.
-    """
-
-    rule: Rule
+    rule: Rule  # with the line and the weight that it has in the source
+    # No counterpart of a predicate or constant; quantifiers, so that the rule is no clause; always true; or equal to
+    # another clause of the mapped model.
     why: Why
     reason: str
 
@@ -63,58 +54,19 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class MappedModel:
-    """A model of the target domain that a mapping made of one of the source domain.
+    """A model of the target domain, made from a model of the source domain by a mapping."""
 
-    Parameters
-    ----------
-    model : Model
-        With the target's declarations. Each rule is a disjunction of literals and equalities, and no two are the same up to the
-        names of variables and the order of literals. A rule has the line of the source rule that it was made of.
-    dropped : tuple of Dropped
-        What it has no rule for, in the order of the source.
-    """
-
+    # Each rule is a disjunction of literals and equalities, with the line of its source rule. No two are the same up to
+    # the names of variables and the order of literals.
     model: Model
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[Dropped, ...]  # in the order of the source
 
 
 def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -> MappedModel:
-    r"""Return what a source model says about a target domain, clause by clause, and what of it that domain cannot say.
+    """Return the clauses of a source model translated to a target domain, and the rules and clauses that are dropped.
 
-    Rules are made clauses, as structure learners revise them: implications (which are written as such) and whatever else is one clause; the clauses of the
-    normal form of a hard rule; a conjunction with a weight, which is its negated clause with the negated weight; a rule with `*`
-    for each of its signs. A template stays one, without clauses that were learned for it, since these name the source's constants;
-    those that a structure learner found one by one are clauses like others. A variable that no literal of the clause has, which
-    `P(x) v (Q(y) ^ !Q(y))` leaves, is counted no more.
-
-    A clause is dropped as a whole if *any* of its predicates has no counterpart. Mihalkova and Mooney leave that open; to leave out
-    the literal alone would make the clause claim more than the source ever did (`InPhase(x, y) => Student(x)` would become
-    `Actor(x)`). It is dropped, too, for a constant without a counterpart, and if it is always true, which it can become where
-    two constants are mapped to one. So is a rule with quantifiers that no clauses can say (`Student(x) => EXIST y AdvisedBy(x, y)`).
-
-    Of clauses that are the same up to names of variables and order of literals one is kept. Their weights are added, so that the
-    model says what all of them said together; if one of the weights is to be learned, that of the sum is. A hard one among
-    them makes the others superfluous.
-
-    Parameters
-    ----------
-    model : Model
-        That of the source domain.
-    mapping : PredicateMapping
-    target : mapping of str to Predicate
-        The declarations of the target domain.
-
-    Returns
-    -------
-    MappedModel
-
-    Raises
-    ------
-    ModelError
-        The mapping does not fit the declarations; see `PredicateMapping.types`.
-    UnsupportedError
-        Rules that are no clauses though all of their predicates have counterparts and they have no quantifiers, as equivalences with a
-        weight. All of them are named: who wrote them can say by which clauses, each with a weight of its own, they are to be replaced.
+    A rule is dropped as a whole if *any* of its predicates has no counterpart. Mihalkova and Mooney leave that open for
+    a clause; without the literal it would claim more than the source (`InPhase(x, y) => Student(x)` as `Actor(x)`).
     """
     types = mapping.types(model.predicates, target)
     targets = mapping.targets
@@ -138,6 +90,7 @@ def transferred(model: Model, mapping: PredicateMapping, target: Declarations) -
             outcomes.append(Dropped(rule, "tautology", "it is always true"))
         else:
             outcomes += [translation(clause, literals, normal) for clause, literals in clauses]
+    # All are named: who wrote them can say by which clauses, each with a weight of its own, they are to be replaced.
     if refused:
         raise UnsupportedError("\n".join(refused))
     rules, dropped = _merged(outcomes)
@@ -159,6 +112,7 @@ def _predicates_of(formula: Formula) -> tuple[str, ...]:
 def _plain_rules(rule: Rule) -> Iterator[Rule]:
     """Yield the rules that a rule stands for: of each combination of signs, and of each clause that was found for a template."""
     for each in split_rule(rule):
+        # Clauses learned for a template name the source's constants; those that a structure learner found stay clauses.
         if each.expansions is not None and each.expansions.found:
             yield from expand_rule(each)
         else:
@@ -172,6 +126,7 @@ def _clauses(rule: Rule, normal: Normal, semantics: str) -> list[tuple[Rule, tup
         return []
     if node == FALSE:
         return None
+    # A variable that no literal of the clause has, which `P(x) v (Q(y) ^ !Q(y))` leaves, is no longer counted.
     literals = _disjunction(node)
     if literals is not None:
         return [(rule, literals)]
@@ -236,6 +191,7 @@ class _Translation:
         # What the source concludes the target does, too, so that a rule reads as it did.
         heads = {self._literal(literal, normal) for literal in concluded(rule.formula) if literal in literals}
         formula = implication(mapped, [literal in heads for literal in mapped])
+        # A clause can become always true where two constants are mapped to one.
         if any(replace(literal, positive=not literal.positive) in mapped for literal in mapped):
             text = shortened(format_formula(formula), LONGEST_SHOWN)
             return Dropped(rule, "tautology", f"as {text} it is always true")
@@ -282,6 +238,7 @@ def _merged(outcomes: Sequence[_MappedClause | Dropped]) -> tuple[tuple[Rule, ..
     for each in outcomes:
         if isinstance(each, _MappedClause):
             groups.setdefault(each.key, []).append(each)
+    # A hard clause makes the same one with a weight superfluous.
     stays = {key: next((x for x in group if x.source.hard), group[0]) for key, group in groups.items()}
     rules: list[Rule] = []
     dropped: list[Dropped] = []
@@ -300,6 +257,7 @@ def _rule(stays: _MappedClause, group: Sequence[_MappedClause]) -> Rule:
     rule = replace(stays.source, formula=stays.formula)
     if rule.hard or len(group) == 1:
         return rule
+    # The sum says what all of them said together; if one of the weights is to be learned, that of the sum is.
     weights = [each.source.weight for each in group if each.source.weight is not None]
     weight = sum(weights) if len(weights) == len(group) else None
     return replace(rule, weight=weight, fixed=weight is not None and all(each.source.fixed for each in group))

@@ -23,10 +23,8 @@ HELPER_PREFIX = "$exist_"
 
 
 def needs_helper(witness: Witness, open_predicates: frozenset[str]) -> bool:
-    """Tell whether even a positive witness needs a helper: several of its literals are open, or it is about an example that is a constant.
-
-    That constant is an argument of the helper: the clause need not name it.
-    """
+    """Tell whether even a positive witness needs a helper: it has several open literals, or its example is a constant."""
+    # Such an example is an argument of the helper: the clause need not name it.
     return isinstance(witness.example, Constant) or _open_literals(witness, open_predicates) > 1
 
 
@@ -38,10 +36,7 @@ def _open_literals(witness: Witness, open_predicates: frozenset[str]) -> int:
 
 
 class Emitter:
-    """Writes clauses over unique variable names and collects the helpers that they mention.
-
-    `normal` is the formula that the literals come from.
-    """
+    """Writes the clauses of a formula over unique variable names, and collects the helpers that they mention."""
 
     def __init__(self, normal: Normal, open_predicates: frozenset[str]) -> None:
         self._normal, self._open = normal, open_predicates
@@ -56,10 +51,7 @@ class Emitter:
         return tuple(self._helpers.values())
 
     def clauses(self, disjunctions: Iterable[Sequence[Signed]], promote: bool = False) -> tuple[Clause, ...]:
-        """Write disjunctions of literals as clauses.
-
-        `promote` is whether variables that are no grounding variables of the formula become such of the clause.
-        """
+        """Write disjunctions as clauses; with `promote`, further variables become grounding variables of the clause."""
         disjunctions = list(disjunctions)
         helped = {
             s.atom

@@ -27,16 +27,14 @@ _OUTSIDE, _VARIABLE, _PARAMETER = "e", "v", "k"
 
 @dataclass(frozen=True, slots=True)
 class ClosedPart:
-    """The joins that give a pattern's bindings, in canonical form: patterns that share them have equal closed parts.
+    """The joins that give a pattern's bindings, in canonical form: patterns that share them have equal closed parts."""
 
-    Its columns `names` are `v0, v1, ...` for variables, `k0, k1, ...` for parameters, `e` for an example that no term
-    stands for; the type of `e` is empty. `relations` is what is joined, its slots numbered as the columns: the examples
-    that are asked for, domains of local types, whole types, and facts of closed predicates (with their example first,
-    if they have a column for it).
-    """
-
+    # `v0, v1, ...` for variables, `k0, k1, ...` for parameters, `e` for an example that no term stands for.
     names: tuple[str, ...]
+    # The type of `e` is empty.
     types: tuple[str, ...]
+    # What is joined, with slots numbered as the columns: the examples that are asked for, domains of local types, whole types, and facts
+    # of closed predicates (with their example first, if they have a column for it).
     relations: tuple[ShapeLiteral, ...]
 
     @property
@@ -56,17 +54,15 @@ class ClosedPart:
 
 @dataclass(frozen=True, slots=True)
 class PatternPart:
-    """The closed part of a pattern, and where the pattern's slots are in it.
-
-    `variables` and `parameters` are places among `part.columns`; -1 for a parameter that no relation of the closed part
-    mentions. `undecided` are the literals of the pattern that the closed part does not decide, ascending: those of open
-    predicates, and closed ones whose terms are all parameters (a fact about constants, which joined with nothing would
-    be multiplied with everything).
-    """
+    """The closed part of a pattern, and where the pattern's slots are in it."""
 
     part: ClosedPart
+    # Places among `part.columns`.
     variables: tuple[int, ...]
+    # The same; -1 for a parameter that no relation of the closed part mentions.
     parameters: tuple[int, ...]
+    # Literals that the closed part does not decide, ascending: those of open predicates, and closed ones whose terms are all parameters
+    # (a fact about constants, which joined with nothing would be multiplied with everything).
     undecided: tuple[int, ...]
 
 
@@ -168,11 +164,7 @@ def _name(slot: Slot, bound: BoundShape) -> str:
 
 
 def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: int | None = None) -> exp.Select:
-    """Plan the bindings of a closed part: one row for each, in ascending order.
-
-    `examples` has a column `example`, each once: only their bindings. `most` is how many rows to find at the most,
-    before they are sorted. Columns `example`, then `part.columns`: ids of constants.
-    """
+    """Plan the bindings of a closed part in `examples` (each once): columns `example`, then `part.columns` (ids), in ascending order."""
     hidden = next((Slot(False, i) for i, name in enumerate(part.names) if name == _OUTSIDE), None)
     body = Body(BoundShape(Shape(part.types, (), ()), layout, hidden, {}))
     for source in _in_join_order(_sources(part, body.bound, examples)):
@@ -181,6 +173,7 @@ def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: 
     outputs += [(name, Slot(False, i)) for i, name in enumerate(part.names) if name != _OUTSIDE]
     found = body.select(named(body.known[slot].copy(), name) for name, slot in outputs)
     if most is not None:
+        # Any rows will do: they are sorted afterwards.
         found = found.limit(integer(most), copy=False)
     names = [column(name, "b") for name, _ in outputs]
     order = [exp.Ordered(this=name.copy(), nulls_first=False) for name in names]

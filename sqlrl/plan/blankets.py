@@ -45,10 +45,7 @@ MOST_TERMS = 4096
 
 @dataclass(frozen=True)
 class Summand:
-    """What is added up in a factor of a term: the product of a number and of the counts of parts, where pairs of slots are equal, else 0.
-
-    The slots are arguments of the atom, or parameters.
-    """
+    """A number times the counts of parts where pairs of slots (arguments of the atom, or parameters) are equal, else 0."""
 
     factor: int
     parts: tuple[PartUse, ...] = ()
@@ -57,27 +54,19 @@ class Summand:
 
 @dataclass(frozen=True)
 class FlipTerm:
-    """One term of in how many groundings an atom decides: a product of sums.
+    """One term of the number of groundings in which an atom decides: a product of sums."""
 
-    Parameters
-    ----------
-    places : tuple of Slot
-        The slot of each argument of the atom, and of its hidden example last; one that stands twice, or a parameter, restricts the atoms.
-    sums : tuple of tuple of Summand
-        What is multiplied: there is a sum for what shares variables.
-    factor : int
-        And by what.
-    equal : tuple of (int, int)
-        Parameters of the clause that must be equal, else the term is 0.
-    true, false : (int, int)
-        How it counts in (`negative`, `positive`) of an atom that is true, and of one that is false: 1, -1 or 0.
-    """
-
+    # The slots of the atom's arguments, its hidden example last; one that stands twice, or a parameter, restricts the atoms.
     places: tuple[Slot, ...]
+    # What is multiplied: a sum for each set of parts that share variables.
     sums: tuple[tuple[Summand, ...], ...]
+    # A constant factor of the product.
     factor: int
+    # Parameters of the clause that must be equal, else the term is 0.
     equal: tuple[tuple[int, int], ...]
+    # How the term counts in (`negative`, `positive`) of a true atom: 1, -1 or 0.
     true: tuple[int, int]
+    # The same for a false atom.
     false: tuple[int, int]
 
     @property
@@ -97,10 +86,7 @@ Sides: TypeAlias = Sequence[tuple[int, bool]]
 
 
 class TermPlanner:
-    """Plans the terms of one clause, for the atoms of one predicate after the other; what terms share is planned once.
-
-    `examples` is how many there are, if not all. Planners of many clauses share `known`. `further` are relations beside the groups of the clause.
-    """
+    """Plans the terms of one clause, for the atoms of one predicate after another; what terms share is planned once."""
 
     def __init__(
         self,
@@ -109,7 +95,9 @@ class TermPlanner:
         known: KnownParts | None = None,
         further: Sequence[PartGroup] = (),
     ) -> None:
+        # `examples` is how many there are, if not all; `further` are relations beside the groups of the clause.
         self.bound, self.examples = bound, examples
+        # Planners of many clauses share it.
         self._known: KnownParts = {} if known is None else known
         self._literals = tuple(dict.fromkeys(map(_unsigned, bound.shape.literals)))
         self._place = {x: i for i, x in enumerate(self._literals)}
@@ -122,11 +110,8 @@ class TermPlanner:
         self._planned = 0
 
     def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
-        """Return the terms of in how many groundings the atoms of a predicate decide.
-
-        `shape` is the clause, which has no quantifiers then, with other signs: what is counted is the same. A GroundingLimitError says that there are more than `MOST_TERMS`, an
-        UnsupportedError that the predicate is in groups otherwise than `is_countable` asks for.
-        """
+        """Return the terms of the numbers of groundings in which a predicate's atoms decide; more than `MOST_TERMS` are a GroundingLimitError."""
+        # The clause, without quantifiers, may be given with other signs: what is counted is the same.
         shape = shape or self.bound.shape
         self._planned = 0
         always, equal = _split(shape.equalities)
@@ -293,32 +278,24 @@ BEYOND = "under EXIST a predicate may stand once in a clause, and not negated, a
 
 
 def is_countable(bound: BoundShape, predicate: str) -> bool:
-    """Whether what atoms of a predicate change in a clause is counted: it is in existential groups once at most, and not negated.
-
-    No variable of the clause or of the atom may range over the domain of an example that is quantified, unless the atom has the example, too.
-    """
+    """Return whether what atoms of a predicate change is counted: it is in existential groups once at most, and not negated."""
     shape = bound.shape
     anchors = [x for group in shape.exists for x in group.literals if x.predicate == predicate]
     atom = {slot for x in anchors for slot in x.terms}
     outer = {*bound.variables, *(Slot(True, i) for i in range(len(shape.parameters)))}
+    # No variable of clause or atom may range over the domain of a quantified example, unless the atom has the example, too.
     within = all(outer.union(atom).issuperset(bound.owners.get(slot, ())) for slot in atom)
     within = within and all(outer.issuperset(bound.owners.get(slot, ())) for slot in outer)
     return within and len(anchors) <= 1 and all(x.positive for x in anchors)
 
 
 class _AnchoredPlanner(TermPlanner):
-    """Plans the terms that the atoms of a predicate have beside those of other clauses, if it is in an existential group.
+    """Plans the terms that atoms in an existential group have beside those of sets of literals, which are all times 1 - W.
 
-    Let W say that the group has a witness, R that it has one with the atom if that is true, and O that all are with it. Let T be the truth of a literal,
-    and I whether it is the atom. There is no witness without the atom where 1 - W of one that is false, and 1 - W + O of one that is true. So beside
-    the terms of sets of literals, all times 1 - W, there are
-
-        a true:   positive += O times the product of T - I of negative and 1 - T + I of positive literals
-        a false:  positive += R (1 - W) times that of T of negative and 1 - T - I of positive literals
-                  negative -= R (1 - W) times what counts in negative of sets of literals
-
-    The atom is a literal with variables of its own in place of those of the group, and R is what else the group says, with these variables: what mentions no other
-    variable of the group is said by literals and equalities, the rest by a group.
+    W: the group has a witness; R: one with the atom if that is true; O: all are with it; T: a literal is true; I: it is the atom.
+    a true:   positive += O times the product of T - I of negative and 1 - T + I of positive literals
+    a false:  positive += R (1 - W) times that of T of negative and 1 - T - I of positive literals
+              negative -= R (1 - W) times what counts in negative of sets of literals
     """
 
     def __init__(
@@ -329,6 +306,7 @@ class _AnchoredPlanner(TermPlanner):
         types = bound.shape.variables
         inside = {Slot(False, i) for i in group.variables}
         own = [slot for slot in dict.fromkeys(anchor.terms) if slot in inside]
+        # The atom is a literal with variables of its own in place of those of the group, and R is what else the group says with these.
         new = {slot: Slot(False, len(types) + i) for i, slot in enumerate(own)}
         self._atom = replace(anchor, terms=tuple(new.get(slot, slot) for slot in anchor.terms))
         left = tuple(slot.index for slot in sorted(inside.difference(own)))
@@ -340,6 +318,7 @@ class _AnchoredPlanner(TermPlanner):
         # As those of a clause, which say what must not be.
         self._literals_needed = [replace(x, positive=not x.positive) for x in literals]
         self._equalities_needed = [replace(x, positive=not x.positive) for x in equalities]
+        # What mentions no other variable of the group is said by literals and equalities, the rest by a group.
         further = [PartGroup(group, anchor, self._atom.terms)]
         if left:
             further.append(
@@ -368,6 +347,7 @@ class _AnchoredPlanner(TermPlanner):
         always, equal = _split(self._shape.equalities)
         alike = [x for x in self._shape.literals if x.predicate == self._atom.predicate]
         others = [side for i, side in enumerate(self._groups) if i != self._group]
+        # There is no witness without the atom where 1 - W of an atom that is false, and 1 - W + O of one that is true.
         only, *needed = range(len(self._literals) + len(self._groups), len(self._literals) + len(self._relations))
         groups = [*self._groups, *((place, False) for place in needed)]
         also, apart = _split(self._equalities_needed)

@@ -40,12 +40,9 @@ class Joined:
 def project(
     whole: Joined, keep: frozenset[Slot], fixed: frozenset[str], known: Mapping[Slot, exp.Column], steps: Steps
 ) -> Joined:
-    """Eliminate slots as long as no result is larger than a source.
-
-    Those of `keep` stay, and sources with an alias in `fixed` stay as they are, since something mentions more of their
-    columns than their slots: all their slots are kept. The conditions mention the columns `known`. Rows of the result
-    exist for the same values of the kept slots as of `whole`; its conditions are some of those of `whole`.
-    """
+    """Eliminate slots outside `keep` as long as no result is larger than a source, and leave sources with an alias in `fixed` as they are."""
+    # Rows of the result exist for the same values of the kept slots as of `whole`; its conditions, on the columns `known`, are some of those
+    # of `whole`. Something mentions more columns of `fixed` sources than their slots: all their slots are kept.
     places = {(column.table, column.name): slot for slot, column in known.items()}
     left = whole
     while (bucket := _bucket(left, keep, fixed)) is not None:
@@ -137,15 +134,14 @@ def _step(
 
 
 class Body:
-    """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions.
-
-    `prefix` starts every alias, so that bodies nest; `steps` are named steps that stand in front of the query.
-    """
+    """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions."""
 
     def __init__(self, bound: BoundShape, prefix: str = "") -> None:
         self.bound = bound
         self.known: dict[Slot, exp.Column] = {}
+        # Starts every alias, so that bodies nest.
         self.prefix = prefix
+        # Steps that stand in front of the query.
         self.steps = Steps([], prefix=prefix)
         self._inner: list[tuple[Source, list[exp.Expression]]] = []
         self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
@@ -239,10 +235,7 @@ class Body:
         self._where.append(condition)
 
     def project(self, keep: Iterable[Slot]) -> None:
-        """Eliminate slots of which the query asks only whether they have a value, where that makes no result larger.
-
-        The values of those in `keep` are returned. Nothing can be joined any more. The columns of `known` change.
-        """
+        """Eliminate slots outside `keep` of which the query asks only whether they have a value; nothing can be joined any more."""
         places = {(column.table, column.name): slot for slot, column in self.known.items()}
         sources = {source.alias: source for source, _ in self._inner}
         outer = {relation.alias_or_name for relation, _ in self._outer}

@@ -22,24 +22,20 @@ from sqlrl.plan.terms import Context, domain_size, term_query, total_query
 
 @dataclass(frozen=True)
 class Enumerated:
-    """A bound on what one join of a grounding query enumerates.
+    """A bound on what one join of a grounding query enumerates."""
 
-    `query` counts it, clause by clause, with the columns of `plan.counting.count_violated`. `free` are the variables
-    that no literal with evidence joins, so that each ranges over its whole domain; `joined` plans the same for the
-    others, None if all are free, or none is. `cheap`: counting joins no more than the facts of one literal at a time.
-    """
-
+    # Counts it by clause, with the columns of `plan.counting.count_violated`.
     query: exp.Select
+    # Variables that no literal with evidence joins, so that each ranges over its whole domain.
     free: tuple[Slot, ...]
+    # Counting joins no more than the facts of one literal at a time.
     cheap: bool
+    # Plans the same for the other variables; None if all are free, or none is.
     joined: Callable[[], Enumerated] | None = None
 
 
 def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
-    """Return a bound that needs no query: the domain sizes of a shape's variables, those of its quantifiers among them.
-
-    `examples` is over how many examples the query goes; None for all.
-    """
+    """Return the product of the domain sizes of a shape's variables and quantifiers; `examples` is how many the query covers (None: all)."""
     size, few = 1, set(bound.restricted) if examples is not None else set[Slot]()
     for slot in {Slot(False, i) for i in range(len(bound.shape.variables))} | set(bound.variables):
         most = domain_size(bound, slot)
@@ -48,17 +44,14 @@ def domain_bound(bound: BoundShape, examples: int | None = None) -> int:
 
 
 def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting: bool = True) -> list[Enumerated]:
-    """Plan bounds on what the grounding query of a shape enumerates, clause by clause.
-
-    What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out. The
-    witnesses of a quantifier are enumerated beside the groundings, and again as the literals of the ground clauses. The
-    sum over the clauses of each one bounds the rows of the query (the first), of its witnesses, or the literals of its
-    ground clauses. Without `counting` the query enumerates every variable, as that of a soft clause does.
-    """
+    """Plan bounds, by clause, on the rows of a shape's grounding query (the first), its witnesses, and the literals of its ground clauses."""
+    # Without `counting` the query enumerates every variable, as that of a soft clause does.
     parts, main, variables = _uncounted(whole) if counting else ((), whole, list(whole.variables))
     loose = loose_literal(whole)
     must = [*_negative(main), *([] if loose is None else [loose])]
+    # What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out.
     found = [_joined(whole, must, variables, examples, parts)]
+    # Witnesses are enumerated beside the groundings, and again as the literals of the ground clauses.
     for group in main.shape.exists:
         if any(whole.info(x).open for x in group.literals):
             inside = [Slot(False, i) for i in group.variables]
@@ -70,10 +63,7 @@ def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting
 
 
 def template_rows(instance: Instance, layout: Layout, *, constants: TableName | None = None) -> Enumerated:
-    """Plan a bound on the rows of the join in which the `+` variables of a template's clause are free.
-
-    The parameters are those of `plan.expansion.expand`.
-    """
+    """Plan a bound on the rows of the join in which a template clause's `+` variables are free; parameters are as of `plan.expansion.expand`."""
     whole, places = freed(instance, layout, constants)
     parts, main, variables = _uncounted(whole, places.values())
     return _joined(whole, _negative(main), variables, None, parts)
@@ -97,10 +87,7 @@ def _joined(
     examples: TableName | None,
     parts: Sequence[CountedPart] = (),
 ) -> Enumerated:
-    """Plan the number of assignments for which literals have a row: facts of closed ones, atoms of open ones with a scope.
-
-    What the counted parts share with them must be among their rows.
-    """
+    """Plan the number of assignments for which literals have a row: facts of closed ones, atoms of open ones with a scope."""
     known = [x for x in literals if not (whole.info(x).open and whole.info(x).full_scope)]
     parameters = {Slot(True, i) for i in range(len(whole.shape.parameters))}
     same = [x for x in whole.shape.equalities if not x.positive and {x.left, x.right} <= {*variables, *parameters}]
@@ -111,6 +98,7 @@ def _joined(
         alias, info = f"f{context.steps.fresh()}", whole.info(literal)
         source = open_source(whole, literal, alias)[0] if info.open else fact_source(whole, literal, alias)
         factors.append(Factor(source, None, info.rows + info.atom_count))
+    # What the counted parts share with the literals must be among their rows.
     factors += present(whole, parts, examples, context.steps)
     asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
     term = term_query(context, factors, (), 1, variables=variables, restricted=asked)

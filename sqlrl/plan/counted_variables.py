@@ -21,14 +21,10 @@ Item = ShapeLiteral | ShapeEquality | ShapeExists
 
 @dataclass(frozen=True)
 class CountedPart:
-    """Parts of a clause, all closed, that are tied together by variables which nothing else mentions.
+    """Parts of a clause, all closed, that are tied together by variables which nothing else mentions."""
 
-    `slots` are the variables that are counted, `bound` the clause reduced to these literals, equalities and existential
-    groups.
-    """
-
-    slots: frozenset[Slot]
-    bound: BoundShape
+    slots: frozenset[Slot]  # The variables that are counted.
+    bound: BoundShape  # The clause reduced to these literals, equalities and existential groups.
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -44,20 +40,18 @@ def counted_parts(
     distinct: bool = False,
     freely: bool = False,
 ) -> tuple[CountedPart, ...]:
-    """Return the parts of a clause that can be aggregated before they are joined.
-
-    Empty if some closed literal that must be true has all slots: then a join enumerates no more than its facts.
-    `variables` are the grounding variables, the hidden example among them; `shown` are slots that the query returns,
-    beside those of open literals. With `freely` all others are counted, however large what is summed may be. With `distinct` it returns each tuple of these once, so that parts may be as large as that.
-    """
+    """Return the parts of a clause that can be aggregated before they are joined; `shown` slots are returned beside those of open literals."""
     shape = bound.shape
     must = [item_slots(bound, x) for x in shape.literals if not (x.positive or bound.info(x).open)]
     everything = {*variables, *(Slot(True, i) for i in range(len(shape.parameters)))}
+    # A closed literal that must be true has all slots: a join enumerates no more than its facts.
     if not shape.exists and any(slots >= everything for slots in must):
         return ()
     counted = set(variables) - _shown(bound, variables, shown)
     items = [x for x in items_of(shape) if item_slots(bound, x) & counted]
+    # A `distinct` query returns each tuple of the other variables once, so that parts may be as large as that.
     within = frozenset(set(variables) - counted) if distinct else frozenset[Slot]()
+    # All others are counted `freely`, however large what is summed may be.
     if not freely:
         counted &= _eliminable(bound, counted, items, within)
     found = []
@@ -118,10 +112,7 @@ def _shown(bound: BoundShape, variables: Sequence[Slot], shown: Iterable[Slot]) 
 
 
 def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item], within: frozenset[Slot]) -> set[Slot]:
-    """Return the slots that can be summed out so that what is left is no larger than some literal's tuples, or has slots `within` alone.
-
-    A slot that no fact binds would be enumerated over its whole domain, so it is summed out in any case.
-    """
+    """Return the slots that can be summed out so that what is left is no larger than some literal's tuples, or has slots `within` alone."""
     shape = bound.shape
     variable = {x: {s for s in item_slots(bound, x) if not s.parameter} for x in (*shape.literals, *items)}
     closed = [variable[x] for x in items if not isinstance(x, ShapeEquality)]
@@ -136,6 +127,7 @@ def _eliminable(bound: BoundShape, counted: set[Slot], items: Sequence[Item], wi
         best: tuple[int, Slot] | None = None
         for slot in sorted(left):
             others = set[Slot]().union(*(e for e in edges if slot in e)) - {slot}
+            # A slot that no fact binds would be enumerated over its whole domain, so it is summed out in any case.
             small = (
                 len(others) <= 1 or slot not in bound_by_facts or others <= within or any(others <= e for e in closed)
             )

@@ -59,23 +59,16 @@ MOST_CHANGING = 4
 
 @dataclass(frozen=True)
 class IndependentPart:
-    """Literals, equalities and existential groups of a clause that share no variable with the others.
+    """Literals, equalities and existential groups of a clause that share no variable with the others."""
 
-    `bound` is the clause reduced to them, `asked` those of their slots to which `examples` of a query applies. `keyed`:
-    they mention a parameter, so that each clause has a number of its own.
-    """
-
-    bound: BoundShape
+    bound: BoundShape  # The clause reduced to them.
     variables: tuple[Slot, ...]
-    asked: tuple[Slot, ...]
-    keyed: bool
+    asked: tuple[Slot, ...]  # Those of their slots to which `examples` of a query applies.
+    keyed: bool  # They mention a parameter, so that each clause has a number of its own.
 
 
 def independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
-    """Split a clause into parts that share no variable; a grounding violates it if it violates each of them.
-
-    Variables that occur in no literal belong to the first part.
-    """
+    """Split a clause into parts that share no variable; a grounding violates it if it violates each of them."""
     mentioned = {item: item_slots(bound, item) for item in items_of(bound.shape)}
     variables = {slot: frozenset((slot, *bound.owners.get(slot, ()))) for slot in bound.variables}
     edges = [frozenset(s for s in found if not s.parameter) for found in (*mentioned.values(), *variables.values())]
@@ -90,6 +83,7 @@ def independent_parts(bound: BoundShape) -> tuple[IndependentPart, ...]:
     groups += [(frozenset(), [item]) for item, found in mentioned.items() if all(slot.parameter for slot in found)]
     if len(groups) < 2:
         return (IndependentPart(bound, bound.variables, bound.restricted, keyed=True),)
+    # Variables that occur in no literal belong to the first part.
     groups[0] = (groups[0][0] | unmentioned, groups[0][1])
     return tuple(_part(bound, slots, items) for slots, items in groups)
 
@@ -107,12 +101,8 @@ def _part(bound: BoundShape, slots: frozenset[Slot], items: Sequence[Item]) -> I
 def product_query(
     counts: Sequence[tuple[exp.Select, bool]], keys: Sequence[str] = ("clause",), by: Sequence[str] = ()
 ) -> exp.Select:
-    """Multiply the counts of independent parts: columns `clause` (if some query is marked), those of `by`, and `n`.
-
-    Counting queries that are marked have the columns `keys` beside `n`: `clause`, and after it other columns where a
-    clause has several rows, whose products are added up. Each of the columns `by` is one of some query; products of 0 are left
-    out where there are any.
-    """
+    """Multiply the counts of independent parts: columns `clause` (if some query is marked), those of `by`, and `n`."""
+    # Marked queries have the columns `keys`: `clause`, and others where a clause has several rows, whose products are added up.
     # A marked one first: the others join on its clauses.
     ordered = sorted(counts, key=lambda pair: not pair[1])
     product: exp.Expression = column("n", "part0")
@@ -130,6 +120,7 @@ def product_query(
             subquery(other, f"part{i}"), on=same if keyed else None, join_type="INNER" if keyed else "CROSS"
         )
     if by:
+        # Products of 0 are left out.
         # A count by no variable may be 0, or NULL for none.
         plain = [i for i, (part, _) in enumerate(ordered) if not set(by) & set(part.named_selects)]
         some = [exp.NEQ(this=column("n", f"part{i}"), expression=integer(0)) for i in plain]
@@ -150,14 +141,10 @@ def _enumerate_violated(
     apart: bool = False,
     by: Groups = (),
 ) -> exp.Select:
-    """Plan the number of violated groundings of a part of each clause of a shape by joining all of its literals.
-
-    `parameters` is needed if the part mentions a parameter; `apart` counts each different row of that table by itself,
-    and once. Columns `clause` (if there are parameters; with `apart` all columns of their table), those of `by`, and `n`
-    (HUGEINT); one row for each clause, and constants of `by`, that has any.
-    """
+    """Plan the violated groundings of a part of each clause by joining all its literals: clause keys, columns of `by`, and `n` (HUGEINT)."""
     shape = part.bound.shape
     body = Body(bound, "e")
+    # `apart` counts each different row of the parameter table by itself, and once.
     keys = () if parameters is None else parameter_keys(shape, apart=apart)
     if parameters is not None:
         body.join(parameter_source(parameters, shape, apart=apart))
@@ -183,12 +170,7 @@ def _enumerate_violated(
 
 
 def count_violated(bound: BoundShape, world: World, examples: TableName | None = None, by: Groups = ()) -> exp.Select:
-    """Plan the number of violated groundings of each clause of a shape in a world, in all or by the constants of some variables.
-
-    Columns `clause` (if the shape has parameters), those of `by` (ids), and `n` (HUGEINT). A clause without a row has none;
-    without parameters and `by` there is at most one row, whose `n` may be NULL for none. `by` are variables of the clause, or its
-    hidden example; groups without a row have none.
-    """
+    """Plan the violated groundings in a world: `clause` (with parameters), columns of `by` (ids), `n` (HUGEINT; none: no row, or NULL)."""
     shape, parameters = bound.shape, bound.parameters
     counts = violated_parts(bound, independent_parts(bound), world, examples, by)
     apart = sum(keyed for _, keyed in counts) > 1
@@ -226,10 +208,7 @@ def violated_parts(
     examples: TableName | None,
     by: Groups = (),
 ) -> list[tuple[exp.Select, bool]]:
-    """Plan the number of violated groundings of each part of a clause, and tell which have the columns of `parameter_keys`.
-
-    Each is by those variables of `by` that it has.
-    """
+    """Plan the violated groundings of each part, by its variables of `by`, and tell which queries have the columns of `parameter_keys`."""
     contexts = part_contexts(bound, parts, examples, by)
     return [
         (_violated(bound, part, context, world), context.parameters is not None)
@@ -278,10 +257,7 @@ def _products(
 
 
 def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | None = None) -> list[exp.Select]:
-    """Plan what `count_violated` enumerates: for each part of a clause with too many positive literals the groundings that it joins.
-
-    Each is as `count_violated`; none if nothing is enumerated.
-    """
+    """Plan, with the columns of `count_violated`, how many groundings it enumerates of each part with too many positive literals."""
     found = []
     for part in independent_parts(bound):
         if _is_enumerated(part):
@@ -293,13 +269,12 @@ def enumerated_by_count(bound: BoundShape, world: World, examples: TableName | N
 
 
 def joined_by_count(bound: BoundShape, world: World, examples: TableName | None, by: Groups) -> list[exp.Select]:
-    """Plan what `count_violated` joins for variables that no one literal has: what ties them to each other is enumerated.
-
-    Each is a count with the columns of `count_violated` by no variables; none if no join is larger than a relation.
-    """
+    """Plan how many rows `count_violated` joins for variables of `by` that no one literal has; empty if no join is larger than a relation."""
+    # Each count has the columns of `count_violated` without `by`.
     found = []
     parts = independent_parts(bound)
     for part, context in zip(parts, part_contexts(bound, parts, examples, by), strict=True):
+        # What ties the variables to each other is enumerated.
         if context.by and not _is_enumerated(part):
             for chosen, factors in _products(bound, part, context, world):
                 # Each is a query of its own, with the steps that it needs.
@@ -320,36 +295,25 @@ def _negative(bound: BoundShape) -> list[ShapeLiteral]:
 
 
 def count_groundings(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
-    """Plan the number of groundings of each clause of a shape: the product of its variables' domain sizes.
-
-    The columns are those of `count_violated`.
-    """
+    """Plan the number of groundings of each clause, the product of its domain sizes, with the columns of `count_violated`."""
     context = Context(bound, bound.parameters, examples, Steps([]))
     single = term_query(context, [], (), 1, equalities=False)
     return total_query(context, [] if single is None else [single])
 
 
 def alike_groundings(bound: BoundShape) -> int | tuple[object, ...] | None:
-    """Return what the number of groundings of a shape's clauses depends on; None if it depends on their constants.
-
-    An integer is that number itself, over all examples. Where two shapes have the same, `count_groundings` without parameters gives the number of groundings of each clause of both.
-    """
+    """Return the number of groundings of each of a shape's clauses, or a key that determines it; None if it depends on their constants."""
     variables = tuple((slot, bound.kind(slot), bound.owners.get(slot, ())) for slot in bound.variables)
     asked = (*bound.restricted, *(owner for _, _, owners in variables for owner in owners))
     if not asked:
         # Nothing ties a variable to an example: the number is the product of the domain sizes.
         return prod(domain_size(bound, slot) for slot, _, _ in variables)
+    # For all shapes with one key `count_groundings` without parameters gives the number of groundings of each clause.
     return None if any(slot.parameter for slot in asked) else (variables, bound.restricted)
 
 
 def count_difference(bound: BoundShape, first: World, second: World, examples: TableName | None = None) -> exp.Select:
-    """Plan how many more groundings of each clause of a shape are violated in the first world than in the second.
-
-    A product over literals changes by a telescoping sum: literal after literal, those before it in the first world,
-    itself the changed atoms with their sign, those after it in the second world. Only groundings of changed atoms are
-    touched: facts are reduced to those that a chain of facts ties to a changed atom. Of clauses with many positive
-    literals both worlds are counted. The columns are those of `count_violated`; `n` may be negative.
-    """
+    """Plan how many more groundings are violated in the first world than in the second, in `count_violated` columns; `n` may be negative."""
     context = Context(bound, bound.parameters, examples, Steps([]))
     shape = bound.shape
     every: tuple[Part, ...] = (*shape.literals, *shape.equalities, *shape.exists)
@@ -362,6 +326,8 @@ def count_difference(bound: BoundShape, first: World, second: World, examples: T
         members = [*_negative(context.bound), *(x for x in chosen if not isinstance(x, ShapeEquality))]
         changing = [x for x in members if mentions_open(context.bound, x)]
         sign = -1 if len(chosen) % 2 else 1
+        # A product over literals changes by a telescoping sum: literal after literal, those before it in the first world, itself the changed
+        # atoms with their sign, those after it in the second world.
         for i, pivot in enumerate(changing):
             change = change_factor(context, pivot, first, second, changes)
             others = []
@@ -369,6 +335,7 @@ def count_difference(bound: BoundShape, first: World, second: World, examples: T
                 if member is not pivot:
                     world = first if member in changing[:i] else second
                     others.append(part_factor(context, member, true_query(context, member, world)))
+            # Only groundings of changed atoms are touched: facts are reduced to those that a chain of facts ties to a changed atom.
             factors = [change, *reduced_factors(context, others, change)]
             terms.append(term_query(context, factors, chosen, sign))
     return total_query(context, [t for t in terms if t is not None])

@@ -48,44 +48,37 @@ _FACTS, _PARENT, _LAYER, _BINDINGS, _KEYS = "f", "p", "r", "w", "k"
 
 
 class Kind(Enum):
-    """What stands at an argument of the literal that is added.
+    """What stands at an argument of the literal that is added."""
 
-    HEAD: an argument of the head. BOUND: an existential variable of a parent. NEW: one that no parent has. CONSTANT: a constant.
-    """
-
-    HEAD = "head"
-    BOUND = "bound"
-    NEW = "new"
+    HEAD = "head"  # An argument of the head.
+    BOUND = "bound"  # An existential variable of a parent.
+    NEW = "new"  # One that no parent has.
     CONSTANT = "constant"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Argument:
-    """An argument of a pattern.
+    """An argument of a pattern."""
 
-    `kind` is the value of a `Kind`; `number` says which argument of the head, which parent, or which new variable, 0
-    for a constant. In patterns that begin with facts `place` is that of a parent's variable in its list, from 1; else
-    it is 0, and the layer's table says it.
-    """
-
+    # The value of a `Kind`.
     kind: str
+    # Which argument of the head, which parent, or which new variable; 0 for a constant.
     number: int = 0
+    # In patterns that begin with facts the place of a parent's variable in its list, from 1; else 0, and the layer's table has it.
     place: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Pattern:
-    """What components of a layer have in common.
+    """What components of a layer have in common."""
 
-    `predicate` is that of the literal that is added. `arguments` has one for each column of its facts: the example, if
-    they have a column for it, then the arguments. `parents` are the arguments of the head that each parent touches.
-    `facts_first`: the facts of constants are looked up before they meet the parents, of which the components may have
-    one in common.
-    """
-
+    # The predicate of the literal that is added.
     predicate: str
+    # One for each column of its facts: the example, if they have a column for it, then the arguments.
     arguments: tuple[Argument, ...]
+    # The arguments of the head that each parent touches.
     parents: tuple[Heads, ...]
+    # The facts of constants are looked up before they meet the parents, of which the components may have one in common.
     facts_first: bool = False
 
     @property
@@ -123,33 +116,20 @@ class Pattern:
 
 @dataclass(frozen=True)
 class CoverageTables:
-    """The tables of a query of bindings.
+    """The tables of a query of bindings."""
 
-    Parameters
-    ----------
-    layer : TableName
-        A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its
-        pattern `x{i}`: the place of a variable in the parent's list (from 1) or the id of a constant.
-    keys : mapping of Heads to TableName
-        For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
-    heads : int
-        The number of columns `h0, h1, ...`.
-    wanted : TableName
-        What `plan.coverage.wanted_bindings` says: the bindings of the parents.
-    constants : mapping of int to TableName
-        For each pattern that begins with facts, by its number, what `plan.coverage.facts_of_constants` says.
-
-    Notes
-    -----
-    The last two are tables, not steps of one query: DuckDB 2.0 can wait for itself for ever where a limit stands above a union whose
-    branches read common table expressions.
-    """
-
+    # A row for each component: `pattern` (its number), `component`, `p0, p1, ...` (its parents), and for argument i of its pattern `x{i}`:
+    # the place of a variable in the parent's list (from 1) or the id of a constant.
     layer: TableName
     bindings: TableName
+    # For the arguments of the head that components touch: their distinct values at target atoms, `key, h0, ...`.
     keys: Mapping[Heads, TableName]
+    # The number of columns `h0, h1, ...`.
     heads: int
+    # The bindings of the parents (`wanted_bindings`). This and the next are tables, not steps of one query: DuckDB 2.0 can wait for itself for
+    # ever where a limit stands above a union whose branches read common table expressions.
     wanted: TableName
+    # For each pattern that begins with facts, by its number, the rows of `facts_of_constants`.
     constants: Mapping[int, TableName]
 
     @property
@@ -170,33 +150,28 @@ def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
 
 
 def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
-    """Plan the bindings of the parents: every branch reads them, and the table has those of all components.
-
-    Columns as the table of bindings has them; None if no component of the layer has parents.
-    """
+    """Plan the bindings of a layer's parents, with the columns of the table of bindings; None if no component has parents."""
     parents = max(len(pattern.parents) for pattern in patterns)
     if not parents:
         return None
     named_parents = [
         exp.select(named(column(f"p{i}", "q"), "component")).from_(table(tables.layer, "q")) for i in range(parents)
     ]
+    # Every branch reads these, and the table has the bindings of all components.
     known = exp.In(this=column("component", "b"), query=exp.Subquery(this=union_all(named_parents)))
     shown = [column(name, "b") for name in tables.columns]
     return exp.select(*shown).from_(table(tables.bindings, "b")).where(known, copy=False)
 
 
 def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
-    """Plan the components of a pattern that begins with facts, with the facts that have their constants.
-
-    The database would join the parents first: it cannot know that many components share one. Columns `component`, `p0,
-    p1, ...`, then those of the facts.
-    """
+    """Plan the components of a pattern that begins with facts: `component`, `p0, p1, ...`, then the columns of the facts of their constants."""
     info = layout.predicates[pattern.predicate]
     names = argument_columns(info)
     constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
     on = conjunction([column(names[i], "f").eq(column(f"x{i}", "r")) for i in constants])
     shown = [column("component", "r"), *(column(f"p{i}", "r") for i in range(len(pattern.parents)))]
     query = exp.select(*shown, *(column(name, "f") for name in names)).from_(table(tables.layer, "r"), copy=False)
+    # The database would join the parents first: it cannot know that many components share one.
     join(query, table(info.facts, "f"), on, "INNER")
     return query.where(column("pattern", "r").eq(integer(number)), copy=False)
 
@@ -214,11 +189,7 @@ def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
 def _counted_facts(
     number: int, pattern: Pattern, info: PredicateInfo, tables: CoverageTables, alias: str
 ) -> exp.Subquery:
-    """Count the facts of a pattern that agree in all that is left to be joined (`Pattern.remaining`).
-
-    The pattern is `groupable`, and `number` is its own. Columns `ways(pattern, pattern.loose)`, if the pattern has
-    loose parents, those of the arguments that are left, and `n`.
-    """
+    """Count (`n`) the facts of a groupable pattern that agree in the `ways` of its loose parents and in all that is left to be joined."""
     names = argument_columns(info)
     conditions = _repeated(pattern, names)
     found: exp.Select | None = None
@@ -313,11 +284,7 @@ def _repeated(pattern: Pattern, names: Sequence[str]) -> list[exp.Expression]:
 
 
 def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
-    """Plan the bindings of a layer: one row for each assignment of the variables of one of its components.
-
-    `patterns` stand by their numbers; `most` is how many rows to find at the most. Columns as the table of bindings has
-    them.
-    """
+    """Plan at most `most` bindings of a layer: a row for each assignment of a component's variables, as the table of bindings has them."""
     branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
     found = exp.select(*(column(name, "b") for name in tables.columns)).from_(
         subquery(union_all(branches), "b"), copy=False
@@ -328,12 +295,8 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 def layer_counts(
     patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, grouped: Collection[int] = ()
 ) -> exp.Select:
-    """Plan how many bindings the components of a layer have, without keeping them.
-
-    The facts of the patterns in `grouped`, by their numbers, are counted before they meet the parents, see
-    `sqlrl.plan.coverage`; they are `groupable`. Columns `component`, `key`, `n` (64 bits; an overflow is an error of
-    the database), in order.
-    """
+    """Plan how many bindings the components of a layer have: `component`, `key`, `n` (64 bits, an overflow is an error), in order."""
+    # The facts of `grouped` patterns, all groupable, are counted before they meet the parents.
     branches = [
         _branch(i, pattern, layout, tables, counted=True, grouped=i in grouped) for i, pattern in enumerate(patterns)
     ]
@@ -452,10 +415,7 @@ def _is(left: exp.Expression, right: exp.Expression) -> exp.EQ:
 
 
 def count_bindings(bindings: TableName, first: int) -> exp.Select:
-    """Plan the number of bindings that are kept of each component from a number on, at each key.
-
-    The columns are those of `layer_counts`.
-    """
+    """Plan the number of kept bindings of each component from the number `first` on, at each key, with the columns of `layer_counts`."""
     names = ["component", "key"]
     query = exp.select(*(column(name, "c") for name in names), named(star_count(), "n"))
     query = query.from_(subquery(bindings_from(bindings, first), "c"), copy=False)

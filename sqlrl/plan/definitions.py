@@ -33,30 +33,22 @@ _ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The facts of a predicate that bodies use.
-
-    `example`: the example stands in a column of its own. `signed`: only the rows whose `truth` is true are facts.
-    """
+    """The facts of a predicate that bodies use."""
 
     table: TableName
-    example: bool = False
-    signed: bool = False
+    example: bool = False  # The example stands in a column of its own.
+    signed: bool = False  # Only the rows whose `truth` is true are facts.
 
 
 @dataclass(frozen=True)
 class DefinitionPlan:
-    """What the queries of a component are made from.
-
-    `relations` are those of the other predicates that its rules use. `constants` has the ids of the rules' constants by
-    predicate, argument and name, `unequal` those of `!=` by rule (from 0) and name. `example`: the rows have an
-    example.
-    """
+    """The inputs of the queries of a component."""
 
     component: Component
-    relations: Mapping[str, Relation]
-    constants: Mapping[tuple[str, int, str], int]
-    unequal: Mapping[tuple[int, str], int]
-    example: bool = False
+    relations: Mapping[str, Relation]  # Facts of the other predicates that its rules use.
+    constants: Mapping[tuple[str, int, str], int]  # Ids of the rules' constants by predicate, argument and name.
+    unequal: Mapping[tuple[int, str], int]  # Ids of the constants of `!=` by rule (from 0) and name.
+    example: bool = False  # The rows have an example.
 
     def query(self, predicate: str) -> exp.Query:
         """Return the query of the atoms of a predicate of the component: one row for each."""

@@ -28,22 +28,12 @@ _FINE = 100
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What is compared: examples (`places` is empty), or the entities at arguments of the target.
-
-    Parameters
-    ----------
-    target : AuditedTarget
-    facts : sequence of FactView
-    places : tuple of int
-        The arguments of the target, all of one type.
-    least : int
-        Units with fewer facts are not compared: they are equal by chance.
-    """
+    """What is compared: examples (`places` is empty), or the entities at arguments of the target."""
 
     target: AuditedTarget
     facts: tuple[FactView, ...]
-    places: tuple[int, ...] = ()
-    least: int = LEAST
+    places: tuple[int, ...] = ()  # The arguments of the target, all of one type.
+    least: int = LEAST  # Units with fewer facts are not compared: they are equal by chance.
 
     @property
     def sources(self) -> list[tuple[FactView, str, int | None]]:
@@ -59,17 +49,15 @@ class Units:
 
 
 def unit_facts(units: Units, *, places: bool) -> exp.Select:
-    """Return the facts of units: `unit`, `fact`, each once.
-
-    A fact is a list: the predicate, the argument that is the unit (0: a column beside them is), and the other arguments. Constants that only one
-    example has are left out, and with `places` false also those that are places in examples; then the list ends in how many facts it stands for. So
-    units are equal, or similar, whatever such constants are called.
-    """
+    """Return the facts of units: `unit`, `fact` (a list: the predicate, the argument that is the unit, and the others), each once."""
+    # Constants that only one example has are left out, and without `places` also those that are places in examples, so that units are equal,
+    # or similar, whatever such constants are called; then the list ends in how many facts it stands for.
     hidden = frozenset() if units.places else units.target.private | (frozenset() if places else units.target.common)
     each = []
     for facts, key, place in units.sources:
         parts: list[exp.Expr] = [
             exp.convert(facts.predicate),
+            # 0: a column beside the arguments is the unit.
             exp.convert(str(0 if place is None else place + 1)),
         ]
         shown: list[exp.Expr] = [
@@ -97,14 +85,12 @@ def unit_count(units: Units) -> exp.Select:
 
 
 def equal_units(units: Units) -> exp.Select:
-    """Show tested units whose facts are those of one that is trained on: `unit`, `twin`, the first of these.
-
-    Units with the same facts in one part are a row before they are joined, so that many of them cost no more than a few.
-    """
+    """Show tested units whose facts are those of one that is trained on: `unit`, `twin`, the first of these."""
     facts = exp.ArraySort(this=exp.ArrayAgg(this=column("number", "m")))
     whole = exp.select(column("unit", "m"), named(facts, "facts")).from_(_step("member", "m"))
     whole = join(whole, _step("sized", "z"), column("unit", "z").eq(column("unit", "m")), "INNER")
     whole = whole.group_by(column("unit", "m"))
+    # Units with the same facts in one part are a row before they are joined, so that many of them cost no more than a few.
     unit = named(exp.Min(this=column("unit", "w")), "unit")
     group = exp.select(column("facts", "w"), column("part", "p"), unit).from_(_step("whole", "w"))
     group = join(group, _step("placed", "p"), column("unit", "p").eq(column("unit", "w")), "INNER")
@@ -118,10 +104,7 @@ def equal_units(units: Units) -> exp.Select:
 
 
 def similar_units(units: Units, percent: int) -> exp.Select:
-    """Show tested units to whose facts those of one that is trained on have a Jaccard similarity of so many percent: `unit`, `twin`, `twins`.
-
-    `twin` is the first, `twins` how many there are.
-    """
+    """Show tested units whose Jaccard similarity to one trained on is `percent` or more: `unit`, `twin` (the first), `twins` (how many)."""
     common = star_count()
     sizes = exp.Add(this=column("size", "c"), expression=column("twin_size", "c"))
     both = exp.Paren(this=exp.Sub(this=sizes, expression=common.copy()))
@@ -166,16 +149,14 @@ def _prefix_steps(units: Units, percent: int) -> dict[str, exp.Query]:
 
 
 def _sized_steps(units: Units, *, places: bool, tries: int, surely: int) -> dict[str, exp.Query]:
-    """Return the steps to the facts of units, and to the units that are compared: their facts weigh `tries` ln n + `surely`.
-
-    Facts are numbered, the rarest first: numbers are joined in place of lists.
-    """
+    """Return the steps to the facts of units, and to the units that are compared: their facts weigh `tries` ln n + `surely`."""
     every = exp.Count(this=exp.Distinct(expressions=[column("unit", "f")]))
     total = exp.select(named(every, "n")).from_(_step("fact", "f"))
     common = exp.select(column("fact", "f"), named(star_count(), "units")).from_(_step("fact", "f"))
     common = common.group_by(column("fact", "f"))
     ratio = exp.Div(this=cast(column("n", "t"), "DOUBLE"), expression=column("units", "c"))
     order = exp.Order(expressions=[exp.Ordered(this=column("units", "c")), exp.Ordered(this=column("fact", "c"))])
+    # Facts are numbered, the rarest first: numbers are joined in place of lists.
     number = named(exp.Window(this=exp.RowNumber(), order=order), "number")
     weighed = exp.select(column("fact", "c"), number, named(_hundredths(exp.Ln(this=ratio)), "weight"))
     weighed = join(weighed.from_(_step("common", "c")), _step("total", "t"), None, "CROSS")
@@ -202,10 +183,7 @@ def _hundredths(number: exp.Expression) -> exp.Expression:
 
 
 def _met(percent: int) -> exp.Select:
-    """Return the pairs of units that may be similar by their sizes and by how many of their first facts they share.
-
-    Of two prefixes the one that ends first has all that is shared so far: what else is shared is in the rest of that unit.
-    """
+    """Return the pairs of units that may be similar by their sizes and by how many of their first facts they share."""
     shown = [column("unit", "x"), named(column("unit", "y"), "twin")]
     shown += [column("size", "x"), named(column("size", "y"), "twin_size")]
     sizes = [_times(100, column("size", a)) >= _times(percent, column("size", b)) for a, b in (("x", "y"), ("y", "x"))]
@@ -216,6 +194,7 @@ def _met(percent: int) -> exp.Select:
     ]
     query = join(exp.select(*shown).from_(_step("prefix", "x")), _step("prefix", "y"), conjunction(same), "INNER")
     ends = [column(name, alias) for alias in "xy" for name in ("unit", "size", "rest")]
+    # Of two prefixes the one that ends first has all that is shared so far: what else is shared is in the rest of that unit.
     most = exp.Greatest(this=column("rest", "x"), expressions=[column("rest", "y")])
     shared = exp.Paren(this=exp.Add(this=star_count(), expression=most))
     both = exp.Paren(this=exp.Add(this=column("size", "x"), expression=column("size", "y")))

@@ -28,13 +28,8 @@ def expand(
     constants: TableName | None = None,
     examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan the query for the combinations of constants that some grounding of a template leaves open.
-
-    `instance` is a clause of the template, whose constants stand in order in the one row `clause, k0, k1, ...` of
-    `constants`; `plus` are the `+` variables of the template, in the order of the columns. One that the clause does not
-    mention ranges over its whole type and is left out of the result. Distinct rows with one column of ids for each
-    mentioned `+` variable, named `plus<i>` by its place in `plus`; the column `one` if the clause mentions none.
-    """
+    """Plan the combinations of constants that some grounding of a template leaves open: a column `plus<i>` of ids for each `+` variable."""
+    # The constants of the clause `instance` stand in order in the one row `clause, k0, k1, ...` of the table `constants`.
     whole, places = freed(instance, layout, constants)
     body = Body(whole)
     open_ = open_literals(whole)
@@ -62,6 +57,7 @@ def expand(
     if opened:
         body.where(reduce(lambda a, b: exp.Or(this=a, expression=b), opened))
     body.project(places.values())
+    # A `+` variable that the clause does not mention ranges over its whole type and has no column; without any there is `one`.
     columns = [named(body.known[places[name]].copy(), f"plus{i}") for i, name in enumerate(plus) if name in places]
     return body.select(columns or [named(integer(1), "one")]).distinct()
 
@@ -74,12 +70,9 @@ def expand_observed(
     constants: TableName | None = None,
     examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan the query for the combinations of constants with which all negated literals of some grounding of a template are true.
-
-    That is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise. The arguments and the result are as for
-    `expand`; a `+` variable that no negated literal mentions ranges over its whole type.
-    """
+    """Plan, as `expand`, the combinations of constants with which all negated literals of some grounding of a template are true."""
     shape, places = _free(instance)
+    # This is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise.
     negative = tuple(x for x in shape.literals if not x.positive)
     bound = bind(Shape(shape.variables, shape.parameters, negative), layout, parameters=constants)
     steps = Steps([])
@@ -101,6 +94,7 @@ def expand_observed(
         if not known:
             query = query.where(exp.GT(this=column("n", total.alias), expression=integer(0)))
     begun = bool(factors)
+    # A `+` variable that no negated literal mentions ranges over its whole type.
     for slot in places.values():
         if slot not in known:
             source = table(layout.types[shape.variables[slot.index]].dictionary, f"d{slot.index}")

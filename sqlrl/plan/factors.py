@@ -50,10 +50,7 @@ def is_countable(bound: BoundShape) -> bool:
 
 
 def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
-    """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world.
-
-    `distinct` are pairs of parameters that no clause fills with the same constant.
-    """
+    """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world."""
     literals = open_literals(bound)
     shown = {slot for x in literals for _, slot in bound.columns(x)}
     if not shown.issuperset(bound.variables) or any(not bound.covers(x) for x in literals if x.positive):
@@ -75,11 +72,7 @@ def degree(bound: BoundShape) -> int:
 
 
 def count_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
-    """Plan the numbers of nodes and factors of each clause and example, without a join over all literals.
-
-    The shape is one that `is_countable`. One row for each clause and example that has some: `clause` (if the shape has
-    parameters), `example`, `nodes`, `factors`, `edges`. A factor is a grounding that the evidence leaves open.
-    """
+    """Plan `nodes`, `factors`, `edges` by `clause` (with parameters) and `example` of a shape that `is_countable`, without joining all literals."""
     planner = _Planner(Context(bound, bound.parameters, examples, Steps([])))
     keys = [*planner.keys, "example"]
     atoms = [summed_terms(planner.nodes(x), [*keys, "atom"], exp.GT) for x in open_literals(bound)]
@@ -119,11 +112,7 @@ class _Planner:
     def _terms(
         self, true: Relation, barred: Relation, shown: Factor, sign: int, pivot: ShapeLiteral | None = None
     ) -> list[exp.Select]:
-        """Plan the terms of inclusion-exclusion over the positive parts.
-
-        `true` gives the tuples of negative open literals, `barred` those that positive ones must not be; the pivot is a query
-        atom of `shown`, which also brings the columns of the groups.
-        """
+        """Plan inclusion-exclusion over positive parts: negative open literals have tuples of `true`, positive ones must have none of `barred`."""
         bound = self.bound
 
         def relation(how: Relation, x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
@@ -146,6 +135,7 @@ class _Planner:
             flip = -sign if len(chosen) % 2 else sign
             factors = [asked_factor(self.context, factor, bound.restricted) for factor in factors]
             summed = [slot for slot in bound.variables if slot not in shown.slots]
+            # The pivot is a query atom of `shown`, which also brings the columns of the groups.
             by = Pivot(shown, ("example",) if pivot is None else ("example", "atom"))
             term = term_query(self.context, factors, chosen, flip, variables=summed, pivot=by)
             terms += [] if term is None else [term]
@@ -195,10 +185,7 @@ def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: 
 
 
 def list_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
-    """Plan the same numbers from the ground clauses themselves, of which those with equal literals are one.
-
-    The columns are those of `count_factors`; the edges of quantifiers are their witnesses.
-    """
+    """Plan the numbers of `count_factors` from the ground clauses, of which those with equal literals are one; witnesses are edges."""
     plan = ground(bound, examples)
     keys = [*(["clause"] if plan.has_clause else []), "example"]
     steps = Steps([])

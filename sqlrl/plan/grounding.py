@@ -35,20 +35,15 @@ def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> 
 
 
 def list_columns(lists: Sequence[tuple[str | None, int]]) -> tuple[list[exp.Alias], tuple[int, ...]]:
-    """Return the columns `e0, e1, ...` of the lists that `witness_lists` has joined, and the sign of each.
-
-    A group without open literals has none: the columns are numbered by themselves.
-    """
+    """Return the columns `e0, e1, ...` of the lists that `witness_lists` has joined, and the sign of each."""
+    # A group without open literals has none: the columns are numbered by themselves.
     opened = [(alias, sign) for alias, sign in lists if alias is not None]
     columns = [named(column("atoms", alias), f"e{i}") for i, (alias, _) in enumerate(opened)]
     return columns, tuple(sign for _, sign in opened)
 
 
 def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> tuple[str | None, int]:
-    """Drop groundings with a witness that the evidence makes true, and join the list of the open ones.
-
-    Returns the alias with the column `atoms` (None if no literal of the group is open) and the literal's sign.
-    """
+    """Drop groundings with a certain witness, and join the list of open ones; return its alias (None if no literal is open) and sign."""
     prefix = body.alias("w")
     certain = _witness_body(bound, group, f"{prefix}c", examples, decided=True)
     if certain is not None:
@@ -75,10 +70,7 @@ def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: Tabl
 def _witness_body(
     bound: BoundShape, group: ShapeExists, prefix: str, examples: TableName | None, *, decided: bool
 ) -> tuple[exp.Select, tuple[tuple[str, Slot], ...]] | None:
-    """Select the outer slots for which the conjunction has a witness that is decided true, or open (then with its atom).
-
-    Returns None if there can be no such witness.
-    """
+    """Select the outer slots for which a group has a witness that is decided true, or open (then with its atom); None if there can be none."""
     open_ = [x for x in group.literals if bound.info(x).open]
     if not open_ and not decided:
         return None
@@ -132,30 +124,20 @@ def _witness_atom(bound: BoundShape, inner: Body, literal: ShapeLiteral, decided
 
 @dataclass(frozen=True)
 class GroundingQuery:
-    """One query for all clauses of a shape.
+    """One query for all clauses of a shape."""
 
-    Parameters
-    ----------
-    query : exp.Select
-        One row for each ground clause (merged ones carry `multiplicity`): `clause` (if the shape has parameters), `l0, l1,
-        ...` (atom ids of the literals, 0 for a literal that the evidence makes false), `e0, ...` (lists of the atom
-        ids of the open witnesses of each EXIST, NULL for none), `multiplicity` (if rows may merge).
-    signs : tuple of int
-        +1 or -1 for each `l` column.
-    list_signs : tuple of int
-        The same for each `e` column.
-    has_absent : bool
-        Whether a literal can be 0.
-    may_repeat : bool
-        Whether one row can hold the same literal twice, so that rows have to be merged once more after that.
-    """
-
+    # A row for each ground clause: `clause` (if the shape has parameters), `l0, l1, ...` (atom ids, 0 for a literal that the evidence makes
+    # false), `e0, ...` (lists of the open witnesses of each EXIST, NULL for none), `multiplicity` (if rows may merge).
     query: exp.Select
+    # +1 or -1 for each `l` column.
     signs: tuple[int, ...]
+    # The same for each `e` column.
     list_signs: tuple[int, ...]
     has_clause: bool
     has_multiplicity: bool
+    # Whether a literal can be 0.
     has_absent: bool
+    # Whether one row can hold the same literal twice, so that rows have to be merged once more after that.
     may_repeat: bool
 
 
@@ -167,13 +149,7 @@ def open_literals(bound: BoundShape) -> tuple[ShapeLiteral, ...]:
 def ground(
     whole: BoundShape, examples: TableName | None = None, *, raw: bool = False, truths: Truths | None = None
 ) -> GroundingQuery:
-    """Plan the grounding query of a shape.
-
-    The shape has a table `clause, k0, k1, ...` with one row for each clause, if it has parameters; `examples` has a
-    column `example`: ground only these. `truths` says what the open literals must be in a world: only such ground
-    clauses. `raw`: one row for each grounding that the evidence leaves open, none merged, with literals in the shape's
-    order, repeated ones and tautologies included.
-    """
+    """Plan a shape's grounding query for `examples`: with `truths` only clauses whose open literals are such, `raw` without merging rows."""
     parameters = whole.parameters
     body = Body(whole)
     parts = () if raw else counted_parts(whole, whole.variables)
@@ -186,6 +162,7 @@ def ground(
     atoms = [exp.Coalesce(this=a, expressions=[integer(0)]) if i in absent else a for i, a in enumerate(atoms)]
     may_be_zero = {i for i, x in enumerate(open_) if i in absent or (bound.info(x).has_given and not loose)}
     repeated = False
+    # Raw rows have the literals in the shape's order, repeated ones and tautologies included.
     if not raw:
         exclude_tautologies(bound, body)
         atoms, repeated = _in_order(open_, atoms)
@@ -227,12 +204,9 @@ def clause_body(
     counted: Multiplicity | None = None,
     truths: Truths | None = None,
 ) -> tuple[list[str], set[int]]:
-    """Join what makes every literal of a clause false or open; return the open literals' aliases and the outer-joined ones.
-
-    With `undecided` every open literal's atom must be a query atom. `counted` has the parts of the clause that `bound` lacks.
-    `truths` says what the open literals must be.
-    """
+    """Join what makes every literal false or open (as `truths` says); return the open literals' aliases and which are outer-joined."""
     shape = bound.shape
+    # `counted` has the parts of the clause that `bound` lacks; if `undecided`, every open literal's atom must be a query atom.
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, shape))
     for literal in shape.literals:
@@ -276,10 +250,8 @@ def clause_body(
 
 
 def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLiteral) -> exp.Expression:
-    """Return the condition that two literals are about different atoms: a clause with an atom and its negation is true.
-
-    It compares arguments, not atoms, so that the database can test it before it joins.
-    """
+    """Return the condition that two literals are about different atoms: a clause with an atom and its negation is true."""
+    # Arguments are compared, not atoms, so that the database can test it before it joins.
     pairs = zip(bound.columns(left), bound.columns(right), strict=True)
     unequal: list[exp.Expression] = [
         exp.NEQ(this=body.known[a].copy(), expression=body.known[b].copy()) for (_, a), (_, b) in pairs if a != b

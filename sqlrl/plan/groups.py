@@ -80,11 +80,7 @@ def _groundings(bound: BoundShape, tied: _Tied, examples: TableName | None) -> e
 
 
 def group_groundings(bound: BoundShape, examples: TableName | None, by: Groups) -> exp.Select:
-    """Plan the number of groundings of each group of a shape's clauses, whose parameter table has one row for each.
-
-    Columns `clause` (where the number depends on the constants of a clause), those of `by` (ids), and `n` (HUGEINT); one row for each
-    group.
-    """
+    """Plan the groundings of each group: `clause` (where their number depends on its constants), columns of `by` (ids), and `n` (HUGEINT)."""
     counts = [(_groundings(bound, each, examples), each.keyed) for each in _tied(bound, examples, by)]
     return counts[0][0] if len(counts) == 1 else product_query(counts, by=[name for name, _ in by])
 
@@ -92,10 +88,7 @@ def group_groundings(bound: BoundShape, examples: TableName | None, by: Groups) 
 def groundings_of(
     bound: BoundShape, examples: TableName | None, by: Groups, groups: TableName, columns: Sequence[str]
 ) -> exp.Select:
-    """Plan the number of groundings of some groups, which a table lists: its columns `clause` and `columns`, and `n`.
-
-    No other group is looked at. The rest is as for `group_groundings`; the columns of `by` are among `columns`.
-    """
+    """Plan the groundings of the groups of a table, and no others: its `clause` and `columns`, which include those of `by`, and `n`."""
     # Each constant of a variable that has all of its type is one, and needs no look.
     tied = [each for each in _tied(bound, examples, by) if not each.whole_type(bound, examples)]
     product: exp.Expression = cast(integer(1), "INT128")

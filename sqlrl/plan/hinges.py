@@ -73,14 +73,11 @@ def atom_rows(info: PredicateInfo) -> exp.Select:
 
 @dataclass(frozen=True)
 class ValueSource:
-    """The relation of a literal, and where its rows say what it is.
-
-    `atom` is None where all values are known. `value` is a number where it is the same in all rows: 1 of plain facts, 0 of query atoms.
-    """
+    """The relation of a literal, and where its rows say what it is."""
 
     source: Source
-    atom: exp.Expression | None
-    value: exp.Expression | float
+    atom: exp.Expression | None  # None where all values are known.
+    value: exp.Expression | float  # A number where it is the same in all rows: 1 of plain facts, 0 of query atoms.
 
 
 def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros: bool = False) -> ValueSource:
@@ -102,12 +99,7 @@ def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros:
 
 
 def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
-    """Plan the hinges of a shape, whose literals are plain ones.
-
-    The shape has a table `clause, k0, k1, ...` with a row for each clause, if it has parameters; `examples` has a column `example`: ground
-    only these. There is a row for each hinge that some truth values make positive, with the columns of `GroundingQuery`, where 0 stands for a
-    literal whose value is known, and `constant` (DOUBLE): what is left of the sum without the query atoms.
-    """
+    """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE)."""
     shape, body = bound.shape, Body(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, shape))
@@ -142,6 +134,7 @@ def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQue
             # What is 1 leaves nothing to violate.
             body.without_facts(literal)
     compare(bound, body)
+    # 0 stands for a literal whose value is known; `constant` is what is left of the sum without the query atoms.
     return _query(bound, body, told)
 
 
@@ -166,14 +159,11 @@ def _loose(bound: BoundShape, body: Body) -> ShapeLiteral | None:
 
 @dataclass(frozen=True)
 class _Told:
-    """What the rows of a query say of a literal: the atom, or 0 where its value is known, and the value that is known, 0 of query atoms.
+    """What the rows of a query say of a literal."""
 
-    `known` is whether there are rows in which the value is known.
-    """
-
-    atom: exp.Expression | None
-    value: exp.Expression | float
-    known: bool
+    atom: exp.Expression | None  # The atom, 0 where the value is known; None if it always is.
+    value: exp.Expression | float  # The value that is known, 0 of query atoms.
+    known: bool  # Whether there are rows in which the value is known.
 
     @classmethod
     def of(cls, each: ValueSource, *, absent: bool = False) -> _Told:

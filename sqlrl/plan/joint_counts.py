@@ -23,26 +23,23 @@ from sqlrl.plan.slots import BoundShape
 
 
 def joint_counts(whole: BoundShape, examples: TableName | None = None, *, alone: bool = True) -> exp.Select:
-    """Plan the joint counts of a shape: rows `clause` (if it has parameters), `pattern`, `n`, `groundings`.
-
-    Bit i of `pattern` is the label of the atom of the i-th open literal, in the shape's order, whatever its sign. `n` counts distinct tuples
-    of atoms that are query atoms with a label, all different; `groundings` the selected groundings that they have. Patterns that no tuple has
-    have no row. `examples` are as for `plan.grounding.ground`. Unless it is `alone`, steps are not for the constants of its own clauses, so
-    that shapes with a part in common have a step in common.
-    """
+    """Plan the joint counts of a shape: rows `clause` (if it has parameters), `pattern`, `n`, `groundings`; none for a pattern without tuples."""
     parameters = whole.parameters
     body = Body(whole)
     parts = counted_parts(whole, whole.variables, distinct=True)
+    # Without the constants of the shape's own clauses (not `alone`) shapes with a part in common have a step in common.
     counted = Multiplicity(whole if alone else whole.with_parameters(None), body, parts, examples)
     bound = without_parts(whole, parts)
     open_ = open_literals(bound)
     aliases, _ = clause_body(bound, body, examples, undecided=True, counted=counted)
     for alias in aliases:
         body.where(exp.Not(this=exp.Is(this=column("truth", alias), expression=exp.null())))
+    # What is counted are distinct tuples of labelled query atoms, all different, and the selected groundings that they have.
     for (one, left), (other, right) in combinations(list(zip(open_, aliases, strict=True)), 2):
         if one.predicate == other.predicate:
             body.where(exp.NEQ(this=column("atom", left), expression=column("atom", right)))
     shown = [named(column("clause", "p"), "clause")] if parameters is not None else []
+    # Bit i is the label of the atom of the i-th open literal, in the shape's order, whatever its sign.
     pattern = named(_pattern(aliases), "pattern")
     groundings = exp.Sum(this=counted.value(counted.most > BIGINT_LIMIT))
     of_atoms = frozenset[Slot]().union(*(item_slots(bound, x) for x in open_))

@@ -14,14 +14,12 @@ from sqlrl.plan.leaks import AuditedTarget, FactView, argument, atoms, narrowed
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A reading of a predicate as a statement about atoms of the target: those for which it has a fact.
-
-    `places` are pairs of an argument of the target and the argument of the predicate that is the same constant; `fixed` is the argument of
-    the predicate that is one constant, its other ones are anything.
-    """
+    """A reading of a predicate as a statement about atoms of the target: those for which it has a fact."""
 
     facts: FactView
+    # Pairs of an argument of the target and the argument of the predicate that is the same constant.
     places: tuple[tuple[int, int], ...]
+    # The argument of the predicate that is one constant; its other ones are anything.
     fixed: int | None = None
 
     def text(self, constant: str | None = None, names: tuple[str, ...] = ()) -> str:
@@ -37,10 +35,7 @@ class Claim:
 
 
 def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
-    """Yield the readings of a predicate: each choice of its arguments for some of the target's, of their types.
-
-    Where both have the example in an argument, it is the same one.
-    """
+    """Yield the readings of a predicate: each choice of its arguments for some of the target's, of their types."""
     inside = target.own is not None and facts.own is not None
     # With the example in a column a fact may speak of an example as a whole.
     least = 0 if facts.example is not None else 1
@@ -50,6 +45,7 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
                 places = tuple(zip(chosen, found, strict=True))
                 if any(target.types[i] != facts.types[j] for i, j in places):
                     continue
+                # Where both have the example in an argument, it is the same one.
                 if inside and (target.own, facts.own) not in places:
                     continue
                 yield Claim(facts, places)
@@ -59,22 +55,16 @@ def claims(target: AuditedTarget, facts: FactView) -> Iterator[Claim]:
 
 
 def agreements(target: AuditedTarget, claims: Sequence[Claim]) -> exp.Query:
-    """Count, for each claim and constant, labelled atoms of which it has facts, and true ones: `claim` (its place), `constant`, `said`, `right`.
-
-    Atoms are grouped once for all claims that speak of the same arguments, so that the rows that a claim joins are at most those of its facts.
-    """
+    """Count, by `claim` (its place) and `constant`, the labelled atoms of which it has facts, `said`, and the true ones, `right`."""
     found: exp.Query = union_all([_agreement(target, claim, i) for i, claim in enumerate(claims)])
+    # Atoms are grouped once for claims about the same arguments, so that a claim joins no more rows than those of its facts.
     for name, claim in {_group_name(claim): claim for claim in claims}.items():
         found = found.with_(name, as_=_atoms_by_key(target, claim), materialized=True)
     return found
 
 
 def notable(counts: exp.Query, true: int, false: int, *, errors: int, least: int, percent: int) -> exp.Select:
-    """Keep the claims and constants of `agreements` that may be of note, with how many of the claim were counted, `tried`.
-
-    Of so many true and false labels their errors, or those of their negations, are no more than one for so many (`errors`) of the rarer; or of
-    `least` or more atoms of which they have facts so many percent have one label.
-    """
+    """Keep the claims and constants of `agreements` that may be of note, with how many of the claim were counted, `tried`."""
     names = ("claim", "constant", "said", "right")
     every = exp.Window(this=star_count(), partition_by=[column("claim", "c")])
     inner = exp.select(*(column(name, "c") for name in names), named(every, "tried")).from_(subquery(counts, "c"))
@@ -93,10 +83,12 @@ def notable(counts: exp.Query, true: int, false: int, *, errors: int, least: int
         exp.GTE(this=product(100, each), expression=product(percent, said))
         for each in (right, exp.Paren(this=difference(said, right)))
     ]
+    # Of `least` or more atoms of which there are facts, `percent` or more have one label.
     told = exp.And(
         this=exp.GTE(this=said.copy(), expression=integer(least)),
         expression=exp.Paren(this=exp.Or(this=one[0], expression=one[1])),
     )
+    # Of all `true` and `false` labels the errors, or those of the negation, are no more than one for `errors` of the rarer.
     few = [exp.LTE(this=product(errors, exp.Paren(this=each)), expression=rarer.copy()) for each in (wrong, agree)]
     shown = exp.select(*(column(name, "n") for name in (*names, "tried"))).from_(subquery(inner, "n"))
     shown.set("where", exp.Where(this=exp.Or(this=exp.Or(this=few[0], expression=few[1]), expression=told)))

@@ -30,34 +30,22 @@ from sqlrl.engine.nodes import (
 
 @dataclass(frozen=True, slots=True)
 class AuditedTarget:
-    """A target under audit.
+    """A target under audit."""
 
-    Parameters
-    ----------
-    schema : str
-        Where the tables of the audit and the views of facts are.
-    run : int
-        The run under which they keep it.
-    name : str
-    types : tuple of str
-        Of its arguments.
-    own : int or None
-        The argument that holds the example.
-    common : frozenset of str
-        Types whose constants stand in so many examples that they are places in them, such as positions, and no entities.
-    private : frozenset of str
-        Types of which each constant stands in one example alone: elsewhere the same thing has another name.
-    block : tuple of int
-        The arguments that are values of the others: of each of these one is true at most.
-    """
-
+    # Where the tables of the audit and the views of facts are.
     schema: str
+    # The run under which the tables keep it.
     run: int
     name: str
+    # Of its arguments.
     types: tuple[str, ...]
+    # The argument that holds the example.
     own: int | None = None
+    # Types whose constants stand in so many examples that they are places in them, such as positions, and no entities.
     common: frozenset[str] = frozenset()
+    # Types of which each constant stands in one example alone: elsewhere the same thing has another name.
     private: frozenset[str] = frozenset()
+    # The arguments that are values of the others: of each of these one is true at most.
     block: tuple[int, ...] = ()
 
     @property
@@ -76,28 +64,15 @@ class AuditedTarget:
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """A view of the facts of a closed predicate, with names.
-
-    Parameters
-    ----------
-    predicate, view : str
-    columns, types : tuple of str
-        Of its arguments.
-    example : str or None
-        The column beside the arguments that holds the example.
-    own : int or None
-        The argument that holds it.
-    value : str or None
-        The column of soft truths.
-    """
+    """A view of the facts of a closed predicate, with names."""
 
     predicate: str
     view: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # One for each argument, as in `types`.
     types: tuple[str, ...]
-    example: str | None = None
-    own: int | None = None
-    value: str | None = None
+    example: str | None = None  # The column beside the arguments that holds the example.
+    own: int | None = None  # The argument that holds the example.
+    value: str | None = None  # The column of soft truths.
 
     @property
     def example_column(self) -> str | None:
@@ -196,10 +171,7 @@ def counted_rows(query: exp.Query) -> exp.Select:
 
 
 def reverse_labels(target: AuditedTarget, pair: tuple[int, int], *, across: bool) -> exp.Select:
-    """Count pairs of an atom and its reverse, both labelled, by `truth` and `reverse`: `n`.
-
-    With `across` the atom is tested in a fold that trains on its reverse, else they are anywhere.
-    """
+    """Count (`n`) pairs of labelled atoms by `truth` and `reverse`; with `across` a fold tests the atom and trains on its reverse."""
     query = _reverses(target, pair, across=across)
     return query.select(
         column("truth", "a"), named(column("truth", "b"), "reverse"), named(star_count(), "n")
@@ -296,10 +268,8 @@ def naming_facts(target: AuditedTarget, facts: FactView, place: int) -> exp.Sele
 
 
 def facts_of_all(target: AuditedTarget, facts: FactView, places: Sequence[tuple[int, int]]) -> exp.Select:
-    """Show tested atoms all of whose entities a fact of all examples names, and no atom that the fold trains on.
-
-    `places` are pairs of an argument of the target and one of the fact.
-    """
+    """Show tested atoms all of whose entities a fact of all examples names, and no atom that the fold trains on."""
+    # `places` are pairs of an argument of the target and one of the fact.
     keys = [(argument("a", i), column(facts.columns[j], "p")) for i, j in places]
     query = _shown(
         join(atoms(target, "a"), kept(target.schema, facts.view, "p"), conjunction([b.eq(a) for a, b in keys]), "INNER")

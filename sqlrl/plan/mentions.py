@@ -34,38 +34,28 @@ class AtomKey:
 
 @dataclass(frozen=True)
 class TouchingQuery:
-    """One query for the ground clauses of a shape that mention an atom.
+    """One query for the ground clauses of a shape that mention an atom."""
 
-    Parameters
-    ----------
-    query : exp.Query
-        One row for each: `clause` (if the shape has parameters), `s0, s1, ...` (the names of the constants of `slots`, NULL for
-        one that the data do not have), `l0, ...` and `e0, ...` as in `plan.grounding.GroundingQuery`, `times`.
-    slots : tuple of Slot
-        The parameters and the variables that have a constant.
-    signs, list_signs : tuple of int
-        +1 or -1 for each `l` and each `e` column.
-    counted : bool
-        Whether some variables have no constant: `times` groundings differ only in them.
-    """
-
+    # A row for each: `clause` (if the shape has parameters), `s0, s1, ...` (names of the constants of `slots`, NULL for one that the data do
+    # not have), `l0, ...` and `e0, ...` as in `plan.grounding.GroundingQuery`, `times`.
     query: exp.Query
+    # The parameters and the variables that have a constant.
     slots: tuple[Slot, ...]
+    # +1 or -1 for each `l` column.
     signs: tuple[int, ...]
+    # The same for each `e` column.
     list_signs: tuple[int, ...]
     has_clause: bool
+    # Whether some variables have no constant: `times` groundings differ only in them.
     counted: bool
 
 
 def touching(
     whole: BoundShape, key: AtomKey, examples: TableName | None = None, *, count: bool = True
 ) -> TouchingQuery | None:
-    """Plan the ground clauses of a shape, open to the evidence, in which an atom stands.
-
-    None if the atom's predicate is not in the shape. `count`: variables that occur in no open literal may be counted;
-    else each has a constant in each row.
-    """
+    """Plan the ground clauses of a shape, open to the evidence, in which an atom stands; None if its predicate is not in the shape."""
     shape, parameters = whole.shape, whole.parameters
+    # Variables of no open literal may be counted: then they have no constant in a row.
     parts = counted_parts(whole, whole.variables) if count else ()
     bound = without_parts(whole, parts)
     opened = open_literals(bound)
@@ -170,11 +160,7 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
 
 
 def evidence_violations(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
-    """Plan the groundings of a shape in which evidence makes every literal false.
-
-    One row for each: `clause` (if the shape has parameters), `v0, ...` and `k0, ...`: ids of the constants of the
-    grounding variables and parameters; `one` if there are none.
-    """
+    """Plan the groundings in which evidence makes all literals false: `clause` (with parameters), `v0, ...`, `k0, ...` (ids), or `one`."""
     shape, parameters = bound.shape, bound.parameters
     body = Body(bound)
     aliases, outer = clause_body(bound, body, examples)

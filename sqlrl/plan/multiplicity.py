@@ -25,24 +25,16 @@ from sqlrl.plan.terms import Context, Part, Term, guarded_factor, part_factor, s
 
 @dataclass(frozen=True)
 class PartSum:
-    """The number of groundings of a counted part, as relations to be joined.
-
-    Parameters
-    ----------
-    constant : int
-        What does not depend on any slot outside it.
-    first : tuple of (int, Factor) or None
-        The term without positive literals, and a constant factor: where it has no row there is no grounding.
-    others : tuple of (int, Factor)
-        The other terms: where one has no row it is 0.
-    most : int
-        An upper bound.
-    """
+    """The number of groundings of a counted part, as relations to be joined."""
 
     bound: BoundShape
+    # What does not depend on any slot outside it.
     constant: int
+    # A constant factor and the term without positive literals: where that has no row there is no grounding.
     first: tuple[int, Factor] | None
+    # The other terms, each with a constant factor: where one has no row it is 0.
     others: tuple[tuple[int, Factor], ...]
+    # An upper bound.
     most: int
 
     @property
@@ -73,20 +65,18 @@ class PartSum:
 
 
 class Multiplicity:
-    """Joins the counted parts of a clause to a body.
-
-    `bound` is the whole clause; `body` receives the steps and the joins. `slots` are the variables that are counted,
-    `most` is an upper bound on the product.
-    """
+    """Joins the counted parts of the whole clause `bound` to a body, which receives the steps and the joins."""
 
     def __init__(
         self, bound: BoundShape, body: Body, parts: Sequence[CountedPart], examples: TableName | None = None
     ) -> None:
         self._body = body
+        # The variables that are counted.
         self.slots = frozenset[Slot]().union(*(part.slots for part in parts))
         sums = [_part_sum(bound, body, part, examples) for part in parts]
         self._empty = None in sums
         self._sums = [found for found in sums if found is not None]
+        # An upper bound on the product.
         self.most = reduce(lambda a, b: a * max(b, 1), (part.most for part in self._sums), 1)
 
     def join_first(self) -> None:

@@ -17,11 +17,9 @@ from sqlrl.plan.sources import POSSIBLE
 
 
 def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
-    """Return the literal outside of whose atoms the groundings of a clause are counted; None if all are enumerated.
-
-    It is the only open one, positive, and has a variable that no literal with evidence joins.
-    """
+    """Return the literal outside of whose atoms the groundings of a clause are counted; None if all are enumerated."""
     shape = bound.shape
+    # The literal is the only open one, positive, and has a variable that no literal with evidence joins.
     open_ = [x for x in shape.literals if bound.info(x).open]
     if len(open_) != 1 or shape.exists:
         return None
@@ -34,14 +32,8 @@ def loose_literal(bound: BoundShape) -> ShapeLiteral | None:
 
 
 def with_outside(rows: exp.Select, bound: BoundShape, examples: TableName | None) -> exp.Select:
-    """Add to the rows about atoms of a loose literal one for each clause: what the evidence violates, `l0` 0.
-
-    `rows` has columns `clause` (if the shape has parameters), `l0`, `multiplicity`.
-
-    Notes
-    -----
-    The evidence violates what is violated even where every query atom is true.
-    """
+    """Add to the rows about a loose literal's atoms one for each clause: `l0` 0, and the groundings that evidence violates as `multiplicity`."""
+    # The evidence violates what is violated even where every query atom is true.
     violated = count_violated(bound, POSSIBLE, examples)
     shown = [column("clause", "q")] if bound.parameters is not None else []
     outside = exp.select(*shown, named(integer(0), "l0"), named(column("n", "q"), "multiplicity"))

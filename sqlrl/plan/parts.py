@@ -31,12 +31,10 @@ MOST_ORDERED = 4
 
 @dataclass(frozen=True)
 class PartGroup:
-    """A relation that an existential group is in a part: the values of its outer variables for which it has a witness.
-
-    With an `anchor`, a literal of its own, also the arguments of that, as the variables `atom`: all witnesses are with this one atom.
-    """
+    """The relation of an existential group in a part: the values of its outer variables for which it has a witness."""
 
     group: ShapeExists
+    # A literal of the group: all witnesses are with one atom, whose arguments are in the relation, too, as the variables `atom`.
     anchor: ShapeLiteral | None = None
     atom: tuple[Slot, ...] = ()
 
@@ -69,41 +67,26 @@ class PartGroup:
 
 @dataclass(frozen=True)
 class Part:
-    """What is counted: the values of some variables for which literals are all true, for each value of some others.
+    """What is counted: the values of some variables for which literals are all true, for each value of some others."""
 
-    Variables are numbered: those that are kept, those that are summed, those inside of groups, and the hidden example last, if `hidden` says that there
-    is one.
-
-    Parameters
-    ----------
-    literals : tuple of ShapeLiteral
-        All negative: their atoms are true.
-    types : tuple of str
-        Of all variables but the hidden example.
-    kept : int
-        How many of these are kept; they come first.
-    hidden : {"none", "kept", "summed"}
-        Whether the hidden example is a variable here.
-    owners : tuple of tuple of int
-        For each variable the examples over whose domains it ranges, by their number.
-    values : tuple of (int, tuple of int)
-        Kept variables of which some values alone are wanted, those that the data have.
-    ranged : tuple of int
-        Kept variables that no literal keeps inside the domains of their examples.
-    groups : tuple of PartGroup
-        Relations that must hold, too.
-    inner : int
-        How many variables are inside of these.
-    """
-
+    # All negative: their atoms are true. Variables are numbered: those that are kept, those that are summed, those inside of groups, and the
+    # hidden example last, if `hidden` says that there is one.
     literals: tuple[ShapeLiteral, ...]
+    # Of all variables but the hidden example.
     types: tuple[str, ...]
+    # How many of these are kept; they come first.
     kept: int
+    # Whether the hidden example is a variable here: "none", "kept" or "summed".
     hidden: str = "none"
+    # For each variable the examples over whose domains it ranges, by their number.
     owners: tuple[tuple[int, ...], ...] = ()
+    # Kept variables of which some values alone are wanted, those that the data have.
     values: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    # Kept variables that no literal keeps inside the domains of their examples.
     ranged: tuple[int, ...] = ()
+    # Relations that must hold, too.
     groups: tuple[PartGroup, ...] = ()
+    # How many variables are inside of these.
     inner: int = 0
 
     def __str__(self) -> str:
@@ -155,12 +138,9 @@ def numbered_part(
     groups: Sequence[PartGroup] = (),
     outer: Iterable[Slot] = (),
 ) -> PartUse:
-    """Return a part whose variables are numbered: those that are kept, those that are summed and those inside of groups, each by first occurrence.
-
-    Of the orders of its literals the one that gives the least part is chosen. `owners` are those of the slots that must be inside their domains, `outer`
-    the columns of groups.
-    """
+    """Return a part with its variables (kept, summed, inside of groups) numbered by first occurrence, in the least order of its literals."""
     found = []
+    # `owners` are those of the slots that must be inside their domains, `outer` the columns of groups.
     inner = tuple(dict.fromkeys(slot for x in groups for slot in x.inside))
     for order in _orders(literals):
         mentioned = [*(slot for x in order for slot in x.terms), *outer, *ranged, *summed]
@@ -202,22 +182,17 @@ def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
 
 @dataclass(frozen=True)
 class AnyPart:
-    """A part whose first literal is any predicate of some arguments: what is counted, and which of its keys are those of the part that it stands for.
+    """A part whose first literal has any predicate of some arguments; the predicate is one of its keys."""
 
-    The predicate is a key, the one at `predicate`; the keys of the part are at `keys`, in its order.
-    """
-
-    part: Part
-    predicate: int
-    keys: tuple[int, ...]
+    part: Part  # What is counted.
+    predicate: int  # Which key is the predicate.
+    keys: tuple[int, ...]  # Where the keys of the part that it stands for are, in its order.
 
 
 def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
-    """Return a part with the predicate of one literal as one more argument, the first one: the relation `relation`, and of the type `kind`.
-
-    Parts that differ in that predicate alone are one then.
-    """
+    """Return a part with the predicate of one literal as its first argument: the relation `relation`, and of the type `kind`."""
     assert not part.groups, "searches have no quantifiers"
+    # Parts that differ in that predicate alone are one then.
     predicate = Slot(True, 0)
     slots = [Slot(False, i) for i in range(len(part.types))]
     hidden = None if part.hidden == "none" else Slot(False, len(slots))
@@ -238,11 +213,7 @@ def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
 
 
 def count_parts(parts: Sequence[Part], layout: Layout, examples: TableName | None = None) -> exp.Select | None:
-    """Plan the counts of several parts as one query.
-
-    Columns `part` (its place among the parts), `s0, s1, ...` (its keys in order, NULL beyond) and `n` (BIGINT); a key without a row has 0.
-    `examples` has a column `example`: groundings are of these alone. None if there is nothing to ask.
-    """
+    """Plan the counts of parts: `part` (its place), `s0, s1, ...` (its keys, NULL beyond), `n` (BIGINT; no row: 0); None if nothing is asked."""
     steps = Steps([])
     width = max((part.width for part in parts), default=0)
     found = [_counted(i, part, layout, examples, steps, width) for i, part in enumerate(parts)]

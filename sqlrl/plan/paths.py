@@ -217,13 +217,11 @@ def labelled_atoms(info: PredicateInfo, examples: TableName | None = None) -> ex
 def target_pairs(
     atoms: TableName, info: PredicateInfo, layout: Layout, numbers: Numbering, *, symmetric: bool
 ) -> exp.Query:
-    """Select the ends of target atoms: rows `number` (of the atom, from 0), `positive`, `first`, `last`.
-
-    An atom has several rows if it can be read both ways (`symmetric`), and one in each example if it belongs to all.
-    """
+    """Select the ends of target atoms: rows `number` (of the atom, from 0), `positive`, `first`, `last`."""
     place = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=[column("target")]))
     rows = exp.select(exp.Star(), named(exp.Sub(this=place, expression=integer(1)), "number")).from_(table(atoms))
     parts = []
+    # An atom has several rows if it can be read both ways (`symmetric`), and one in each example if it belongs to all.
     for ends in ((0, 1), (1, 0)) if symmetric else ((0, 1),):
         query, example = _in_examples(exp.select().from_(subquery(rows.copy(), "t")), info, layout, numbers)
         outputs: list[exp.Expression] = [column("number", "t"), column("positive", "t")]
@@ -264,50 +262,37 @@ def own_facts(pairs: TableName, edges: TableName, target: int) -> exp.Select:
 
 @dataclass(frozen=True)
 class Search:
-    """What all queries of a search have in common.
+    """What all queries of a search have in common."""
 
-    Parameters
-    ----------
-    edges, marks, pairs : TableName
-        The tables of `edges_both_ways`, `fact_marks` and `target_pairs`.
-    starts, stops : TableName
-        Those of `target_ends`: of the first entities of pairs and of the last.
-    relations : int
-        How many there are; a sequence of them is a number to this base, the first one its first digit.
-    simple : bool
-        Whether walks that visit an entity twice are left out.
-    least : int
-        Sequences that cannot connect so many targets are left out.
-    own : int or None
-        The relation of the targets, if some of them are facts of the graph, which their own walks do without.
-    symmetric : bool
-        Whether the fact the other way is as much the target's own.
-    """
-
+    # This and the next two are the tables of `edges_both_ways`, `fact_marks` and `target_pairs`.
     edges: TableName
     marks: TableName
     pairs: TableName
+    # Those of `target_ends`: of the first entities of pairs and of the last.
     starts: TableName
     stops: TableName
+    # How many relations there are; a sequence of them is a number to this base, the first one its first digit.
     relations: int
+    # Whether walks that visit an entity twice are left out.
     simple: bool
+    # Sequences that cannot connect so many targets are left out.
     least: int
+    # The relation of the targets, if some of them are facts of the graph, which their own walks do without.
     own: int | None = None
+    # Whether the fact the other way is as much the target's own.
     symmetric: bool = False
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """A table of where walks from one end of the targets are: rows `origin`, `path`, `entity`, each once, and what was passed on the way.
+    """The entities that walks from one end of the targets reach: rows `origin`, `path`, `entity`, each once, and what they have passed."""
 
-    `path` is a sequence of relations in the direction of the targets, whatever that of the walk. `passed` has for each entity between
-    origin and end, in the direction of the walk, the columns that hold it: one, or several that hold some of those that walks
-    have passed there, each of them another one or NULL. A frontier of no steps is the table of the ends themselves.
-    """
-
+    # `path` is a sequence of relations in the direction of the targets, whatever that of the walk. Without steps it is the table of the ends.
     table: TableName
     steps: int
     forward: bool
+    # For each entity between origin and end, in the direction of the walk, the columns that hold it: one, or several that hold some of those
+    # that walks have passed there, each of them another one or NULL.
     passed: tuple[tuple[str, ...], ...] = ()
 
     def walks(self, alias: str) -> Iterator[tuple[exp.Expression, ...]]:
@@ -332,17 +317,15 @@ def next_frontier(
     *,
     stopping: bool = False,
 ) -> exp.Select:
-    """Select the frontier of one step more.
-
-    `witnesses` is how many entities are kept of those that two steps have passed (more steps: 0), None to keep all of them, each in a row of
-    its own. With `reached` it ends at entities of these frontiers alone. If it is `stopping`, the last step may be a fact of one argument.
-    """
+    """Select the frontier of one step more; `witnesses` is how many passed entities are kept, None for all, each in a row of its own."""
     keys = ["origin", "path", "entity"]
     if witnesses is None:
         names = [name for (name,) in passed_columns(old.steps + 1, None)]
         found = exp.select(*map(column, (*keys, *names))).distinct().from_(cte("walks"))
     else:
+        # Of more than two steps no passed entities are kept.
         found = _with_witnesses(keys, witnesses if old.steps == 1 else 0)
+    # With `reached` it ends at entities of these frontiers alone; a `stopping` last step may be a fact of one argument.
     steps = {"walks": _steps(search, old, reached, stopping=stopping)}
     if search.least > 1:
         steps["found"], found = found, _supported(search, old)
@@ -482,11 +465,8 @@ def _meeting(search: Search, one: Frontier, other: Frontier | None) -> exp.Selec
 def path_supports(
     search: Search, one: Frontier, other: Frontier | None, numbers: tuple[int, int] | None = None
 ) -> exp.Select:
-    """Select how many targets each path connects: rows `path`, `positive`, `negative`.
-
-    A path is a walk of frontier `one` from the first entity, and of `other` from the last one, which meet; without the other, the first walk
-    ends there. `numbers` are the first target that counts and the one after the last.
-    """
+    """Select how many targets, of the range `numbers` or all, each path connects: rows `path`, `positive`, `negative`."""
+    # A walk of `one` from the first entity meets one of `other` from the last; without the other, the first walk ends there.
     query = _meeting(search, one, other)
     path: exp.Expression = column("path", "f")
     if other is not None:
@@ -525,13 +505,11 @@ def _wide(node: exp.Expression) -> exp.Expression:
 def stopped_supports(
     search: Search, one: Frontier, constants: int, numbers: tuple[int, int] | None = None
 ) -> exp.Select:
-    """Select how many targets have a walk from one end to a constant: rows `path`, `constant`, `positive`, `negative`.
-
-    Entities that are one constant in several examples are one: there are so many `constants`.
-    """
+    """Select how many targets have a walk from one end to a constant: rows `path`, `constant`, `positive`, `negative`."""
     here = "first" if one.forward else "last"
     query = exp.select().from_(table(search.pairs, "t"))
     query = join(query, table(one.table, "f"), column("origin", "f").eq(column(here, "t")), "INNER")
+    # Entities of one constant in several examples become one: they are equal modulo the number of all `constants`.
     constant = exp.Mod(this=column("entity", "f"), expression=integer(constants))
     outputs = {
         "path": column("path", "f"),
@@ -586,11 +564,9 @@ def summed_supports(supports: TableName, keys: Sequence[str], least: int) -> exp
 
 
 def _allowed(search: Search, one: Frontier, other: Frontier | None, *, stopped: bool = False) -> exp.Expression | None:
-    """Return the condition that a walk counts for a target: None if all do.
-
-    What the frontiers themselves see to is not said again: that a walk from one end visits nothing twice.
-    """
+    """Return the condition that a walk counts for a target: None if all do."""
     backs = [()] if other is None else [tuple(reversed(walk)) for walk in other.walks("b")]
+    # What the frontiers themselves see to is not said again: that a walk from one end visits nothing twice.
     ways = [_conditions(search, one, walk, back, stopped) for walk in one.walks("f") for back in backs]
     if not all(ways):
         return None

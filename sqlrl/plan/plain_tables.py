@@ -25,23 +25,12 @@ KNOWN = "known"
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table of the user's, and how facts stand in it.
-
-    Parameters
-    ----------
-    relation : exp.Table
-    arguments : tuple of exp.Expression
-        The constant of each argument as text, over the columns of the table.
-    example : exp.Expression or None
-        The example as text, where it stands in a column of its own.
-    truth : exp.Expression or None
-        The condition under which a row is true; None: all are.
-    """
+    """A user's table, and how facts stand in it."""
 
     relation: exp.Table
-    arguments: tuple[exp.Expression, ...]
-    example: exp.Expression | None = None
-    truth: exp.Expression | None = None
+    arguments: tuple[exp.Expression, ...]  # The constant of each argument as text, over the columns of the table.
+    example: exp.Expression | None = None  # The example as text, where it stands in a column of its own.
+    truth: exp.Expression | None = None  # The condition under which a row is true; None: all are.
 
     @property
     def keys(self) -> list[exp.Expression]:
@@ -54,47 +43,26 @@ class PlainTable:
 
 @dataclass(frozen=True)
 class PlainPredicate:
-    """A predicate with the tables that hold what is known of it.
+    """A predicate with the tables that hold what is known of it."""
 
-    Parameters
-    ----------
-    info : PredicateInfo
-        As the catalog describes it; its tables are not read.
-    facts : PlainTable or None
-        The facts of a closed predicate; of an open one what is given. None: nothing is.
-    scope : PlainTable or None
-        The tuples of an open predicate that have atoms; None: all that its types allow.
-    example : int or None
-        The argument that is the example.
-    """
-
-    info: PredicateInfo
-    facts: PlainTable | None
-    scope: PlainTable | None = None
-    example: int | None = None
+    info: PredicateInfo  # As the catalog describes it; its tables are not read.
+    facts: PlainTable | None  # The facts of a closed predicate; of an open one what is given. None: nothing is.
+    scope: PlainTable | None = None  # The tuples of an open predicate that have atoms; None: all that its types allow.
+    example: int | None = None  # The argument that is the example.
 
 
 @dataclass(frozen=True)
 class PlainData:
-    """The tables of all predicates, and the constants that stand in none.
-
-    Parameters
-    ----------
-    predicates : sequence of PlainPredicate
-    types : mapping of str to TypeInfo
-        What the catalog says of them: their tables and sizes are not read.
-    listed : mapping of str to tuple of str
-        By type, constants that are in its domain whatever the tables hold.
-    example_type : str or None
-        The type whose constants are the examples.
-    examples : tuple of str
-        Examples that are there whatever the tables hold, where they stand in a column of their own.
-    """
+    """The tables of all predicates, and the constants that stand in none."""
 
     predicates: Sequence[PlainPredicate]
+    # What the catalog says of them: their tables and sizes are not read.
     types: Mapping[str, TypeInfo]
+    # By type, constants that are in its domain whatever the tables hold.
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # The type whose constants are the examples.
     example_type: str | None = None
+    # Examples that are there whatever the tables hold, where they stand in a column of their own.
     examples: tuple[str, ...] = ()
 
     @property
@@ -124,15 +92,12 @@ class StepNames:
 
 @dataclass(frozen=True)
 class NamedStep:
-    """A step of a query: its name, what it is, and in words what its rows are.
-
-    `columns` are given where the query names none, as VALUES.
-    """
+    """A step of a query, with its name and a description of its rows in words."""
 
     name: str
     query: exp.Query | exp.Values
     says: str = ""
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # Given where the query names none, as VALUES.
 
     def node(self) -> exp.CTE:
         """Return the step as it stands in a WITH."""
@@ -186,13 +151,11 @@ def text(value: str) -> exp.Expression:
 
 @dataclass(frozen=True)
 class PlainLayout:
-    """A layout whose tables are steps, and the steps, each after those that it reads.
-
-    `listed` has by type the step of the constants that are there whatever the tables hold; by `""` that of such examples.
-    """
+    """A layout whose tables are steps, and the steps, each after those that it reads."""
 
     layout: Layout
     steps: tuple[NamedStep, ...]
+    # By type the step of the constants that are there whatever the tables hold; by `""` that of such examples.
     listed: Mapping[str, str] = field(default_factory=dict)
 
 

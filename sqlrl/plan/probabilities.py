@@ -29,14 +29,11 @@ INFINITY = exp.cast(exp.Literal.string("Infinity"), exp.DataType.build("DOUBLE")
 
 @dataclass(frozen=True)
 class Block:
-    """Atoms that agree outside some arguments, of which at most one is true, or `exact` one.
+    """Atoms that agree outside some arguments; at most one of them is true, or exactly one (`exact`)."""
 
-    `shared` are the columns in which they agree; `given`: whether an atom of the predicate may be given.
-    """
-
-    shared: tuple[str, ...]
+    shared: tuple[str, ...]  # The columns in which they agree.
     exact: bool
-    given: bool
+    given: bool  # Whether an atom of the predicate may be given.
 
 
 def block_of(info: PredicateInfo, positions: Sequence[int], *, exact: bool, given: bool) -> Block:
@@ -46,10 +43,7 @@ def block_of(info: PredicateInfo, positions: Sequence[int], *, exact: bool, give
 
 
 def log_odds_steps(info: PredicateInfo, scores: str, block: Block | None, names: StepNames) -> list[NamedStep]:
-    """Return the steps that give each atom its log-odds: infinite if it is certain, NULL where hard clauses contradict each other.
-
-    The last one has the columns of an atom and `log_odds`.
-    """
+    """Return steps, the last with each atom's `log_odds`: infinite if it is certain, NULL where hard clauses contradict each other."""
     keys = atom_columns(info)
     if block is not None:
         return _block_steps(info, scores, block, keys, names)

@@ -20,32 +20,26 @@ from sqlrl.plan.sources import argument_columns
 
 @dataclass(frozen=True)
 class SaturationTables:
-    """What a query of saturation joins with facts.
+    """What a query of saturation joins with facts."""
 
-    `seeds` has columns `seed`, `example`, one row for each seed. `known` has `seed`, `type` (a number for each type of
-    the bias, see `types`), `id`, `depth`: the constants that are known, each once for a seed and type, with the depth
-    at which it became known (0 for those of the seed).
-    """
-
+    # Columns `seed`, `example`: one row for each seed.
     seeds: TableName
+    # Columns `seed`, `type` (see `types`), `id`, `depth`: the constants that are known, each once for a seed and type, with the depth at which
+    # it became known (0 for those of the seed).
     known: TableName
+    # A number for each type of the bias.
     types: Mapping[str, int]
 
 
 def reached(
     modes: Sequence[Mode], depth: int, layout: Layout, tables: SaturationTables, *, most: int | None = None
 ) -> exp.Select | None:
-    """Plan the facts that modes reach first at a depth: one row for each seed, mode and fact.
-
-    `depth` counts from 1: some input became known at `depth - 1`, and a mode without inputs reaches its facts at depth
-    1. `most` is how many rows to find at the most. Columns `seed`, `mode` (its index), `a0, a1, ...` (-1 where the
-    predicate has fewer arguments). Of a mode with recall r, for the same inputs only the first r facts in ascending
-    order of their arguments. None if no mode can reach anything.
-    """
+    """Plan the facts that modes reach first at a depth: `seed`, `mode` (its index), `a0, ...` (-1 beyond its arity); None if no mode can."""
     width = max((mode.arity for mode in modes), default=0)
     branches = [
         _branch(i, mode, depth, layout, tables, width)
         for i, mode in enumerate(modes)
+        # From depth 1 on some input became known at `depth - 1`; a mode without inputs reaches its facts at depth 1.
         if depth == 1 or mode.positions(INPUT)
     ]
     if not branches:

@@ -27,20 +27,13 @@ MOST_TOGETHER = 200
 
 @dataclass(frozen=True)
 class ScoredClauses:
-    """The clauses of one shape, which has one open literal and no open existential group.
-
-    Parameters
-    ----------
-    shape : Shape
-    rows : sequence of (float or None, tuple of str)
-        For each clause its weight (log-odds of a true clause), negated where violated groundings count, or None if it is hard; and the constants of the
-        shape's parameters. All are hard, or none is.
-    says : str
-        The rules that they are of.
-    """
+    """The clauses of one shape, which has one open literal and no open existential group."""
 
     shape: Shape
+    # For each clause its weight (log-odds of a true clause), negated where violated groundings count, or None if it is hard; and the constants
+    # of the shape's parameters. All are hard, or none is.
     rows: Sequence[tuple[float | None, tuple[str, ...]]]
+    # The rules that the clauses are of.
     says: str = ""
 
     @property
@@ -62,10 +55,7 @@ def atom_columns(info: PredicateInfo) -> tuple[str, ...]:
 
 
 def evidence_steps(layout: Layout, target: str, clauses: Sequence[ScoredClauses], names: StepNames) -> list[NamedStep]:
-    """Return the steps that give what clauses say of the atoms of a target; the last one has a row for each clause and atom, and one for each atom.
-
-    Its columns are those of the atom, `log_odds`, `must` and `must_not`.
-    """
+    """Return steps, the last with what clauses say of a target's atoms: the columns of an atom, `log_odds`, `must` and `must_not`."""
     info, steps = layout.predicates[target], list[NamedStep]()
     assert info.atoms is not None
     keys = atom_columns(info)
@@ -76,6 +66,7 @@ def evidence_steps(layout: Layout, target: str, clauses: Sequence[ScoredClauses]
         found, part = _clause_steps(layout, each, f"rule_{place}", keys, names)
         steps += found
         parts.append(part)
+    # There is a row for each clause and atom, and one for each atom.
     while len(parts) > MOST_TOGETHER:
         groups = [parts[i : i + MOST_TOGETHER] for i in range(0, len(parts), MOST_TOGETHER)]
         together = [NamedStep(names.free("evidence_part"), union_all(group)) for group in groups]
@@ -137,10 +128,7 @@ def _rename(query: exp.Query, names: dict[str, str]) -> None:
 def _atoms_spoken_for(
     bound: BoundShape, keys: Sequence[str], *, hard: bool
 ) -> tuple[exp.Select, list[tuple[str, exp.Query]]]:
-    """Plan the atoms for which some grounding of a clause has all other literals false, and the steps of the plan.
-
-    With their number `n`, and the weight of the clause if there are parameters; of hard clauses each atom once.
-    """
+    """Plan the atoms for which some grounding of a clause has all other literals false, with their number `n`; and the plan's steps."""
     body = Body(bound)
     # What a view joins is ordered by whichever database has it: few relations at a time, those that share a variable.
     body.steps.freely = True
@@ -150,6 +138,7 @@ def _atoms_spoken_for(
     clause_body(rest, body, None, undecided=True, counted=counted)
     witness_lists(rest, body, None)
     outputs: list[exp.Alias | exp.Column] = [column(key, "o0") for key in keys]
+    # Of hard clauses each atom stands once.
     if hard:
         query = body.select(outputs).distinct()
     else:

@@ -22,14 +22,11 @@ BIGINT_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True)
 class Factor:
-    """A relation over slots with an integer weight.
-
-    `weight` is the column of the weight, None for 1; `rows` is an upper bound on the sum of the absolute weights.
-    """
+    """A relation over slots with an integer weight."""
 
     source: Source
-    weight: str | None = None
-    rows: int = 1
+    weight: str | None = None  # The column of the weight, None for 1.
+    rows: int = 1  # An upper bound on the sum of the absolute weights.
 
     @property
     def slots(self) -> frozenset[Slot]:
@@ -39,16 +36,15 @@ class Factor:
 
 @dataclass
 class Steps:
-    """The named steps of one query, in order; names and aliases are unique inside it.
-
-    `aliases` is how many aliases there are so far; `prefix` starts the names of the steps, so that queries nest. With `freely` a slot is
-    summed out also where the result may be larger than each factor: each step then joins what shares a slot, which a database that orders
-    joins badly cannot spoil.
-    """
+    """The named steps of one query, in order; names and aliases are unique inside it."""
 
     steps: list[tuple[str, exp.Query]]
+    # How many aliases there are so far.
     aliases: int = 0
+    # Starts the names of the steps, so that queries nest.
     prefix: str = ""
+    # A slot is summed out also where the result may be larger than each factor: each step then joins what shares a slot, which a database
+    # that orders joins badly cannot spoil.
     freely: bool = False
 
     def fresh(self) -> int:
@@ -75,16 +71,12 @@ def sum_product(
     group: Sequence[exp.Expression],
     steps: Steps,
     *,
+    # The domain sizes of variables that occur nowhere, and the sign of the term.
     multiplier: int = 1,
     by: Sequence[tuple[str, Slot]] = (),
 ) -> exp.Select:
-    """Plan the sum of products over all slots that are not kept.
-
-    There is at least one factor, and one that brings the columns of `group` (the parameter table); the last step groups
-    by them, empty for one total. Slots of `keep` are never summed out before the last step (the parameters).
-    `multiplier` is a constant factor: the domain sizes of variables that occur nowhere, and the sign of the term. `by` names
-    slots, kept ones that some factor has, whose values the last step groups by as well. Columns of `group`, those of `by`, then `n`.
-    """
+    """Plan the sum of products over all slots that are not kept: columns of `group`, those of `by` (kept slots), then `n`."""
+    # At least one factor brings the columns of `group` (the parameter table), whose slots are not summed out before the last step.
     wide = abs(multiplier) * _rows(factors) > BIGINT_LIMIT
     left = _eliminate(factors, keep, steps, wide)
     known: dict[Slot, exp.Column] = {}
@@ -99,16 +91,14 @@ def joined_rows(
     factors: Sequence[Factor],
     keep: frozenset[Slot],
     group: Sequence[exp.Expression],
+    # The slots of `keep` that `group` is for.
     fixed: frozenset[Slot],
     steps: Steps,
 ) -> exp.Select | None:
-    """Plan how many rows the last step of `sum_product` joins; None if some factor has every slot, so that they are no more than its rows.
-
-    None, too, if what the last step joins is cyclic: to count that is to join it. `fixed` are the slots of `keep` that `group` is for.
-    Columns of `group`, then `n`.
-    """
+    """Plan how many rows the last step of `sum_product` joins (`group`, `n`); None if some factor has every slot, or the join is cyclic."""
     left = _eliminate(factors, keep, steps, wide=False)
     every = frozenset[Slot]().union(*(f.slots for f in left))
+    # With every slot in a factor they are no more than its rows; to count a cyclic join is to join it.
     if any(every <= f.slots for f in left) or not is_acyclic(f.slots - fixed for f in left):
         return None
     plain = [Factor(f.source, None, f.rows) for f in left]
@@ -116,11 +106,8 @@ def joined_rows(
 
 
 def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps) -> Factor:
-    """Plan the sums of products over all slots that are not kept, one for each value of those that are.
-
-    There is at least one factor; `steps` receives the result last. The weight of the result is the sum (BIGINT, or
-    HUGEINT where that may not do). If it has no slots it is one row, whose weight may be 0 or NULL for an empty sum.
-    """
+    """Plan the sums of products for each value of the kept slots as a factor; without slots it is one row, perhaps with 0 or NULL."""
+    # The weight is BIGINT, or HUGEINT where that may not do.
     wide = _rows(factors) > BIGINT_LIMIT
     left = _eliminate(factors, keep, steps, wide)
     if len(left) == 1 and left[0].weight is not None and left[0].slots <= keep:
@@ -129,7 +116,7 @@ def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps)
 
 
 def is_acyclic(edges: Iterable[frozenset[Slot]]) -> bool:
-    """Return whether relations over slots can be joined without a result that is larger than it need be (GYO reduction).
+    """Return whether relations over slots can be joined without a result that is larger than necessary (GYO reduction).
 
     Source: Yu and Ozsoyoglu, "An algorithm for tree-query membership of a distributed query", COMPSAC 1979.
     """
@@ -182,11 +169,9 @@ def _eliminable(factors: Sequence[Factor], keep: frozenset[Slot], *, freely: boo
 
 
 def _closing(bucket: Sequence[Factor], others: Sequence[Factor], slot: Slot) -> Factor | None:
-    """Return the factor that filters what is left of a bucket's join without its slot; None if one in the bucket does, or none can.
-
-    It is joined before the sum: of the pairs of edges of a graph that meet, most are closed by no third one, and to filter them by
-    the third ones takes less time and memory than to sum for each pair. One with more slots would have several rows for each.
-    """
+    """Return the factor that filters what is left of a bucket's join without its slot; None if one in the bucket does, or none can."""
+    # It is joined before the sum: of the pairs of edges of a graph that meet, most are closed by no third one, and to filter them by the third
+    # ones takes less time and memory than to sum for each pair. One with more slots would have several rows for each.
     ends = frozenset[Slot]().union(*(f.slots for f in bucket)) - {slot}
     if any(ends <= f.slots for f in bucket):
         return None

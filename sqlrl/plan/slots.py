@@ -10,30 +10,18 @@ from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 
 @dataclass(frozen=True)
 class BoundShape:
-    """A shape with the layout that gives its predicates tables, and the table of its clauses: all that a query of it is planned from.
-
-    Who adds clauses with constants of a new kind (a table where there was none, the first unknown constant) takes the one that
-    `with_parameters` returns, and plans again; more rows of the same table change no plan.
-
-    Parameters
-    ----------
-    hidden : Slot or None
-        The variable for the example where examples come from a column: shared by all literals whose predicates
-        carry that column, one past the shape's own variables. A clause of global predicates alone has it too: it
-        stands once in every example.
-    owners : mapping of Slot to tuple of Slot
-        For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
-    unknown : frozenset of int
-        Parameters that some clause fills with a constant which the data do not have (id -1).
-    parameters : TableName or None
-        The table `clause, k0, k1, ...`.
-    """
+    """A shape with the layout that gives its predicates tables, and the table of its clauses: all that a query of it is planned from."""
 
     shape: Shape
     layout: Layout
+    # The variable for the example where examples come from a column, one past the shape's own: shared by all literals whose predicates carry
+    # that column. A clause of global predicates alone has it too: it stands once in every example.
     hidden: Slot | None
+    # For each slot of a local type the example terms whose domains it must be in; empty: the whole type.
     owners: dict[Slot, tuple[Slot, ...]]
+    # Parameters that some clause fills with a constant which the data do not have (id -1).
     unknown: frozenset[int] = frozenset()
+    # The table `clause, k0, k1, ...`.
     parameters: TableName | None = None
 
     @property
@@ -90,14 +78,12 @@ class BoundShape:
 
     @property
     def restricted(self) -> tuple[Slot, ...]:
-        """The example terms to which `examples` of a query apply: that of the open literals, which are about one example.
-
-        Closed literals may be about other examples. A clause without open literals belongs to all the examples it names.
-        """
+        """The example terms to which `examples` of a query apply: those of the open literals, or all that a clause without any names."""
         if self.hidden is not None:
             return (self.hidden,)
         if self.undivided:
             return ()
+        # Open literals are about one example; closed ones may be about others.
         found = dict.fromkeys(slot for x in self.every_literal if self.info(x).open for slot in self.beside(x))
         if found:
             return tuple(found)
@@ -111,14 +97,12 @@ class BoundShape:
         return self.hidden is None and self.layout.example_type is None
 
     def in_domain(self, literal: ShapeLiteral, slot: Slot) -> bool:
-        """True if the rows of a literal's table already keep a slot inside its domain.
-
-        A local slot is inside if the literal carries just the example that owns it; every other slot always is. Facts of an
-        open predicate are no warrant: labels outside the scope do not count for domains.
-        """
+        """Return whether the rows of a literal's table already keep a slot inside its domain."""
         if not self.is_local(slot) or not self.owners[slot]:
             return True
         info = self.info(literal)
+        # A local slot is inside if the literal carries just the example that owns it. Facts of an open predicate are no warrant: labels outside
+        # the scope do not count for domains.
         return self._beside_owner(literal, slot) and not (info.open and info.has_given)
 
     def _beside_owner(self, literal: ShapeLiteral, slot: Slot) -> bool:
@@ -139,11 +123,7 @@ class BoundShape:
 def bind(
     shape: Shape, layout: Layout, unknown: frozenset[int] = frozenset(), parameters: TableName | None = None
 ) -> BoundShape:
-    """Hold a shape against a layout.
-
-    A local variable is owned by the example terms beside which it occurs; where it occurs beside none and the clause
-    has exactly one example term, by that one.
-    """
+    """Bind a shape to a layout, and find the example terms that own its local variables."""
     hidden = None
     if any(info.example_column for info in layout.predicates.values()):
         hidden = Slot(False, len(shape.variables))
@@ -168,6 +148,7 @@ def bind(
             beside.setdefault(Slot(False, index), {})
     examples.update((Slot(False, i), None) for i in shape.universal() if bound.is_example(Slot(False, i)))
     for slot, found in beside.items():
+        # A variable is owned by the example terms beside which it occurs, else by the only one of the clause.
         # A constant of the clause stands for itself in every example.
         owners = tuple(found) or (tuple(examples) if len(examples) == 1 else ())
         bound.owners[slot] = () if slot.parameter else owners
@@ -175,12 +156,10 @@ def bind(
 
 
 def outer_slots(bound: BoundShape, group: ShapeExists) -> tuple[Slot, ...]:
-    """Return the slots of an existential group that come from outside it, in order of first occurrence.
-
-    Among them are the examples over whose domains its local variables range, whether its literals mention them or not.
-    """
+    """Return the slots of an existential group that come from outside it, in order of first occurrence."""
     found = [slot for x in group.literals for _, slot in bound.columns(x)]
     found += [slot for x in group.equalities for slot in (x.left, x.right)]
     inside = {Slot(False, i) for i in group.variables}
+    # The examples over whose domains its local variables range, whether its literals mention them or not.
     found += [owner for slot in (*found, *sorted(inside)) for owner in bound.owners.get(slot, ())]
     return tuple(slot for slot in dict.fromkeys(found) if slot not in inside)

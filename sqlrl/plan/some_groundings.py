@@ -26,25 +26,13 @@ from sqlrl.plan.tuples import true_source
 
 @dataclass(frozen=True)
 class Way:
-    """How a grounding comes to be in a bin.
+    """How a grounding comes to be in a bin."""
 
-    Parameters
-    ----------
-    own : ShapeLiteral
-        The literal of the atom that the bin is of.
-    true, false : tuple of ShapeLiteral
-        Literals whose atoms are true, and false.
-    equalities : tuple of (ShapeEquality, bool)
-        Those that hold, and those that do not.
-    apart : tuple of ShapeLiteral
-        Literals whose atoms are not that of `own`.
-    """
-
-    own: ShapeLiteral
-    true: tuple[ShapeLiteral, ...]
-    false: tuple[ShapeLiteral, ...]
-    equalities: tuple[tuple[ShapeEquality, bool], ...] = ()
-    apart: tuple[ShapeLiteral, ...] = ()
+    own: ShapeLiteral  # The literal of the atom that the bin is of.
+    true: tuple[ShapeLiteral, ...]  # Literals whose atoms are true.
+    false: tuple[ShapeLiteral, ...]  # Literals whose atoms are false.
+    equalities: tuple[tuple[ShapeEquality, bool], ...] = ()  # Each with whether it holds.
+    apart: tuple[ShapeLiteral, ...] = ()  # Literals whose atoms are not that of `own`.
 
 
 def ways(shape: Shape, target: str, name: str, sign: int) -> list[Way]:
@@ -79,10 +67,7 @@ def _way(
 def some_groundings(
     bound: BoundShape, way: Way, *, examples: TableName | None, parameters: TableName | None, most: int, repeats: int
 ) -> exp.Select:
-    """Plan groundings of a clause that are in a bin in some way: columns `v0, v1, ...`, the names of the constants of its variables; the first ones in the order of ids.
-
-    `repeats` is how many examples there are, of which each may have the same constants.
-    """
+    """Plan the first groundings of a clause, by ids, that are in a bin in some way: names of constants as `v0, v1, ...`."""
     body = Body(bound, "e")
     if parameters is not None:
         body.join(parameter_source(parameters, bound.shape, apart=False))
@@ -112,6 +97,7 @@ def some_groundings(
     if any(slot not in used and slot not in bound.restricted for slot in bound.variables):
         groundings = groundings.distinct()
     # What is distinct may be hundreds of millions of rows. Of each there is one for an example, so that the first ones are among as many.
+    # `repeats` is how many examples there are, of which each may have the same constants.
     first = (groundings.order_by(*order) if order else groundings).limit(most * repeats)
     rows = exp.select("*").distinct().from_(subquery(first, "f"))
     names = []

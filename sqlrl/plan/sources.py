@@ -19,14 +19,11 @@ NO_EXAMPLE = -1
 
 @dataclass(frozen=True)
 class Source:
-    """A relation that joins on slots.
-
-    `columns` are those of `relation`, a table or subquery under `alias`, each with the slot it carries; a slot may
-    repeat.
-    """
+    """A relation that joins on slots."""
 
     relation: exp.Expression
     alias: str
+    # Those of `relation`, a table or subquery under `alias`, each with the slot it carries; a slot may repeat.
     columns: tuple[tuple[str, Slot], ...]
 
 
@@ -57,17 +54,13 @@ def atom_rows(info: PredicateInfo) -> exp.Select:
 
 
 def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
-    """Return the relation of an open literal, with `atom` (0: decided), and whether it may be absent from it.
-
-    A negative literal is false where its atom is given true, so its rows are query atoms and what is given true. A positive
-    literal is false where its atom is given false or outside the scope. Where every grounding is a row, these
-    are query atoms and what is given false; else the relation holds query atoms and what is given true, for an outer join
-    that keeps unmatched rows and drops those with atom 0.
-    """
+    """Return the relation of an open literal, with `atom` (0: decided), and whether groundings may be absent from it (outer join)."""
     info = bound.info(literal)
     outer = literal.positive and not bound.covers(literal)
     relation: exp.Expression
     if info.has_given:
+        # A negative literal is false where its atom is given true; a positive one where it is given false or outside the scope. Where not every
+        # grounding is a row, an outer join keeps unmatched rows and drops those with atom 0, which are given true.
         truth = (not literal.positive) or outer
         relation = subquery(union_all([atom_rows(info), given_rows(info, truth, atom=True)]), alias)
     else:
@@ -163,13 +156,11 @@ def parameter_keys(shape: Shape, *, apart: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class World:
-    """A truth value for every query atom.
+    """A truth value for every query atom."""
 
-    The table has a column `atom`: the query atoms that are true, each once; None is the observed world (the labels).
-    `every`: all query atoms are true, and there is no table.
-    """
-
+    # A table with a column `atom`: the query atoms that are true, each once; None is the observed world (the labels).
     atoms: TableName | None = None
+    # All query atoms are true, and there is no table.
     every: bool = False
 
 
@@ -236,10 +227,7 @@ def example_columns(info: PredicateInfo, layout: Layout) -> tuple[str, ...]:
 
 
 def true_atoms(info: PredicateInfo, layout: Layout, examples: TableName) -> exp.Select:
-    """Plan what is true of a predicate in the observed world: one row for each atom and example that it is about, in order.
-
-    `examples` has a column `example`, each once. Columns `example` (-1 if the predicate is global), `a0, a1, ...`.
-    """
+    """Plan the true atoms of a predicate in `examples` (each once) of the observed world: `example` (-1: global), `a0, a1, ...`, in order."""
     return _in_examples(info, layout, true_rows(info, OBSERVED), examples, [])
 
 

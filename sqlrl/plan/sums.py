@@ -31,10 +31,7 @@ def bindings(
     summed: frozenset[Slot],
     examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan the bindings of the variables that are not summed, in no order: a column for each slot by its name; `numbered` makes each one row.
-
-    `terms` are the atoms of the rule's terms, `comparisons` those of its terms that must hold.
-    """
+    """Plan the bindings of a rule's unsummed variables (a column for each slot; unordered, may repeat) from its terms' atoms and comparisons."""
     body = Body(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, bound.shape))
@@ -94,12 +91,7 @@ def addends(
     summed: Sequence[Slot],
     examples: TableName | None = None,
 ) -> exp.Select:
-    """Plan what the atom of a term is in each binding: `binding`, `atom` (0 where it is known), `value` (0 of query atoms), and a column for
-    each summed slot by its name.
-
-    `known` are the slots that the table of bindings has; `conditions` are those of filters, over the columns of `places`. A sum over examples
-    goes through those of `examples`.
-    """
+    """Plan a term's atom in each binding: `binding`, `atom` (0: known), `value` (0 of query atoms), and a column for each summed slot."""
     each = value_source(bound, literal, "s", zeros=True)
     places: dict[Slot, exp.Column] = {slot: column(str(slot), "b") for slot in known}
     on = connect(each.source, places)
@@ -107,6 +99,7 @@ def addends(
     value = named(decimal(each.value) if isinstance(each.value, float) else each.value.copy(), "value")
     query = exp.select(column("binding", "b"), atom, value, *(named(places[slot].copy(), str(slot)) for slot in summed))
     query = query.from_(table(table_of, "b")).join(each.source.relation, on=conjunction(on) or exp.true())
+    # A sum over examples goes through those of `examples`; conditions are those of filters, over the columns of `places`.
     through = {slot for _, slot in bound.columns(literal)} - set(known)
     return query.where(*conditions, *_inside(bound, literal, through, examples))
 
@@ -136,10 +129,7 @@ def filter_condition(
     parts: Iterator[ShapeLiteral | Comparison],
     places: dict[Slot, exp.Column],
 ) -> exp.Expression:
-    """Return the condition of a filter; `parts` are its literals as the shape has them, in order, and are used up.
-
-    An atom holds if its truth is above 0.
-    """
+    """Return the condition of a filter (atoms hold if their truth is above 0); `parts`, its literals in the shape, in order, are used up."""
     if isinstance(condition, Both | Either):
         found = [filter_condition(bound, part, parts, places) for part in condition.parts]
         joined = exp.and_(*found) if isinstance(condition, Both) else exp.or_(*found)

@@ -40,18 +40,16 @@ Groups = tuple[tuple[str, Slot], ...]
 
 @dataclass(frozen=True)
 class Context:
-    """What every term of one counting query shares.
-
-    `apart`: different rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of
-    `P(A) <=> P(B)` do, have the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once. `by` are the variables
-    whose constants a count is for, beside the clause, each with its column.
-    """
+    """What all terms of one counting query share."""
 
     bound: BoundShape
     parameters: TableName | None
     examples: TableName | None
     steps: Steps
+    # Different rows of the parameter table are counted apart. Clauses of one formula that share a shape, as those of `P(A) <=> P(B)` do, have
+    # the same number; those of `P(x, A) <=> P(y, A)` are equal rows, and counted once.
     apart: bool = False
+    # The variables whose constants a count is for, beside the clause, each with its column.
     by: Groups = ()
 
     @property
@@ -197,10 +195,7 @@ def change_factor(
     second: World,
     known: dict[str | ShapeExists, str],
 ) -> Factor:
-    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step of the query.
-
-    `known` has the steps there are: one for each predicate and existential group.
-    """
+    """Return the tuples whose truth differs between two worlds, weighted with the sign, as a step; `known` has those planned already."""
     key = part if isinstance(part, ShapeExists) else part.predicate
     if isinstance(part, ShapeLiteral):
         info = context.bound.info(part)
@@ -257,10 +252,7 @@ def reduced_factor(factor: Factor, change: Factor) -> Factor:
 
 
 def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor) -> list[Factor]:
-    """Keep the rows of factors that share their slots with changed tuples, directly or through other factors.
-
-    A factor that is tied to the change through another one is reduced to a step that holds that one, reduced.
-    """
+    """Keep the rows of factors that share their slots with changed tuples, directly or through other factors."""
     found = [reduced_factor(factor, change) for factor in factors]
     reached = {i for i, factor in enumerate(found) if factor is not factors[i]}
     # A unary factor is a filter: it joins the reduced ones as it is.
@@ -269,6 +261,7 @@ def reduced_factors(context: Context, factors: Sequence[Factor], change: Factor)
         pair = next(((i, j) for i in waiting for j in sorted(reached) if found[i].slots & found[j].slots), None)
         if pair is None:
             return found
+        # A factor that is tied to the change through another one is reduced to a step that holds that one, reduced.
         i, j = pair
         if not isinstance(found[j].source.relation, exp.Table):
             found[j] = _as_step(context, found[j])
@@ -295,10 +288,7 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A factor whose rows a sum is for.
-
-    None of the factor's slots is summed out; the sum is grouped by `columns`.
-    """
+    """A factor by whose `columns` a sum is grouped; none of its slots is summed out."""
 
     factor: Factor
     columns: tuple[str, ...]
@@ -306,15 +296,11 @@ class Pivot:
 
 @dataclass(frozen=True)
 class Term:
-    """A sum of products: factors over slots of which equal ones have become one, and a constant.
-
-    `multiplier` is the sign and the domain sizes of variables that no factor mentions, not 0; `same` says which slot
-    stands for each.
-    """
+    """A sum of products: factors over slots of which equal ones have become one, and a constant."""
 
     factors: tuple[Factor, ...]
-    multiplier: int
-    same: Union
+    multiplier: int  # The sign times the domain sizes of variables that no factor mentions; not 0.
+    same: Union  # Which slot stands for each.
 
 
 def term_of(
@@ -328,13 +314,9 @@ def term_of(
     restricted: Sequence[Slot],
     equalities: bool = True,
 ) -> Term | None:
-    """Return one term of inclusion-exclusion: the factors, domains for what they leave free, and the equalities that hold.
-
-    `factors` are the parts that are true in this term, `chosen` the positive ones among them; `variables` are summed
-    over, slots of `kept` are not. `restricted` are the example terms that must be among the examples asked for.
-    `equalities`: those of the clause count at all. None if a domain is empty, so that the sum is 0.
-    """
+    """Return one term of inclusion-exclusion with domains for what its factors leave free; None if a domain is empty, so that it is 0."""
     bound, shape = context.bound, context.bound.shape
+    # `factors` are the parts that are true in this term, `chosen` the positive ones among them; `kept` slots are not summed.
     same = Union(kept)
     for equality in shape.equalities if equalities else ():
         if not equality.positive or equality in chosen:
@@ -343,6 +325,7 @@ def term_of(
     literals = literals if factors else []
     mentioned = {slot for f in factors for slot in f.slots}
     domains = [*_domains(context, variables, literals), *_constants(context, variables, mentioned, same)]
+    # `restricted` are the example terms that must be among the examples asked for.
     domains += _asked_for(context, restricted)
     if not bound.layout.sized:
         # A number of constants that may change is no multiplier: the constants are counted.
@@ -370,11 +353,7 @@ def term_query(
     equalities: bool = True,
     pivot: Pivot | None = None,
 ) -> exp.Select | None:
-    """Plan one term of inclusion-exclusion, summed over variables: those of the clause unless others are given.
-
-    `pivot` is one more factor, for whose rows the sums are; the rest is as for `term_of`. Columns `clause` (if the
-    shape has parameters), those of the pivot, and `n`.
-    """
+    """Plan one term of inclusion-exclusion, for the rows of a `pivot` if given: `clause` (with parameters), the pivot's columns, and `n`."""
     found = _with_keys(context, factors, chosen, sign, variables, restricted, equalities=equalities, pivot=pivot)
     if found is None:
         return None
@@ -397,10 +376,7 @@ def joined_query(
     restricted: Sequence[Slot],
     equalities: bool = True,
 ) -> exp.Select | None:
-    """Plan how many rows `term_query` joins last where it is by variables; None if they are no more than a relation has.
-
-    The columns are those of `term_query` by no variables, its steps are in front.
-    """
+    """Plan how many rows `term_query` joins last when it counts by variables (columns without these); None if no more than a relation has."""
     found = _with_keys(context, factors, chosen, 1, variables, restricted, equalities=equalities)
     if found is None:
         return None

@@ -20,18 +20,13 @@ Item = ShapeLiteral | ShapeExists
 
 
 class Truth(Enum):
-    """What an open literal, or an existential group with one, may be in a ground clause.
+    """What an open literal, or an existential group with one, may be in a ground clause."""
 
-    DECIDED: false by the evidence; of a group: without an open witness. OPEN: a query atom, whatever its value. FALSE: decided, or
-    a query atom whose value makes it false; of a group: no witness. TRUE: a query atom whose value makes it true; of a group:
-    some witness. AMONG: decided, or a query atom that the world has, whatever its value; not of a group.
-    """
-
-    DECIDED = "decided"
-    OPEN = "open"
-    FALSE = "false"
-    TRUE = "true"
-    AMONG = "among"
+    DECIDED = "decided"  # False by the evidence; of a group: without an open witness.
+    OPEN = "open"  # A query atom, whatever its value.
+    FALSE = "false"  # Decided, or a query atom whose value makes it false; of a group: no witness.
+    TRUE = "true"  # A query atom whose value makes it true; of a group: some witness.
+    AMONG = "among"  # Decided, or a query atom that the world has, whatever its value; not of a group.
 
 
 _OR_DECIDED = (Truth.DECIDED, Truth.FALSE, Truth.AMONG)
@@ -39,21 +34,14 @@ _OR_DECIDED = (Truth.DECIDED, Truth.FALSE, Truth.AMONG)
 
 @dataclass(frozen=True)
 class Truths:
-    """Conditions on the open parts of a shape; a part without one may be anything but true by the evidence.
-
-    Parameters
-    ----------
-    world : TableName, optional
-        A table with a column `atom`: the query atoms that are true (or, for AMONG, chosen). Needed for FALSE, TRUE and AMONG.
-    same : sequence of int
-        Numbers of open literals that must be about one query atom. Then each group has no open witness but that atom.
-    single : bool
-        Whether the groups may have no more than one open witness, the same for all.
-    """
+    """Conditions on the open parts of a shape; a part without one may be anything but true by the evidence."""
 
     of: Mapping[Item, Truth]
+    # The query atoms that are true, or for AMONG chosen, in a column `atom`; needed for FALSE, TRUE and AMONG.
     world: TableName | None = None
+    # Numbers of open literals that must be about one query atom.
     same: Sequence[int] = field(default=())
+    # Groups have at most one open witness, the same for all: if there is `same`, that atom.
     single: bool = False
 
     def source(self, bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
@@ -104,12 +92,9 @@ class Truths:
         lists: Sequence[str | None],
         examples: TableName | None,
     ) -> None:
-        """Add the conditions that the relations of the literals do not state.
-
-        `aliases` are those of the open literals, `outer` the numbers of those that are outer-joined, `lists` for each
-        existential group the alias with the list of its open witnesses, as `plan.grounding.witness_lists`.
-        """
+        """Add conditions that the literals' relations do not state; `lists` are each group's alias in `plan.grounding.witness_lists`."""
         opened = [x for x in bound.shape.literals if bound.info(x).open]
+        # The numbers of the open literals that are outer-joined.
         for i in outer:
             atom, truth = column("atom", aliases[i]), self.of.get(opened[i])
             if truth is Truth.DECIDED:

@@ -53,14 +53,11 @@ def holding(
     prefix: str = "w",
     within: Source | None = None,
 ) -> exp.Select:
-    """Plan the distinct values of `slots` for which, with some value of `inside`, all literals and equalities hold.
-
-    `within` is a relation in which they must be found. Columns `x0, x1, ...`, one for each of `slots`; the column `one`
-    if there are none.
-    """
+    """Plan the distinct values `x0, ...` of `slots` (`one` for none) for which, with some value of `inside`, literals and equalities hold."""
     body = Body(bound, prefix)
     if parameters is not None:
         body.join(parameter_source(parameters, bound.shape, body.alias("p")))
+    # A relation in which the values must be found.
     if within is not None:
         body.join(replace(within, relation=within.relation.copy()))
     hold(bound, body, slots, literals, equalities, world, inside=inside, examples=examples)

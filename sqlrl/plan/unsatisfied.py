@@ -27,17 +27,12 @@ HOLD, FAIL = 1, -1
 def unsatisfied(
     clauses: Mapping[int, BoundShape], world: TableName, examples: TableName | None = None
 ) -> GroundingQuery:
-    """Plan the ground clauses of a shape that a world does not meet.
-
-    `clauses` is the shape with the parameter table of the clauses that ought to hold (HOLD), and with that of those
-    that ought to fail (FAIL); if the shape has no parameters there can be only one. `world` has a column `atom`: the
-    query atoms that are true, each once. The rows are those that `ground` has for these clauses, with the same
-    multiplicities, as far as the world does not meet them. One ground clause may come in several rows whose
-    multiplicities add up.
-    """
+    """Plan the ground clauses of a shape that a world (true query atoms in `atom`, each once) does not meet; multiplicities of rows add up."""
+    # The shape with the parameter table of the clauses that ought to hold (HOLD) or to fail (FAIL); without parameters there is only one.
     assert len(clauses) == 1 or all(bound.parameters is not None for bound in clauses.values())
     found = []
     for ought in sorted(clauses, reverse=True):
+        # Rows are those that `ground` has for these clauses, as far as the world does not meet them; a clause may have several.
         items = _open_items(clauses[ought])
         cases = [dict.fromkeys(items, Truth.FALSE)] if ought == HOLD else _first_true(items)
         found += [ground(clauses[ought], examples, truths=Truths(truths, world)) for truths in cases]
@@ -45,11 +40,7 @@ def unsatisfied(
 
 
 def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery | None:
-    """Plan the ground clauses of a shape that have one literal at the most, without enumerating the others.
-
-    The result is as `unsatisfied`; None if there can be no such ground clause, as where two literals are open whatever
-    the evidence.
-    """
+    """Plan the ground clauses of a shape that have at most one literal, without enumerating the others; None if there can be none."""
     if loose_literal(bound) is not None:
         return ground(bound, examples)
     opened = open_literals(bound)
@@ -63,11 +54,7 @@ def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery 
 def among(
     clauses: Mapping[int, BoundShape], atoms: TableName, examples: TableName | None = None
 ) -> GroundingQuery | None:
-    """Plan the ground clauses of a shape of two open literals whose atoms are all among chosen ones.
-
-    `atoms` has a column `atom`: the chosen query atoms, each once. The result is as `unsatisfied`; None for a shape
-    with more or fewer literals, or with an open existential group.
-    """
+    """Plan the ground clauses of a shape of two open literals whose atoms are all in the column `atom`; None for any other shape."""
     items = _open_items(next(iter(clauses.values())))
     if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
         return None

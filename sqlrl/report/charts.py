@@ -55,39 +55,20 @@ _FILES = ("svg", "png", "html", "json")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chart:
-    """A chart: exact data, and how they are drawn.
-
-    Parameters
-    ----------
-    title : str
-    data : pyarrow.Table
-        What the chart is about, whole.
-    spec : mapping
-        The marks and encodings, in Vega-Lite; without title and data.
-    drawn : pyarrow.Table, optional
-        What is drawn, where that is not the data as they are: a row for each mark.
-    note : str
-        One sentence below the chart: what is left out, or how it is read.
-    """
+    """Exact data with a Vega-Lite specification that draws them."""
 
     title: str
     data: pa.Table
-    spec: Mapping[str, Any]
-    drawn: pa.Table | None = None
-    note: str = ""
+    spec: Mapping[str, Any]  # marks and encodings in Vega-Lite, without title and data
+    drawn: pa.Table | None = None  # a row for each mark; None draws `data`
+    note: str = ""  # one sentence below the chart: what is left out, or how it is read
 
     def table(self) -> Table:
         """Return the data, all of them."""
         return Table(self.data, title=self.title)
 
     def to_dict(self, *, width: int | str = _WIDTH) -> dict[str, Any]:
-        """Return the whole specification in Vega-Lite, with the data inside.
-
-        Parameters
-        ----------
-        width : int or str
-            In pixels; "container" fits the element that a page puts it in.
-        """
+        """Return the Vega-Lite specification with the data inside; `width` is in pixels, or "container" to fit the element of a page."""
         rows = (self.data if self.drawn is None else self.drawn).to_pylist()
         values = [{name: plain(value) for name, value in row.items()} for row in rows]
         return {
@@ -101,13 +82,7 @@ class Chart:
         }
 
     def to_altair(self) -> AltairChart:
-        """Return it as a chart of Altair, to go on with.
-
-        Raises
-        ------
-        SqlrlError
-            Altair is not installed.
-        """
+        """Return an Altair chart to continue with; needs Altair."""
         try:
             import altair as alt
         except ImportError as error:
@@ -116,20 +91,7 @@ class Chart:
         return found
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file: an image, a page that needs no network, or its specification.
-
-        Parameters
-        ----------
-        path : str or Path
-            Its ending says what is written: .svg, .png, .html or .json.
-
-        Raises
-        ------
-        InputError
-            It has another ending.
-        SqlrlError
-            vl-convert is not installed; a .json needs none.
-        """
+        """Write the chart to a file that ends in .svg, .png, .html (which needs no network) or .json; all but .json need vl-convert."""
         file = expanded(Path(path))
         kind = file.suffix[1:].lower()
         if kind not in _FILES:
@@ -225,21 +187,7 @@ def missing(library: str) -> SqlrlError:
 
 
 def learning_curve(curve: pa.Table, *, learner: str = "") -> Chart:
-    """Return how learning went on: of an online learner how well each example was predicted before it was learned, else the objective.
-
-    Parameters
-    ----------
-    curve : pyarrow.Table
-        Columns `unit` (step or iteration), `position`, `running_accuracy`, `recent_accuracy`, `objective`, `bound`, `errors`, as in the view
-        `sqlrl.learning_curve`; columns that are not there are unknown.
-    learner : str
-        Its name, for the title.
-
-    Raises
-    ------
-    InputError
-        There is nothing to draw.
-    """
+    """Chart accuracy over steps, or the objective over iterations, from columns of the view `sqlrl.learning_curve`; measures may be missing."""
     steps = "step" in curve.column("unit").to_pylist()
     if steps:
         lines = {"all steps so far": "running_accuracy", f"last {RECENT} steps": "recent_accuracy"}
@@ -294,20 +242,7 @@ def step_curve(steps: pa.Table) -> pa.Table:
 
 
 def weights(clauses: Table | pa.Table, *, most: int = 20) -> Chart:
-    """Return the strongest clauses as bars.
-
-    Parameters
-    ----------
-    clauses : Table or pyarrow.Table
-        Columns `clause` (text) and `weight` (NULL for hard clauses, which are left out).
-    most : int
-        How many clauses are drawn.
-
-    Raises
-    ------
-    InputError
-        No clause has a weight, or `most` is below 1.
-    """
+    """Chart the `most` clauses with the greatest absolute weights as bars; clauses without a weight (hard ones) are left out."""
     if most < 1:
         raise InputError(f"most={most}: give at least 1")
     weighted = _weighted(clauses)
@@ -352,27 +287,13 @@ def weights(clauses: Table | pa.Table, *, most: int = 20) -> Chart:
 
 
 def weight_history(history: pa.Table, *, clauses: int | None = None) -> Chart:
-    """Return the weights of some clauses over the steps of an online learner, a line for each.
-
-    Parameters
-    ----------
-    history : pyarrow.Table
-        Columns `step`, `clause` (text, NULL of a run that has not ended), `id` (which clause) and `weight` after the step (log-odds, not averaged), the rows of
-        one clause together and by step; clauses stand in the legend in the order of their first rows.
-    clauses : int, optional
-        How many clauses have a history, to say how many are left out; all that are there by default.
-
-    Raises
-    ------
-    InputError
-        There are no rows.
-    """
+    """Chart each clause's weight (log-odds, not averaged) after steps; a clause's rows are together, by step, and their order is the legend's."""
     if not len(history):
         raise InputError("there is nothing to draw: no step changed a weight, or none was kept")
     ids = history.column("id").to_numpy()
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     ends = np.append(starts[1:], len(ids))
-    # Two clauses may be cut to one text: the number tells them apart.
+    # Two clauses may be cut to one text: the number tells them apart. A run that has not ended has no texts (NULL).
     texts = [history.column("clause")[int(k)].as_py() for k in starts]
     labels = [
         f"{rank}. {_short(text if text is not None else f'clause {ids[k]}')}"
@@ -416,19 +337,7 @@ def weight_history(history: pa.Table, *, clauses: int | None = None) -> Chart:
 
 
 def calibration(bins: pa.Table) -> Chart:
-    """Return probabilities beside the share of true atoms.
-
-    Parameters
-    ----------
-    bins : pyarrow.Table
-        Columns `probability` (mean of the bin), `share` (of true atoms) and `atoms`, as `Calibration.table()` and the view `sqlrl.calibration` have
-        them; bins without atoms are left out.
-
-    Raises
-    ------
-    InputError
-        No bin has atoms.
-    """
+    """Chart mean probabilities against shares of true atoms, from columns of the view `sqlrl.calibration`; empty bins are left out."""
     filled = bins.filter(pa.array([bool(n) for n in bins.column("atoms").to_pylist()], pa.bool_()))
     if not len(filled):
         raise InputError("there is nothing to draw: no atom has both a probability and a label")
@@ -475,22 +384,7 @@ def roc(curve: pa.Table, *, area: float) -> Chart:
 
 
 def confusion(counts: pa.Table, *, things: str = "atoms", predicate: str | None = None) -> Chart:
-    """Return what was predicted beside what is true, as a matrix.
-
-    Parameters
-    ----------
-    counts : pyarrow.Table
-        Columns `label`, `predicted` (texts; NULL for none) and `count`.
-    things : str
-        What is counted.
-    predicate : str, optional
-        Whose they are, for the title.
-
-    Raises
-    ------
-    InputError
-        There are none.
-    """
+    """Chart a confusion matrix from columns `label`, `predicted` (texts, NULL for none) and `count`; `things` names what is counted."""
     if not len(counts):
         raise InputError("there is nothing to draw: no predicted atom has a label")
     rows = [

@@ -109,11 +109,7 @@ class QuietConsole:
 
 
 class _Shown:
-    """What is known of a task that a console shows.
-
-    A task inside another one that is shown in the same place is a stage of it: what a user called is at work until it is done, whatever
-    it calls.
-    """
+    """A task that a console shows; inside another task shown in the same place it is a stage of that one."""
 
     def __init__(self, place: object, description: str, total: int | None) -> None:
         self.place, self.stages = place, list[Stage]()
@@ -122,6 +118,7 @@ class _Shown:
         self._inner: Stage | None = None
 
     def __enter__(self) -> Self:
+        # The task that the user started stays shown until it ends, whatever tasks it starts.
         outer = begin(self)
         if outer is None:
             try:

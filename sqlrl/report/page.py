@@ -79,35 +79,30 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """A table of any length that is sorted and filtered in the page; only the rows in view are elements of it.
-
-    `data` has the columns; `sort` is the one by which they stand at first, the greatest first if `descending`.
-    """
+    """A table of any length that the page sorts and filters; only the rows in view are elements of the page."""
 
     columns: tuple[Column, ...]
     data: pa.Table
     things: str
-    sort: str
+    sort: str  # the column by which rows stand at first
     descending: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Examples, their atoms, and what clauses say about each; without the columns `label` and `outcome` atoms were not compared with labels.
-
-    `examples` and `atoms` are listings; the column `of` of `atoms` has the row of its example in `examples`, which is not shown. What is said about atom k
-    are the entries `start[k]` to `start[k + 1]` of `said`, with columns `clause` (the row in `clauses`), `change` (n as predicted minus n were the atom alone
-    the other way round) and `worth` (what that makes in log-odds, NULL for hard clauses). `clauses` has `text` and `weight`. `notes` has the columns `atom`
-    (its row) and `text`: sentences about single atoms. `missing` says why clauses are not there, if they are not.
-    """
+    """Examples, their atoms, and what clauses say about each atom."""
 
     examples: Listing
+    # Its data have a column `of`, not shown: the row of the example in `examples`. Without columns `label` and `outcome` atoms were not
+    # compared with labels.
     atoms: Listing
-    clauses: pa.Table
-    start: Sequence[int]
+    clauses: pa.Table  # columns `text` and `weight`
+    start: Sequence[int]  # `said[start[k]:start[k + 1]]` is about atom k
+    # Columns `clause` (row in `clauses`), `change` (n as predicted minus n with the atom alone flipped) and `worth` (that in log-odds, NULL
+    # for hard clauses).
     said: pa.Table
-    notes: pa.Table
-    missing: str = ""
+    notes: pa.Table  # columns `atom` (its row) and `text`: sentences about single atoms
+    missing: str = ""  # why there are no clauses, if there are none
 
 
 Part: TypeAlias = Sentence | Facts | Rows | Listing | Atoms | Chart
@@ -124,42 +119,17 @@ class Section:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """A page about a run: `html()` writes it, `save` keeps it in a file, and notebooks show it in a frame.
-
-    Parameters
-    ----------
-    title : str
-    sections : sequence of Section
-    """
+    """A page about a run, made of sections; notebooks show it in a frame."""
 
     title: str
     sections: tuple[Section, ...]
 
     def html(self) -> str:
-        """Return the page.
-
-        Raises
-        ------
-        SqlrlError
-            vl-convert is not installed, which has the scripts that draw charts.
-        """
+        """Return the page as HTML; needs vl-convert, which has the scripts that draw charts."""
         return _page(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A name that ends in .html.
-
-        Raises
-        ------
-        InputError
-            It has another ending.
-        SqlrlError
-            vl-convert is not installed.
-        """
+        """Write the page to a file whose name ends in .html or .htm; needs vl-convert."""
         check_path(path)
         expanded(Path(path)).write_text(self.html(), encoding="utf-8")
 

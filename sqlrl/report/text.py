@@ -55,10 +55,7 @@ def pad(text: str, columns: int, *, right: bool) -> str:
 
 
 def fit_widths(wanted: list[int], available: int, least: int = 8) -> list[int]:
-    """Return widths of columns that sum up to at most `available`, if possible.
-
-    The widest columns lose first; no column gets narrower than `least`, unless it wants less.
-    """
+    """Return column widths that sum up to at most `available` if possible; the widest shrink first, none below `least` unless it wants less."""
     low, high = least, max([least, *wanted])
     while low < high:
         cap = (low + high + 1) // 2

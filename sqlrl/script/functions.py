@@ -57,17 +57,14 @@ _STEPS = pa.schema(
 
 @dataclass(frozen=True)
 class Asked:
-    """A function with its arguments as Python has them.
-
-    `name` is that of the model; `examples` has their names, None for all; `text` is the argument in quotes.
-    """
+    """A function with its arguments as Python values."""
 
     context: Context
     call: Call
     model: Model | SoftModel
-    name: str
-    examples: pa.Table | None
-    text: str | None
+    name: str  # of the model
+    examples: pa.Table | None  # their names; None for all
+    text: str | None  # the argument in quotes
     options: Mapping[str, Any]
 
     @property
@@ -112,16 +109,13 @@ def _listed(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Function:
-    """A function: what it computes, the columns that it has without that, whether it takes examples, and which options.
-
-    `text` says what its argument in quotes is; empty if it has none.
-    """
+    """A table function: what it computes, and what it takes."""
 
     rows: Callable[[Asked], pa.Table]
-    columns: Callable[[Asked], pa.Schema]
-    examples: bool = False
-    text: str = ""
-    options: tuple[str, ...] = ()
+    columns: Callable[[Asked], pa.Schema]  # returns its columns without computing it
+    examples: bool = False  # whether it takes examples
+    text: str = ""  # what its argument in quotes is; "" if it has none
+    options: tuple[str, ...] = ()  # the names of those that it takes
 
 
 # ---- their rows --------------------------------------------------------------------------------------
@@ -476,11 +470,7 @@ def _wanted(call: Call, function: Function) -> str:
 
 
 def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Table:
-    """Return the examples that a query has found, each once: its only column, or the one that is called example.
-
-    They are in the order of the data unless the query has an ORDER BY: without one DuckDB may return rows in any order, and what an online
-    learner learns depends on that of the examples.
-    """
+    """Return the examples that a query has found, each once: its only column, or the one that is called example."""
     if found.num_columns > 1 and "example" not in found.column_names:
         raise context.source.error(
             f"this query has {found.num_columns} columns ({', '.join(found.column_names)}), none of which is called example: select the names of the examples",
@@ -491,6 +481,7 @@ def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Tab
         raise context.source.error("this query of examples has no rows", query.at)
     if names.null_count:
         raise context.source.error("this query of examples has a row without a name (NULL)", query.at)
+    # Without ORDER BY they are in the order of the data: DuckDB may return rows in any order, and what an online learner learns depends on it.
     if not has_order(query.text):
         store = context.db.catalog.store
         listed = exp.select(column("name"), column("ordinal")).from_(store.table("example"))

@@ -41,27 +41,22 @@ _INCLUDE = re.compile(r"""#\s*include\s*["']([^"'\n]+)""")
 
 @dataclass(frozen=True)
 class Entry:
-    """A statement that can be skipped once it has finished: what it makes, and what of.
+    """A statement that can be skipped once it has finished: what it makes, and what of."""
 
-    `inputs` is a fingerprint of the tables, files and models that it reads, None if that cannot be told.
-    """
-
-    kind: str
-    name: str
+    kind: str  # of what it makes
+    name: str  # of what it makes
     text: str
     variables: str
-    inputs: str | None
+    inputs: str | None  # a fingerprint of the tables, files and models that it reads; None if that cannot be told
 
 
 class Journal:
-    """Notes what has finished, and with `resume` tells it.
-
-    Only what a later process finds again is noted: nothing of a database in memory, of one that can only be read, or of a temporary table.
-    """
+    """Notes which statements have finished, and with `resume` tells it."""
 
     def __init__(self, context: Context, resume: bool) -> None:
         self.context, self.resume = context, resume
         engine = context.db.engine
+        # Only what a later process finds again is noted: nothing of a database in memory, or that can only be read, or of a temporary table.
         self.active = engine.writable and engine.path != ":memory:"
 
     def entry(self, tokens: Tokens, statement: Statement, plain: Runner) -> Entry | None:

@@ -16,12 +16,7 @@ KEPT = "_sqlrl_database"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Give a notebook the cell magic `%%sqlrl`; `%load_ext sqlrl` calls this.
-
-    Parameters
-    ----------
-    shell : IPython.core.interactiveshell.InteractiveShell
-    """
+    """Give an IPython shell the cell magic `%%sqlrl`; `%load_ext sqlrl` calls this."""
 
     def sqlrl(line: str, cell: str) -> Table | None:
         """Run a script of SQL: %%sqlrl [database] [--resume] [NAME=VALUE ...].

@@ -111,13 +111,11 @@ class Runner:
         return found
 
     def stored(self, tokens: Tokens, query: Query) -> Any:
-        """Return a query as `load` takes it: its text, which can be read again, or the rows if the text alone does not say which.
-
-        Refused by DuckDB, it is refused here, at its place.
-        """
+        """Return a query as `load` takes it: its text, which can be read again, or the rows if the text alone does not say which."""
         calls = calls_between(tokens, query.first, query.last)
         if calls or variables_between(tokens, query.first, query.last):
             return self.rows(tokens, query)
+        # A query that DuckDB refuses is refused here, at its place.
         edited = Edited(
             "EXPLAIN " + query.text, (Piece(0, query.at, same=False), Piece(len("EXPLAIN "), query.at, same=True))
         )

@@ -47,33 +47,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """A statement that has run.
+    """A statement that has run."""
 
-    Parameters
-    ----------
-    line : int
-        Where it begins in the script, from 1.
-    text : str
-        The statement.
-    note : str
-        What it did, in a line: `CREATE MODEL cite: adagrad; 132 rules`.
-    seconds : float
-        Wall time.
-    table : Table or None
-        The rows of a query.
-    more : bool
-        Whether the query has more rows than the table.
-    skipped : bool
-        Whether it had finished before (`resume=True`), and did not run again.
-    """
-
-    line: int
+    line: int  # where it begins in the script, from 1
     text: str
-    note: str
-    seconds: float
-    table: Table | None = None
-    more: bool = False
-    skipped: bool = False
+    note: str  # what it did, in a line: `CREATE MODEL cite: adagrad; 132 rules`
+    seconds: float  # wall time
+    table: Table | None = None  # the rows of a query
+    more: bool = False  # whether the query has more rows than the table
+    skipped: bool = False  # whether it had finished before (`resume=True`), and did not run again
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:

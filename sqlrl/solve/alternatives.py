@@ -17,16 +17,13 @@ from sqlrl.solve.weighted import FREE, WeightedNetwork
 
 @dataclass(frozen=True, eq=False)
 class Other:
-    """The best world of those that differ from a given one.
-
-    It scores `behind` less than the given world (log-odds): negative if it scores more, infinite if there is none. No world
-    that differs is behind by less than `behind - gap`; the gap is infinite if nothing is known but that the given world is a
-    most probable one. With `complete` False the world may violate ground clauses that nobody looked at, and be behind by more.
-    """
+    """The best of all worlds that differ from a given one, none of which is behind by less than `behind - gap`."""
 
     world: BoolArray
+    # How much less (log-odds) it scores than the given world: negative if it scores more, infinite if there is none.
     behind: float
-    gap: float
+    gap: float  # infinite if nothing is known but that the given world is a most probable one
+    # If False, the world may violate ground clauses that nobody looked at, and be behind by more.
     complete: bool = True
 
     @property
@@ -44,11 +41,7 @@ def _solved(part: WeightedNetwork, options: Options) -> tuple[BoolArray, float] 
 
 
 def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Options) -> Other:
-    """The best world in which one atom has the other truth value than in a given world.
-
-    Hard rows and blocks hold in `world`, of shape (n,). Only the atom's component is solved; the others stay as they are. Of a
-    most probable world, `behind` is the margin of the atom: how much the best score falls when it is flipped.
-    """
+    """Return the best world in which one atom is flipped and other components keep their values."""
     _, label = component_labels(weighted)
     inside = label == label[atom]
     part = select(weighted, inside)
@@ -69,14 +62,12 @@ def flipped(weighted: WeightedNetwork, world: BoolArray, atom: int, options: Opt
     chosen[np.flatnonzero(value == FREE)] = solved[0]
     other = world.copy()
     other[inside] = chosen
+    # Hard rows and blocks hold in `world`. If it is a most probable one, this is the margin of the atom: how far the best score falls.
     return Other(other, part.score(world[inside]) - part.score(chosen), solved[1] + left.rounding)
 
 
 def margins(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
-    """How much the best score falls when an atom must have the other truth value than in a most probable world, for each atom.
-
-    In log-odds, of shape (n,); infinite where no world has the other value, NaN in components of unbounded treewidth, which elimination does not solve.
-    """
+    """Return how far the best score falls if each atom of a best world is flipped: infinite if impossible, NaN beyond small treewidth."""
     found = np.full(len(world), np.nan)
     bounded = bounded_part(weighted)
     if bounded.atoms.any():
@@ -87,18 +78,10 @@ def margins(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
 
 
 def differing(weighted: WeightedNetwork, world: BoolArray, options: Options) -> Other:
-    """The best of all worlds that differ from a given one in at least one atom.
-
-    `world`, of shape (n,), is a most probable one: in each component, only one of its best worlds can be the answer.
-
-    Notes
-    -----
-    The answer differs in one component only, the one where that costs least. Components of small treewidth are done at once, by the
-    max-marginals of all their atoms; each other one is solved once more with a hard row: some atom of it differs. Where
-    `options.prove` is False, the others get the best flip of a single atom, and the gap says that nothing else is known.
-    """
+    """Return the best of all worlds that differ in at least one atom from `world`, which is a most probable one."""
     bounded = bounded_part(weighted)
     best, lowest = Other(world, np.inf, 0.0), np.inf
+    # The answer differs in one component only, the one where that costs least.
     for other in _others(weighted, world, bounded, options):
         lowest = min(lowest, other.least)
         if other.behind < best.behind:
@@ -131,10 +114,7 @@ def _wide_others(weighted: WeightedNetwork, world: BoolArray, inside: BoolArray,
 
 
 def flip_losses(weighted: WeightedNetwork, world: BoolArray) -> FloatArray:
-    """How much less a world scores when one atom alone is flipped, for each atom.
-
-    In log-odds, of shape (n,); infinite where a hard row or a block would not hold. In `world`, of shape (n,), they do.
-    """
+    """Return how far the score of a world falls if each atom alone is flipped: infinite if that breaks a hard row or a block, which hold before."""
     loss = np.where(world, weighted.linear, -weighted.linear)
     if len(weighted.cost):
         atom, row = np.abs(weighted.literals) - 1, weighted.row

@@ -67,33 +67,19 @@ INT64_MAX = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of the ground clauses with two or more literals, for each of the m clauses of a network; arrays have shape (m,).
+    """The bins of the ground clauses with two or more literals, for each clause of a network; arrays have shape (m,)."""
 
-    Parameters
-    ----------
-    good, bad : float array
-        The mean number, over rounds, of pairs (ground clause, atom) in [applies; good] and in [applies; bad].
-    good_error, bad_error : float array
-        Their Monte Carlo standard errors: 0 where they are exact, infinite where there were too few rounds to tell. They are those of
-        the other two bins, too, since pairs only move between bins of one sign.
-    rhat : float array
-        Split R-hat, of the worse of the two: above 1.01 chains disagree; 1 where exact.
-    exact : bool array
-        Clauses of which all is enumerated and nothing sampled.
-    same, opposite : object array of int
-        How many pairs the network has with sigma = v, which are in [applies; good] or [does not apply; bad], and with sigma != v.
-    effort : Effort
-        How much was sampled, where anything was.
-    """
-
+    # Mean number, over rounds, of pairs (ground clause, atom) in [applies; good], and in [applies; bad].
     good: FloatArray
     bad: FloatArray
+    # Monte Carlo standard errors: 0 where exact, infinite where there were too few rounds to tell. The other two bins have the same ones,
+    # since pairs only move between bins of one sign.
     good_error: FloatArray
     bad_error: FloatArray
-    rhat: FloatArray
-    exact: BoolArray
-    same: Counts
-    opposite: Counts
+    rhat: FloatArray  # split R-hat, of the worse of the two: above 1.01 chains disagree; 1 where exact
+    exact: BoolArray  # clauses of which all is enumerated and nothing sampled
+    same: Counts  # pairs with sigma = v, in [applies; good] or [does not apply; bad]
+    opposite: Counts  # pairs with sigma != v, in [applies; bad] or [does not apply; good]
     effort: Effort
 
 
@@ -521,26 +507,15 @@ def applied_bins(
     effort: Effort | None = None,
     most_worlds: int | None = None,
 ) -> Bins:
-    """The bins of self-diagnosis of all ground clauses with two or more literals, each counted as often as its multiplicity says.
-
-    `weights`, in log-odds of shape (m,), are those of the chains; entries of hard clauses are ignored. `truth`, of shape (n,), is the
-    world of the data, of which only the atoms in `labelled` are known; all by default. For rounds, rounds to forget, chains and the seed
-    see `Effort`: 1,000, 100, 4 and 0 by default. The same seed gives the same bytes.
-
-    A component with no more than `most_worlds` worlds is enumerated instead, so that its bins are exact; by default as many as sampling would
-    draw, which costs as much. 0 samples all. Where others are sampled the share of a clause's pairs that apply is averaged, with an error
-    from the scatter of batches and chains (`estimate`): for a share of bins it is the error here over the same number of pairs. The error of
-    a share is at least one over the effective sample size of the slowest clause, so that some hundred rounds tell which side of 10 % it is
-    on where chains agree.
-
-    Hard clauses that cannot all hold are a ConflictError.
-    """
+    """Return the bins of all ground clauses with two or more literals for chains under `weights`; all atoms of `truth` are labelled by default."""
     tallied = _mask(network, truth, labelled)
     plan, m = effort or Effort(), len(network.clauses)
     weighted = weigh(network, weights)
     pairs = _pairs(network, truth, tallied)
     part = _divide(network, weighted, pairs)
     asked = np.diff(part.parts.pair_start) > 0
+    # Components of no more worlds are enumerated, so that their bins are exact: by default as many as sampling would draw, which costs as much.
+    # 0 samples all components.
     most = plan.chains * plan.samples if most_worlds is None else most_worlds
     few = asked & (part.worlds <= np.log2(most) + 1e-9) if most > 0 else np.zeros_like(asked)
     good, bad, error = np.zeros(m), np.zeros(m), np.zeros((2, m))
@@ -554,6 +529,8 @@ def applied_bins(
                 continue
             own = replace(plan, seed=2 * plan.seed + METHODS.index(method))
             clauses, size, shares = _sampled(part, components[part.label], method, own)
+            # The error of a share is at least one over the effective sample size of the slowest clause, so that, where chains agree, some
+            # hundred rounds tell on which side of 10 % it is.
             mean, doubt = shares.mean.reshape(size.shape), shares.error.reshape(size.shape)
             good[clauses] += size[0] * mean[0]
             bad[clauses] += size[1] * mean[1]
@@ -583,28 +560,19 @@ def applied_bins(
 
 @dataclass(frozen=True, eq=False)
 class UnitBins:
-    """The pairs of ground clauses with one literal, which always apply; arrays have shape (m,).
+    """The pairs of ground clauses with one literal, which always apply; arrays have shape (m,)."""
 
-    `good` and `bad`, objects of int, are right where `exact`. Elsewhere the network has forgotten them: it keeps how a count changes with an
-    atom, and of one clause ground clauses `A` and `!A` cancel. Then both are too small by the same number: by `cancelled`, where all atoms are labelled, since one
-    of the two is as the data say and the other is not.
-    """
-
+    # Right where `exact`. Elsewhere the network has forgotten ground clauses `A` and `!A` of one clause, which cancel in how a count changes with
+    # an atom, and both are too small by the same number.
     good: Counts
     bad: Counts
     exact: BoolArray
+    # That number where all atoms are labelled, since one of `A` and `!A` is as the data say and the other is not.
     cancelled: Counts
 
 
 def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None = None) -> UnitBins:
-    """The bins of ground clauses with one literal, exact without sampling, and for which clauses they are known.
-
-    `truth` and `labelled` are as for `applied_bins`. Ground clauses of one clause cancel if one has `A` alone and another `!A`. A clause
-    or conjunction with one literal of the target has one sign of it, and none cancel; nor do they where all atoms of the target are query
-    atoms, since then a ground clause has one literal only because equal ones merged. They may cancel where a clause has literals of
-    the target with both signs, of whose atoms some are given or outside its scope (`R(x, y) ^ T(x) => T(y)`), and where a formula is
-    several clauses under one id (`T(x) <=> Q(x, y)`). What is not exact is found by the number of open ground clauses.
-    """
+    """Return the bins of ground clauses with one literal, and for which clauses they are exact; labels are as for `applied_bins`."""
     tallied = _mask(network, truth, labelled)
     units, m = network.units.tocoo(), len(network.clauses)
     atom, clause, size = units.row, units.col.astype(np.int64), np.abs(units.data)
@@ -617,6 +585,8 @@ def unit_bins(network: Network, truth: BoolArray, *, labelled: BoolArray | None 
 
     one = np.ones(len(network.row_clause), dtype=np.int64)
     longer = _sum_per_clause(network.row_clause, one, network.multiplicity, m)
+    # `A` and `!A` can cancel only where a clause has literals of the target with both signs, of whose atoms some are given or outside its scope
+    # (`R(x, y) ^ T(x) => T(y)`), or where a formula is several clauses under one id (`T(x) <=> Q(x, y)`).
     hidden = network.open - total() - longer
     exact = np.array(hidden == 0, dtype=np.bool_)
     return UnitBins(total(right & tallied[atom]), total(~right & tallied[atom]), exact, hidden // 2)

@@ -17,34 +17,17 @@ BUCKET_CELLS, COMPONENT_CELLS = 2**12, 2**13
 
 @dataclass(frozen=True, eq=False)
 class BoundedProgram:
-    """Components of a network that are no forests and have small tables; c of them, with r rows.
+    """The components of a network that are no forests and have small tables, for any weights; c of them, with r rows."""
 
-    Parameters
-    ----------
-    buckets : Buckets
-        Their tables. `state_atom` are atoms of the network; `state_value` is 0, and `cost` of rows that are not hard, too: whoever has
-        weights writes both.
-    row : shape (r,)
-        The row of the network that each row of the tables is, -1 for a hard clause of one literal.
-    variable : shape (b,)
-        The variable of `Structure.variables` of each bucket.
-    examples : shape (e,)
-        The examples that have such components, ascending.
-    example_start : shape (e + 1,)
-        Example i has the components `component[example_start[i]:example_start[i + 1]]`.
-    component : shape (c,)
-        Components of the buckets.
-    inside : shape (n,)
-        Which atoms these components have.
-    """
-
+    # `state_atom` are atoms of the network. `state_value`, and `cost` of rows that are not hard, are 0: whoever has weights writes both.
     buckets: Buckets
+    # Shape (r,): the row of the network that each row of the tables is, -1 for a hard clause of one literal.
     row: IntArray
-    variable: IntArray
-    examples: IntArray
-    example_start: IntArray
-    component: IntArray
-    inside: BoolArray
+    variable: IntArray  # shape (b,): the variable of `Structure.variables` of each bucket
+    examples: IntArray  # shape (e,): the examples that have such components, ascending
+    example_start: IntArray  # shape (e + 1,): example i has `component[example_start[i]:example_start[i + 1]]`
+    component: IntArray  # shape (c,): components of the buckets
+    inside: BoolArray  # shape (n,): the atoms of these components
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +79,7 @@ def _bounded(structure: Structure) -> tuple[BoolArray, _Part, Order]:
 
 
 def compile_bounded(structure: Structure) -> BoundedProgram:
-    """Lay out the tables of the components that are no forests but have small tables, for any weights.
-
-    Notes
-    -----
-    Of equally good worlds the tables give what `solve_elimination` says.
-    """
+    """Lay out the small tables of components that are no forests, for any weights; ties are broken as in `solve_elimination`."""
     inside, part, order = _bounded(structure)
     cost = np.where(part.hard, np.inf, 0.0)
     buckets = compile_buckets(order, np.zeros(len(part.block)), cost)

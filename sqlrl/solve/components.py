@@ -14,15 +14,12 @@ from sqlrl.solve.structure import Structure, pointers, ragged_ranges
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One connected component: its number in the structure, and its atoms, rows and variables.
-
-    All ascending; `hard_units` are positions in `Network.hard_units`.
-    """
+    """One connected component: its number in the structure, and its atoms, rows and variables, all ascending."""
 
     number: int
     atoms: IntArray
     rows: IntArray
-    hard_units: IntArray
+    hard_units: IntArray  # positions in `Network.hard_units`
     variables: IntArray
 
 
@@ -32,10 +29,7 @@ def _grouped(label: IntArray, groups: int) -> tuple[IntArray, IntArray]:
 
 
 def split(structure: Structure, wanted: IntArray) -> Iterator[Component]:
-    """Yield the wanted components of a network, given by their numbers, in the given order.
-
-    Rows that blocks satisfy in every world belong to none.
-    """
+    """Yield the components with the given numbers, in that order; rows that blocks satisfy in every world belong to none."""
     network, of_atom = structure.network, structure.variables.of_atom
     if len(wanted) == 0:
         return

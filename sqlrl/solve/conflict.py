@@ -21,16 +21,13 @@ SHOWN = 20
 
 
 class ConflictError(InfeasibleError):
-    """Hard clauses cannot all hold; a minimal set of ground clauses that, with the blocks, has no world.
-
-    `conflict` has the local clause (-1: a given atom of the same block is true) and the signed local atoms of each ground
-    clause: without any one of them there is a world. `blocks` are those over atoms of the conflict, each with True if exactly
-    one atom is true, or False if at most one.
-    """
+    """Hard clauses cannot all hold: a minimal set of ground clauses that, with the blocks, has no world."""
 
     def __init__(
         self, message: str, conflict: list[tuple[int, list[int]]], blocks: list[tuple[list[int], bool]]
     ) -> None:
+        # Of each ground clause the local clause (-1: a given atom of the same block is true) and the signed local atoms. Blocks are those over atoms
+        # of the conflict, with True if exactly one atom is true, or False if at most one.
         self.conflict, self.blocks = conflict, blocks
         super().__init__(message)
 
@@ -49,11 +46,7 @@ def _solve(model: cp_model.CpModel, assumptions: list[int], seed: int) -> list[i
 
 
 def conflicting_set(structure: Structure, component: Component, *, seed: int = 0) -> list[tuple[int, list[int]]]:
-    """A minimal set of hard ground clauses of a component that has no world, by deletion from a first core.
-
-    Each is a local clause with its literals, in the order of the network, rows first. Blocks always hold and are not listed. If
-    the component has a world, so that what said that it has none was no proof, that is an UnsolvedError.
-    """
+    """Return a minimal set of hard ground clauses, each a local clause with its literals, that has no world in which blocks hold."""
     network = structure.network
     rows = component.rows[network.hard[network.row_clause[component.rows]]]
     units = network.hard_units[component.hard_units].tolist()
@@ -66,7 +59,9 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
     add_blocks(model.proto, structure, component, references)
     for z, (_, literals) in enumerate(ground, k):
         add_or(model.proto, [references[x] for x in literals], only_if=[z])
+    # A first core, from which clauses are then deleted one by one as long as the others have no world.
     core = _solve(model, list(range(k, k + len(ground))), seed)
+    # Then what said that there is no world was no proof.
     if core is None:
         raise UnsolvedError(
             f"a solver found no world for a component of {counted(k, 'atom')}, but its hard clauses can all hold: its numbers are not "
@@ -93,11 +88,7 @@ def conflict_of(structure: Structure, atom: int, *, describe: Describe | None = 
 def conflict_error(
     structure: Structure, component: Component, *, describe: Describe | None = None, seed: int = 0
 ) -> ConflictError:
-    """Return the error that names a minimal conflicting set of a component without a world, for the caller to raise.
-
-    `describe` has words for a ground clause, from its local clause and signed local atoms, and for the atoms of a block, with
-    `BLOCK` in place of the clause; ids of the database by default.
-    """
+    """Return the error about a component without a world; `describe` has words for ground clauses, and for a block with `BLOCK` as the clause."""
     network = structure.network
     conflict = conflicting_set(structure, component, seed=seed)
 

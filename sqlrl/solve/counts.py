@@ -39,18 +39,12 @@ def open_counts(network: Network, world: BoolArray) -> IntArray:
 
 
 def counts(network: Network, world: BoolArray) -> npt.NDArray[np.object_]:
-    """The counts n of all clauses in a world: true groundings, of conjunctions the violated groundings of the clause.
-
-    Python integers of shape (m,), for a world of shape (n,): exact, as base counts may exceed 64 bits.
-    """
+    """Return the exact counts n of all clauses in a world, shape (m,): Python integers, as base counts may exceed 64 bits."""
     return np.asarray(network.base + open_counts(network, world).astype(object), dtype=object)
 
 
 def delta_counts(network: Network, a: BoolArray, b: BoolArray) -> IntArray:
-    """How much larger the counts are in world a than in world b: n(a) - n(b), shape (m,).
-
-    Both have shape (n,), and are for learners the observed and the predicted world; the base counts cancel.
-    """
+    """Return how much larger the counts are in world `a` than in world `b`, shape (m,); the base counts cancel."""
     rows = violated_rows(network, a).astype(np.int8) - violated_rows(network, b).astype(np.int8)
     return _variable_part(network, rows, a.astype(np.int64) - b.astype(np.int64))
 
@@ -73,11 +67,7 @@ def soft_weights(network: Network, weights: npt.ArrayLike) -> FloatArray:
 
 
 def score(network: Network, weights: npt.ArrayLike, world: BoolArray) -> float:
-    """The unnormalised log-probability of a world: sum of w_i n_i over the clauses that are not hard, plus the prior.
-
-    `weights`, in log-odds, has shape (m,), `world` (n,); hard clauses are not checked. Rounded once at the end (`math.fsum`),
-    so that the order of clauses does not matter.
-    """
+    """Return the unnormalised log-probability of a world: sum of w_i n_i over soft clauses (hard ones are not checked), plus the prior."""
     return weighted_score(soft_weights(network, weights), counts(network, world), network.prior, world)
 
 
@@ -105,6 +95,7 @@ def _of_atoms(
 def _sum(terms: Iterable[float]) -> float:
     """Add up, rounded once at the end; a NumericError if that overflows."""
     try:
+        # Rounded once, so that the order of clauses does not matter.
         return math.fsum(terms)
     except (OverflowError, ValueError):
         raise NumericError("weights are so large that their sums overflow: scale them down") from None
@@ -119,22 +110,22 @@ def violation_cost(
     *,
     supposed: npt.NDArray[np.object_] | None = None,
 ) -> float:
-    """What a world (n,) loses against one in which every ground clause earns the most, whether or not there is such a world.
+    """Return what a world loses against one in which every ground clause earns the most, whether or not there is such a world.
 
-    The weights of violated ground clauses, the absolute negative weights of satisfied ones, and the same of `linear`, shape (n,);
-    what the evidence decides costs nothing. `soft` (m,) are the weights, 0 for hard clauses, `number` (m,) the exact counts.
-    `supposed` are the counts if what a partial network lacks were satisfied; what it lacks of clauses that ought to fail does
-    fail. A formula that is several clauses under one id has a negative weight for each of its groundings, of which some may
-    be satisfied by the evidence: there it is what it costs at most.
+    That is the weights (`soft`, 0 for hard clauses) of violated ground clauses, the absolute negative weights of satisfied ones, and the
+    same of `linear`, shape (n,). `supposed` are the counts if what a partial network lacks were satisfied.
     """
     mine = np.flatnonzero(soft)
     weights, sign = soft[mine], network.sign[mine]
+    # What the evidence decides costs nothing.
     total, broken = network.total[mine], network.evidence_violated[mine]
     # Whole arrays of integers: learners ask thousands of times.
     violated = np.where(sign > 0, total - broken - number[mine], number[mine] - broken)
     known = violated
     if supposed is not None:
         known = np.where(sign > 0, total - broken - supposed[mine], supposed[mine] - broken)
+    # What a partial network lacks of clauses that ought to fail does fail. Of a formula that is several clauses under one id the evidence may
+    # satisfy some groundings: with a negative weight this is what they cost at most.
     satisfied = np.minimum(network.open[mine] - known, total - broken - violated)
     wrong = np.where(weights * sign > 0, violated, satisfied).astype(np.float64)
     apart = _of_atoms(lambda part, true: np.maximum(np.where(true, -part, part), 0.0), linear, world)

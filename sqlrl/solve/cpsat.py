@@ -189,13 +189,7 @@ def solve_cpsat(
     seed: int = 0,
     deterministic_limit: float | None = None,
 ) -> Solution:
-    """The most probable world of a weighted network; best one component at a time.
-
-    `start`, of shape (n,), is a world to start from; if it keeps the hard rows, the answer is no worse, even at the limit. No
-    world exceeds the score `bound`, from another method; the answer's gap uses the better of the two bounds.
-    `deterministic_limit` is CP-SAT's deterministic time, roughly seconds; no world within it is an UnsolvedError. Hard rows and
-    blocks that cannot all hold are an UnsatisfiableError, costs that do not fit integers a NumericError.
-    """
+    """Return the most probable world, best of one component, by CP-SAT: no worse than `start` if hard rows hold there; none exceeds `bound`."""
     if len(weighted.atoms) == 0:
         return Solution(np.zeros(0, dtype=np.bool_), 0.0, 0.0)
     cliques = find_cliques(weighted)

@@ -22,35 +22,20 @@ from sqlrl.solve.weighted import EPSILON, FREE, WeightedNetwork
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """A cost to be minimised: ``constant + linear @ y + sum of product[e] * y[a[e]] * y[b[e]]``, and hard rows.
+    """A cost to be minimised: ``constant + linear @ y + sum of product[e] * y[a[e]] * y[b[e]]``, and hard rows."""
 
-    Parameters
-    ----------
-    linear : shape (n,)
-    a, b : shape (e,)
-        The atoms of each product, a < b; every pair once.
-    product : shape (e,)
-        Nonzero: negative where the two atoms attract each other, positive where they repel.
-    hard : shape (h, 2)
-        Signed atoms +(k + 1) or -(k + 1): one of the two must hold. Both are the same for a row of one literal.
-    rounding : float
-        The difference of two worlds is off by no more than this.
-    """
-
-    linear: FloatArray
-    a: IntArray
+    linear: FloatArray  # shape (n,)
+    a: IntArray  # shape (e,): the atoms of each product, a < b; every pair once
     b: IntArray
-    product: FloatArray
+    product: FloatArray  # nonzero: negative where the two atoms attract each other, positive where they repel
+    # Shape (h, 2): signed atoms +(k + 1) or -(k + 1), of which one must hold; both are the same for a row of one literal.
     hard: IntArray
     constant: float
-    rounding: float
+    rounding: float  # the difference of two worlds is off by no more than this
 
 
 def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> BoolArray:
-    """Which atoms are in components with rows of up to two literals only, and without blocks, shape (n,).
-
-    `label`, of shape (n,), and `count` are from `component_labels`.
-    """
+    """Return the atoms of components without blocks whose rows have at most two literals; labels are from `component_labels`."""
     fits = np.ones(count, dtype=np.bool_)
     long = np.flatnonzero(np.diff(weighted.indptr) > 2)
     fits[label[np.abs(weighted.literals[weighted.indptr[long]]) - 1]] = False
@@ -59,11 +44,7 @@ def pairwise_atoms(weighted: WeightedNetwork, label: IntArray, count: int) -> Bo
 
 
 def quadratic(weighted: WeightedNetwork) -> Quadratic:
-    """Write a pairwise weighted network as a quadratic cost.
-
-    Its cost of a world is minus the world's score, without the constant of `weighted`, whose rows have one or two literals; a
-    row of three, or a block, is a ValueError.
-    """
+    """Return the quadratic cost of a pairwise network: minus the score of a world, without the constant of `weighted`."""
     n, length = len(weighted.atoms), np.diff(weighted.indptr)
     if np.any(length > 2) or len(weighted.block_exact):
         raise ValueError("a quadratic cost needs rows of up to two literals and no blocks")
@@ -99,11 +80,7 @@ def quadratic(weighted: WeightedNetwork) -> Quadratic:
 
 
 def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
-    """Which atoms to negate so that all pairs attract each other, and where that is possible.
-
-    Both of shape (n,): true for atoms to be negated; true for atoms of components in which no cycle has an odd number of
-    repelling pairs, so that negating makes all pairs attract.
-    """
+    """Return which atoms to negate so that all pairs attract each other, and the atoms of components where that is possible."""
     n = len(form.linear)
     if n == 0:
         return np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_)
@@ -119,6 +96,7 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
     plain = sparse.coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(n, n))
     count, component = csgraph.connected_components(plain, directed=False)
     possible = np.ones(count, dtype=np.bool_)
+    # A cycle with an odd number of repelling pairs joins both copies of its atoms.
     possible[component[label[:n] == label[n:]]] = False
     first = np.unique(component, return_index=True)[1]
     negated = label[:n] != label[first][component]
@@ -126,11 +104,7 @@ def switched(form: Quadratic) -> tuple[BoolArray, BoolArray]:
 
 
 def negate(weighted: WeightedNetwork, atoms: BoolArray) -> WeightedNetwork:
-    """The same pairwise network, written with some atoms negated.
-
-    Costs of the quadratic cost cancel then that did not before, and the other way round: it is written anew from the rows, so that what is left of
-    these is known to be rounding.
-    """
+    """Return the same pairwise network, written with some atoms negated."""
     return replace(
         weighted,
         literals=np.where(atoms[np.abs(weighted.literals) - 1], -weighted.literals, weighted.literals),
@@ -208,31 +182,24 @@ def _cut(form: Quadratic) -> tuple[BoolArray, Scaled]:
 
 
 def attractive(weighted: WeightedNetwork) -> BoolArray:
-    """Atoms of components that a minimum cut solves: all pairs attract each other, once some atoms are negated.
-
-    Of shape (n,), for rows of one or two literals and no blocks (`pairwise_atoms`).
-    """
+    """Return the atoms of components whose pairs all attract each other, once some atoms are negated, so that a minimum cut solves them."""
     return switched(quadratic(weighted))[1]
 
 
 @at_stage("minimum cut")
 def solve_cut(weighted: WeightedNetwork) -> Solution:
-    """The most probable world of an attractive pairwise network, by one maximum flow (OR-Tools).
+    """Return the most probable world of an attractive pairwise network, by one maximum flow (OR-Tools), optimal up to rounding.
 
-    `attractive` is true for all its atoms. Optimal up to rounding. Hard rows that cannot all hold are an UnsatisfiableError;
-    costs of a component that are too far apart for 64-bit capacities a NumericError.
-
-    Notes
-    -----
-    Source: Hammer, "Some network flow problems solved with pseudo-Boolean programming" (1965); Greig, Porteous and
-    Seheult, "Exact maximum a posteriori estimation for binary images" (1989). Of equally good worlds it finds the one
-    with the fewest true atoms (of negated atoms: with the fewest false ones).
+    Source: Hammer, "Some network flow problems solved with pseudo-Boolean programming" (1965); Greig, Porteous and Seheult, "Exact maximum
+    a posteriori estimation for binary images" (1989). Of equally good worlds it finds the one with the fewest true atoms (of negated
+    atoms: with the fewest false ones).
     """
     form = quadratic(weighted)
     negated, possible = switched(form)
     if not possible.all():
         raise ValueError(f"the pairs of {int((~possible).sum())} atoms do not attract each other")
     try:
+        # Written anew from the rows: other costs cancel once atoms are negated, and what is left of these must be known to be rounding.
         form = quadratic(negate(weighted, negated))
         side, scaled = _cut(form)
     except NumericError:
@@ -261,17 +228,10 @@ def _apart(weighted: WeightedNetwork, label: IntArray, count: int) -> Solution:
 
 @at_stage("persistency")
 def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
-    """What is certain of a pairwise network: atoms whose values some best world has, all at once (QPBO).
+    """Return the values that some best world has all at once (QPBO), -1 if free; a bound on every score, constant included; and the rounding in it.
 
-    Returns 0, 1 or -1 (free) for each atom, shape (n,); a bound that no world's score exceeds, constant included: that of the
-    linear relaxation, with rounding added; and what rounding may have lost. Rows have one or two literals, and there are no
-    blocks (`pairwise_atoms`). Costs that are too far apart for 64-bit capacities are a NumericError.
-
-    Notes
-    -----
-    Source: Hammer, Hansen and Simeone (1984); Boros and Hammer, "Pseudo-Boolean optimization" (2002), section 5.1: a
-    maximum flow over two nodes for each atom, itself and its negation. Where hard rows cannot all hold, whoever fixes
-    the atoms finds out.
+    Source: Hammer, Hansen and Simeone (1984); Boros and Hammer, "Pseudo-Boolean optimization" (2002), section 5.1: a maximum flow over two
+    nodes for each atom, itself and its negation, whose bound is that of the linear relaxation.
     """
     form = quadratic(weighted)
     scaled, linear, product = _scaled(form)
@@ -295,6 +255,7 @@ def persistent(weighted: WeightedNetwork) -> tuple[Values, float, float]:
     arcs.add(negation[:, 0], node[:, 1], unlimited)
     arcs.add(negation[:, 1], node[:, 0], unlimited)
     side, flow = arcs.source_side()
+    # Hard rows that cannot all hold show only when these values are fixed.
     value = np.full(n, FREE, dtype=np.int8)
     value[side[:n] & ~side[n:]] = 1
     value[~side[:n] & side[n:]] = 0

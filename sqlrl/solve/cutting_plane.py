@@ -40,11 +40,7 @@ class ClauseOracle(Protocol):
         ...
 
     def unsatisfied(self, world: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
-        """Return it with the ground clauses of two literals or more that a world of shape (n,) does not meet, incomplete clauses' alone.
-
-        `wanted`, of shape (m,), is 1 for the clause's ground clauses that are violated, -1 for those that are satisfied, 0 for
-        none. The rows are distinct (no clause has the same literals twice) and have their full multiplicities.
-        """
+        """Return it with the rows of incomplete clauses that a world violates (`wanted` 1) or satisfies (-1), distinct, at full multiplicity."""
         ...
 
     def among(self, chosen: BoolArray, wanted: npt.NDArray[np.int8]) -> Network:
@@ -83,10 +79,7 @@ class ClauseOracle(Protocol):
 
 
 def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> Estimate:
-    """Count, without grounding it, what decides how a network is best grounded.
-
-    `weights` are as for `cutting_planes`, as are the errors.
-    """
+    """Count, without grounding it, what decides how a network is best grounded; weights and errors as for `cutting_planes`."""
     sizes = oracle.sizes
     known = Estimate(sizes, sizes)
     if known.small:
@@ -103,32 +96,20 @@ def estimate(oracle: ClauseOracle, weights: npt.ArrayLike) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Cutting:
-    """What cutting planes found.
+    """What cutting planes found: the network as far as it was grounded, and its best world."""
 
-    `network` has the ground clauses of one literal and those that some round returned. Its `base` is such that
-    `solve.counts.counts` is exact in the world of the result, and there alone; not for clauses of weight 0. The report of
-    `result` is over the whole network: `choices` begins with the rounds, then has those of the last one. `rounds` is how many
-    of them returned new ground clauses.
-    """
-
+    # The ground clauses of one literal and those that some round returned. Its `base` is such that `solve.counts.counts` is exact in the
+    # world of the result, and there alone; not for clauses of weight 0.
     network: Network
+    # The report is over the whole network; its `choices` begin with the rounds, then have those of all components solved in them.
     result: MPEResult
-    rounds: int
+    rounds: int  # how many returned new ground clauses
 
 
 def cutting_planes(
     oracle: ClauseOracle, weights: npt.ArrayLike, *, deterministic_limit: float | None = None, seed: int = 0
 ) -> Cutting:
-    r"""The most probable world of a network that is grounded no further than needed.
-
-    `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored, clauses of weight 0 never grounded. The limit,
-    the seed and the errors are those of `solve.mpe.mpe`, in every round. A round solves the components that gained ground clauses.
-
-    Notes
-    -----
-    In the last world every ground clause that was not grounded earns the most that it can: those of positive cost hold,
-    those of negative cost fail. So no world gains on it by them, and the gap of the last round is one of the whole network.
-    """
+    """Return the most probable world of a network grounded only as far as needed; limit and errors are those of `mpe`, in every round."""
     begun = time.perf_counter()
     network = oracle.start()
     run = _Run(oracle, network, weights, Growth(len(network.atoms)), deterministic_limit, seed)
@@ -153,14 +134,10 @@ def flipped_by_rounds(
     deterministic_limit: float | None = None,
     seed: int = 0,
 ) -> Other:
-    r"""The best world in which one atom has the other truth value, of a network that is grounded no further than needed.
-
-    `network` is what cutting planes grounded until `world`, of shape (n,), was the best one. So only the component of the atom is
-    solved, and what its new worlds do not meet is grounded, too. After so many `rounds`, if that is limited, the answer is
-    incomplete.
-    """
+    """Return the best world in which one atom is flipped, grounding what it needs beyond `network`; incomplete if `rounds` are too few."""
     forced = np.array([[-1, -(atom + 1) if world[atom] else atom + 1]])
     held = replace(network, hard_units=np.concatenate([network.hard_units, forced]))
+    # `network` is what cutting planes grounded until `world` was the best one, so that only the component of the atom is solved.
     run = _Run(oracle, held, weights, Growth(len(world), world), deterministic_limit, seed)
     changed = np.zeros(len(world), dtype=np.bool_)
     changed[atom] = True
@@ -230,6 +207,7 @@ class _Run(Rounds):
             f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         )
         choice = Choice("cutting plane", 0, atoms, rows, reason, self.grounding)
+        # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
         precision = growth.rounding + weighted.rounding
         magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
         report = SolverReport(
@@ -250,29 +228,19 @@ class _Run(Rounds):
 
 
 def recounted(oracle: ClauseOracle, found: Cutting) -> Network:
-    """Return the network that rounds grounded, with the counts of the whole.
-
-    `open` is that of the whole network, and `base` such that `solve.counts.counts` is exact in the world of the result for all
-    clauses, also those of weight 0.
-    """
+    """Return the network that rounds grounded, with `open` of the whole and a `base` that makes all counts exact in the world of the result."""
     network, world = found.network, found.result.world
     exact = oracle.counts(world, np.ones(len(network.clauses), dtype=np.bool_))
     return replace(network, base=network.base + exact - counts(network, world), open=oracle.opened())
 
 
 def wanted(network: Network, soft: FloatArray) -> npt.NDArray[np.int8]:
-    """Return what the ground clauses of each clause ought to do, shape (m,): 1 hold, -1 fail, 0 nothing.
-
-    `soft` are the weights, shape (m,); those of hard clauses do not matter.
-    """
+    """Return what the ground clauses of each clause ought to do: 1 hold, -1 fail, 0 nothing (weight 0)."""
     return np.where(network.hard, 1, np.sign(soft * network.sign)).astype(np.int8)
 
 
 def add_rows(network: Network, found: Network) -> tuple[Network, BoolArray]:
-    """Add the rows of one network to another of the same n atoms and clauses; of a row that both have the larger multiplicity is right.
-
-    Returns the very network if nothing changes, and the atoms of the rows that are new or grew, shape (n,).
-    """
+    """Return `network` with the rows of `found`, or itself if that changes nothing, and the atoms of the rows that are new or grew."""
     changed = np.zeros(len(network.atoms), dtype=np.bool_)
     size = len(network.row_clause)
     clause = np.concatenate([network.row_clause, found.row_clause])

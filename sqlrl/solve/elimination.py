@@ -83,25 +83,17 @@ class _Prepared:
 
 
 class Bounded(NamedTuple):
-    """The components of a weighted network of n atoms that elimination solves with tables of bounded size.
+    """The components of a weighted network of n atoms that elimination solves with tables of bounded size."""
 
-    `atoms`, of shape (n,), is true for their atoms; `part` is the network over them, as `select` returns it, and `order` an
-    elimination order of the part.
-    """
-
-    atoms: BoolArray
-    part: WeightedNetwork
-    order: Order
+    atoms: BoolArray  # shape (n,): theirs
+    part: WeightedNetwork  # the network over these atoms, as `select` returns it
+    order: Order  # an elimination order of the part
 
 
 def bounded_part(
     weighted: WeightedNetwork, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS
 ) -> Bounded:
-    """The components that elimination solves with tables of bounded size, and in which order.
-
-    `bucket_cells` and `component_cells` are the most cells of one table, and of all tables of a component, as in
-    `elimination_order`. The part consists of whole components of `component_labels`.
-    """
+    """Return the whole components that elimination solves with tables within the bounds of `elimination_order`, and in which order."""
     order = elimination_order(weighted, bucket_cells=bucket_cells, component_cells=component_cells)
     inside = order.within[order.component[order.variables.of_atom]]
     count, label = component_labels(weighted)
@@ -115,18 +107,11 @@ def bounded_part(
 
 @at_stage("elimination")
 def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) -> Solution:
-    """The most probable world, by max-sum elimination.
+    """Return the most probable world, by max-sum elimination, optimal up to rounding; components beyond the bounds are a ValueError.
 
-    `order` is what `elimination_order` or `bounded_part` found for it; found with the default bounds if it is not given. A
-    component that is not within the bounds is a ValueError; hard rows and blocks that cannot all hold are an
-    UnsatisfiableError.
-
-    Optimal up to rounding. Of equally good worlds it finds the one whose variables have the lowest states (none or false first,
-    then members by atom), the variable that is eliminated last first; in a tree that is its lowest.
-
-    Notes
-    -----
-    Source: Dechter, "Bucket elimination: a unifying framework for reasoning" (1999), section 5.
+    Source: Dechter, "Bucket elimination: a unifying framework for reasoning" (1999), section 5. Of equally good worlds it finds the one
+    whose variables have the lowest states (none or false first, then members by atom), the variable that is eliminated last first; in a
+    tree that is its lowest.
     """
     prepared = _Prepared(weighted, order)
     buckets, world = prepared.buckets, np.zeros(len(weighted.atoms), dtype=np.bool_)
@@ -141,25 +126,16 @@ def solve_elimination(weighted: WeightedNetwork, *, order: Order | None = None) 
 
 
 def sum_product(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, float]:
-    """The exact probability of each atom under P(y) = exp(score of y) / Z, and log Z.
+    """Return the exact probability of each atom, shape (n,), and the natural logarithm of Z, `weighted.constant` included.
 
-    Probabilities from 0 to 1, of shape (n,), and the natural logarithm of the sum over all worlds, `weighted.constant`
-    included. The order and the errors are those of `solve_elimination`.
-
-    Notes
-    -----
-    In logarithms throughout, with float64. Source: Shenoy and Shafer, "Axioms for probability and belief-function
-    propagation" (1990); messages down divide out the message up, as in Lauritzen and Spiegelhalter (1988).
+    In logarithms throughout, with float64. Source: Shenoy and Shafer, "Axioms for probability and belief-function propagation" (1990);
+    messages down divide out the message up, as in Lauritzen and Spiegelhalter (1988).
     """
     log_z, mine, _ = _Prepared(weighted, order).beliefs(total=True)
     return np.minimum(np.exp(mine), 1.0), log_z
 
 
 def max_marginals(weighted: WeightedNetwork, *, order: Order | None = None) -> tuple[FloatArray, FloatArray]:
-    """The score of the best world in which an atom is true, and of the best one in which it is false, for every atom.
-
-    Both of shape (n,): scores (log-odds) of whole worlds, `weighted.constant` included; minus infinity where there is no such
-    world. The order and the errors are those of `solve_elimination`.
-    """
+    """Return the best scores, constant included, of worlds in which each atom is true, and is false; minus infinity if there are none."""
     best, mine, others = _Prepared(weighted, order).beliefs(total=False)
     return best + mine, best + others

@@ -123,10 +123,7 @@ class Worlds(NamedTuple):
 
 
 def enumerate_worlds(part: WeightedNetwork, steps: int = STEPS) -> Worlds | None:
-    """Sum over the worlds of a component; None if that takes more than so many steps, or it has too many atoms.
-
-    If no world keeps the hard rows and blocks, that is an UnsatisfiableError.
-    """
+    """Sum over the worlds of a component; None if that takes more than so many steps, or it has too many atoms."""
     n = len(part.atoms)
     if n == 0 or n > MOST_ATOMS:
         return None if n else Worlds(np.zeros(0), 0.0, 0)

@@ -31,27 +31,15 @@ LARGE_CELLS, LARGE_BUCKET = 2**25, 2**21
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Expected counts of the m clauses of a network.
+    """Expected counts of the m clauses of a network, and its log partition function."""
 
-    Parameters
-    ----------
-    change : shape (m,)
-        How much E[n] is above `Network.base`.
-    log_z : float
-        The natural logarithm of the sum of exp(`sqlrl.solve.counts.score`) over all worlds in which hard clauses and blocks hold.
-    """
-
-    change: FloatArray
+    change: FloatArray  # shape (m,): by how much E[n] is above `Network.base`
+    # Natural logarithm of the sum of exp(`counts.score`) over all worlds in which hard clauses and blocks hold.
     log_z: float
 
 
 def expected_counts(network: Network, weights: npt.ArrayLike, *, describe: Describe | None = None) -> Expected:
-    """Find the expected count of every clause exactly; `weights`, in log-odds, have shape (m,), and those of hard clauses are not read.
-
-    Components of small treewidth are summed over by elimination, and small ones whose worlds hard clauses leave few one world after the
-    other, as `marginals(method="exact")` has them. If others are left, that is an InputError that names one of them and the clause
-    that widens it. `describe` is as for `mpe`. Hard clauses that cannot all hold are a ConflictError.
-    """
+    """Return exact expected counts, by elimination or enumeration; an InputError names a component too large for both and what widens it."""
     soft = soft_weights(network, weights)
     try:
         model = log_linear(network)

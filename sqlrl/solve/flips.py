@@ -14,22 +14,16 @@ from sqlrl.solve.counts import soft_weights
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """What clauses say about the values that n atoms have in a world, all other atoms being as they are.
+    """What clauses say about the values that n atoms have in a world, all other atoms being as they are."""
 
-    `change`, a sparse array of int64 and shape (n, m), has n of clause i in the world minus n in the world in which atom k alone is the
-    other way round. `helped`, shape (m,), marks clauses with helper atoms, which change with others: of these nothing is known, and
-    `unsure`, shape (n,), marks the atoms that they mention.
-    """
-
+    # Integers, shape (n, m): n of clause i in the world minus n in the world in which atom k alone is the other way round.
     change: sparse.csr_array
+    # Shape (m,): clauses with helper atoms, which change with others, so that nothing is known of these clauses.
     helped: BoolArray
-    unsure: BoolArray
+    unsure: BoolArray  # shape (n,): atoms of their ground clauses with helper atoms
 
     def log_odds(self, network: Network, weights: npt.ArrayLike, world: BoolArray) -> FloatArray:
-        """Return what weights, shape (m,), and soft evidence say for the value of each atom, shape (n,); NaN where that is not known.
-
-        Hard clauses and blocks are left out.
-        """
+        """Return the log-odds that weights and soft evidence, not hard clauses and blocks, give each atom's value; NaN where they are not known."""
         prior = np.where(world, network.prior, -network.prior)
         found: FloatArray = np.asarray(self.change @ soft_weights(network, weights), dtype=np.float64) + prior
         found[self.unsure] = np.nan
@@ -56,10 +50,7 @@ def flips(network: Network, world: BoolArray) -> Flips:
 
 
 def _of_rows(network: Network, world: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return atoms, clauses and changes of the rows that an atom alone decides.
-
-    A row without a true literal is decided by each of its atoms, one with a single true literal by that of this literal.
-    """
+    """Return atoms, clauses and changes of rows that an atom alone decides: all atoms if no literal is true, that of a single true literal."""
     length = np.diff(network.indptr)
     if not len(length):
         none = np.zeros(0, np.int64)

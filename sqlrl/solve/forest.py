@@ -21,36 +21,19 @@ from sqlrl.solve.structure import Sides, Structure, Variables, distinct, pointer
 
 
 class ForestArrays(NamedTuple):
-    """A forest as the kernel reads it; f variables, s states, p pair entries, q forbidden pair entries.
+    """A forest of f variables, s states, p pair entries and q forbidden ones; components are contiguous, parents before children."""
 
-    Components are contiguous and a parent comes before its children. States of a variable are contiguous: none first,
-    if there is one, then members in ascending order of atoms.
-
-    Parameters
-    ----------
-    state_start : shape (f + 1,)
-        Variable u has states `state_start[u]` to `state_start[u + 1] - 1`.
-    state_atom : shape (s,)
-        The local atom that each state makes true, -1 for none.
-    state_forbidden : shape (s,)
-        States that a hard ground clause forbids.
-    parent : shape (f,)
-        The parent of each variable, -1 for roots.
-    pair_start : shape (f + 1,)
-        The edge from variable u to its parent has the pair entries `pair_start[u]` to `pair_start[u + 1] - 1`.
-    pair_cell : shape (p,)
-        Where the entry stands: (state of the parent) * (number of states of u) + (state of u), ascending per edge.
-    forbidden_start, forbidden_cell : shapes (f + 1,) and (q,)
-        Pairs of states that hard rows forbid, laid out likewise.
-    """
-
+    # Shape (f + 1,): variable u has the states `state_start[u]` to `state_start[u + 1] - 1`: none first, if there is one, then members in ascending
+    # order of atoms.
     state_start: IntArray
-    state_atom: IntArray
-    state_forbidden: BoolArray
-    parent: IntArray
+    state_atom: IntArray  # shape (s,): the local atom that each state makes true, -1 for none
+    state_forbidden: BoolArray  # shape (s,): states that a hard ground clause forbids
+    parent: IntArray  # shape (f,): the parent of each variable, -1 for roots
+    # Shape (f + 1,): the edge from variable u to its parent has the pair entries `pair_start[u]` to `pair_start[u + 1] - 1`.
     pair_start: IntArray
+    # Shape (p,), ascending per edge: (state of the parent) * (number of states of u) + (state of u).
     pair_cell: IntArray
-    forbidden_start: IntArray
+    forbidden_start: IntArray  # pairs of states that hard rows forbid, laid out likewise: shapes (f + 1,) and (q,)
     forbidden_cell: IntArray
 
 
@@ -58,13 +41,9 @@ class ForestArrays(NamedTuple):
 def weigh_range(
     indptr: IntArray, indices: IntArray, data: IntArray, weights: FloatArray, first: int, last: int, out: FloatArray
 ) -> None:
-    """Rows first to last - 1 of (CSR matrix @ weights), written to the same places of `out`.
-
-    Sums run in the order of the indices, so they are the same however the rows are divided into calls.
-
-    `indptr`, `indices` and `data` are the CSR matrix, for example `ForestProgram.unary`; scipy makes the first two int32 where
-    they fit. `weights`, in log-odds, has shape (m,).
-    """
+    """Write rows `first` to `last - 1` of (CSR matrix @ weights) to the same places of `out`."""
+    # Sums run in the order of the indices, so they are the same however the rows are divided into calls. Scipy makes `indptr` and `indices`
+    # int32 where they fit.
     for row in range(first, last):
         total = 0.0
         for k in range(indptr[row], indptr[row + 1]):
@@ -127,17 +106,10 @@ def solve_range(
     last: int,
     world: BoolArray,
 ) -> tuple[int, float]:
-    """The most probable states of the variables first to last - 1, which must be whole components.
+    """Write the most probable states of the variables `first` to `last - 1`, which must be whole components, into `world`.
 
-    Ties go to the lowest state: of all best worlds it finds the one whose states are lexicographically first in the
-    order of the variables (roots first), as far as float sums that should be equal are equal.
-
-    `theta_unary`, of shape (s,), is what each state adds to the objective (log-odds), 0 for none; `theta_pair`, of shape (p,),
-    what each pair entry adds when both of its states are taken. The atoms of these variables are overwritten in `world`, of
-    shape (n,), no others.
-
-    Returns -1 and the best value; or, when hard clauses cannot hold, the root of a component that has no world, and minus
-    infinity, `world` untouched.
+    Returns -1 and the best value; or, when hard clauses cannot hold, the root of a component that has no world, and minus infinity, `world`
+    untouched. States add `theta_unary` (log-odds, 0 for none), and pair entries `theta_pair` when both of their states are taken.
     """
     base = forest.state_start[first]
     belief = np.empty(forest.state_start[last] - base)
@@ -162,6 +134,8 @@ def solve_range(
         for s in range(forest.state_start[up + 1] - forest.state_start[up]):
             i, j = _edge_row(forest, theta_pair, v, width, s, message, i, j, row)
             belief[forest.state_start[up] - base + s] += row[_best(row, width)]
+    # Ties go to the lowest state: of all best worlds this is the one whose states are lexicographically first in the order of the variables
+    # (roots first), as far as float sums that should be equal are equal.
     chosen = np.empty(last - first, dtype=np.int64)
     for v in range(first, last):
         start, width = forest.state_start[v] - base, forest.state_start[v + 1] - forest.state_start[v]
@@ -189,62 +163,31 @@ def solve_range(
 class ForestProgram:
     """All forest components of a network, compiled once and solved for any weights.
 
-    With `w` the weights (0 for hard clauses) and `u` a number for each atom (soft evidence, a loss), a world y of the
-    forest scores, up to a constant, `sum over true states of (unary @ w + u)` + `sum over pair entries whose two states
-    are true of pairs @ w`.
-
-    Parameters
-    ----------
-    arrays : ForestArrays
-        Variables, tree edges and forbidden states in elimination order: sorted by example, then by component, each
-        component's parents before their children.
-    unary : int64, shape (states, m)
-        What each state adds to the counts n, canonical; columns of hard clauses are empty.
-    pairs : int64, shape (pair entries, m)
-        What each pair entry adds to the counts n, canonical.
-    variable : shape (f,)
-        The variable of `Structure.variables` at each place.
-    component_start : shape (c + 1,)
-        Component i of the forest has the places `component_start[i]` to `component_start[i + 1] - 1`.
-    examples : shape (e,)
-        The examples that have forest components, ascending.
-    example_start : shape (e + 1,)
-        Example i has the places `example_start[i]` to `example_start[i + 1] - 1`: the range for `solve_range`.
-
-    Notes
-    -----
-    A learner's loop over examples, compiled by numba, weighs and solves one example at a time::
-
-        first, last = example_start[i], example_start[i + 1]
-        weigh_range(*unary, w, state_start[first], state_start[last], theta_unary)  # (indptr, indices, data)
-        weigh_range(*pairs, w, pair_start[first], pair_start[last], theta_pair)
-        solve_range(arrays, theta_unary, theta_pair, first, last, world)
+    With `w` the weights (0 for hard clauses) and `u` a number for each atom (soft evidence, a loss), a world y of the forest scores, up to
+    a constant, `sum over true states of (unary @ w + u)` + `sum over pair entries whose two states are true of pairs @ w`.
     """
 
-    arrays: ForestArrays
+    arrays: ForestArrays  # sorted by example, then by component, each component's parents before their children
+    # Integers, canonical, shape (s, m): what each state adds to the counts n; columns of hard clauses are empty.
     unary: sparse.csr_array
-    pairs: sparse.csr_array
-    variable: IntArray
+    pairs: sparse.csr_array  # integers, canonical, shape (p, m): what each pair entry adds to the counts n
+    variable: IntArray  # shape (f,): the variable of `Structure.variables` at each place
+    # Shape (c + 1,): component i has the places `component_start[i]` to `component_start[i + 1] - 1`.
     component_start: IntArray
-    examples: IntArray
+    examples: IntArray  # shape (e,): the examples that have forest components, ascending
+    # Shape (e + 1,): example i has the places `example_start[i]` to `example_start[i + 1] - 1`: the range for `solve_range`.
     example_start: IntArray
 
     def weigh(self, weights: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What each state and each pair entry adds to the objective, for `solve_range`: shapes (states,) and (pair entries,).
-
-        `weights`, of shape (m,) in log-odds, are finite also for hard clauses, whose entries do not matter; `linear`, of shape
-        (n,), is what each atom adds when true, besides the clauses.
-        """
+        """Return what states and pair entries add to the objective, for `solve_range`, with `linear` what each true atom adds besides clauses."""
+        # Weights are finite also for hard clauses, whose entries do not matter.
         unary = np.asarray(self.unary @ weights, dtype=np.float64)
         atom = self.arrays.state_atom
         unary[atom >= 0] += linear[atom[atom >= 0]]
         return unary, np.asarray(self.pairs @ weights, dtype=np.float64)
 
     def solve(self, theta_unary: FloatArray, theta_pair: FloatArray, world: BoolArray) -> int:
-        """Write the most probable states of all forest components into `world`.
-
-        Returns -1, or a variable (of `Structure.variables`) whose component has no world.
-        """
+        """Write the most probable states of all forest components into `world`; return -1, or a variable whose component has no world."""
         place, _ = solve_range(self.arrays, theta_unary, theta_pair, 0, len(self.variable), world)
         return place if place < 0 else int(self.variable[place])
 

@@ -14,20 +14,17 @@ from sqlrl.solve.weighted import WeightedNetwork
 
 
 class Growth:
-    """The best world so far of a network of n atoms, and what is proved about it.
-
-    In `world`, of shape (n,), each component is as good as when it was last solved. `excess`, of shape (n,), is for one atom of
-    each component how much better than that a world can be, beside rounding; `rounding` adds up over all that was ever solved.
-    `scale` is as in `Chooser`. It may begin with the best world of the network that will grow, or with some worlds that are `known`, shape
-    (k, n), from the best of which solvers start.
-    """
+    """The best world so far of a network of n atoms that gains ground clauses, and what is proved about it."""
 
     def __init__(self, atoms: int, world: BoolArray | None = None, *, known: BoolArray | None = None) -> None:
+        # In it each component is as good as when it was last solved; it may begin with the best world of the network that will grow.
         self.world: BoolArray = np.zeros(atoms, dtype=np.bool_) if world is None else world
+        # Worlds, shape (k, n), from the best of which solvers start.
         self._known = known
+        # For one atom of each component: how much better than when it was last solved a world can be, beside rounding.
         self.excess = np.zeros(atoms)
-        self.rounding = 0.0
-        self.scale = np.inf
+        self.rounding = 0.0  # over all that was ever solved
+        self.scale = np.inf  # as in `Chooser`
         self._choices: list[Choice] = []
         self._solved = world is not None
 
@@ -46,10 +43,7 @@ class Growth:
         return with_components(weighted, self.excess > 0)
 
     def solve(self, weighted: WeightedNetwork, changed: BoolArray, options: Options) -> None:
-        """Solve the components of the atoms that changed, shape (n,), from their worlds so far.
-
-        `weighted` has all n atoms. Errors are those of `Chooser.run`; then all is as before.
-        """
+        """Solve the components of the atoms that changed from their worlds so far; after an error of `Chooser.run` all is as before."""
         again = with_components(weighted, changed)
         part = select(weighted, again)
         chooser = Chooser(part, replace(options, start=self.world if self._solved else self._known))

@@ -32,37 +32,19 @@ class LogLinear:
 
     For a world y of the free atoms in which hard rows and blocks hold, the part of the counts that depends on the world is
     ``fixed + features.T @ (y, violated(y))``: each true atom and each violated row adds what is counted with it.
-
-    Parameters
-    ----------
-    free : shape (f,)
-        The places of the free atoms in the network, ascending.
-    value : shape (n,)
-        0 or 1 of atoms that hard clauses and blocks fix, as far as units show it, else -1.
-    indptr, literals : shapes (r + 1,) and (literals,)
-        Rows over free atoms: s distinct soft rows of two literals or more, then hard rows.
-    clause : shape (r,)
-        A local clause that each row comes from, -1 for what a block says.
-    block, block_exact : shapes (f,) and (b,)
-        As in `Network`.
-    features : scipy.sparse.csr_array of float, shape (f + s, m)
-        What each free atom adds to the counts when it is true, then what each soft row adds when it is violated; 0 for hard clauses.
-    offset : shape (f + s,)
-        Log-odds of soft evidence on atoms; 0 for rows.
-    fixed : float array, shape (m,)
-        What is counted in every world of the fixed atoms' values, beside `Network.base`.
     """
 
-    free: IntArray
-    value: Values
-    indptr: IntArray
+    free: IntArray  # shape (f,): the places of the free atoms in the network, ascending
+    value: Values  # shape (n,): 0 or 1 of atoms that hard clauses and blocks fix, as far as units show it, else -1
+    indptr: IntArray  # shape (r + 1,): s distinct soft rows of two literals or more, then hard rows
     literals: IntArray
-    clause: IntArray
+    clause: IntArray  # shape (r,): a local clause that each row comes from, -1 for what a block says
     block: IntArray
     block_exact: BoolArray
+    # Float, shape (f + s, m): what each free atom adds to the counts when it is true, then each soft row when it is violated; 0 for hard clauses.
     features: sparse.csr_array
-    offset: FloatArray
-    fixed: FloatArray
+    offset: FloatArray  # shape (f + s,): log-odds of soft evidence on atoms; 0 for rows
+    fixed: FloatArray  # shape (m,): what is counted in every world of the fixed atoms' values, beside `Network.base`
 
     @property
     def soft(self) -> int:
@@ -99,13 +81,10 @@ class LogLinear:
 
 
 def log_linear(network: Network, hard: WeightedNetwork | None = None) -> LogLinear:
-    """Take what hard clauses and blocks decide out of a network, and merge equal rows; hard cliques become blocks.
-
-    `hard` are the hard rows and blocks that hold, over all atoms, if these are not those of the network; its soft rows and its linear
-    terms play no part. What cannot hold, as far as units show it, is an UnsatisfiableError.
-    """
+    """Return what hard clauses and blocks leave of a network, equal rows merged; `hard`, without soft rows, replaces its hard part."""
     hard = hard_part(network) if hard is None else hard
     value = propagate(hard)
+    # Hard cliques become blocks, which elimination treats as one variable.
     left = recognise_blocks(restrict(hard, value))
     free, m = np.flatnonzero(value == FREE), len(network.clauses)
     place = np.full(len(value), -1, dtype=np.int64)
@@ -191,18 +170,10 @@ def hard_part(network: Network) -> WeightedNetwork:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Components of a log-linear model with tables of bounded size, laid out once: sums over their worlds for any weights.
+    """Components of a log-linear model with tables of bounded size, laid out once: sums over their worlds for any weights."""
 
-    Parameters
-    ----------
-    buckets : Buckets
-        Tables of the c components.
-    component : shape (f + s,)
-        The component of each atom and each soft row.
-    """
-
-    buckets: Buckets
-    component: IntArray
+    buckets: Buckets  # tables of the c components
+    component: IntArray  # shape (f + s,): of each atom and each soft row
 
     def __len__(self) -> int:
         return len(self.buckets.component_start) - 1
@@ -227,12 +198,7 @@ class Partition:
         return real, self.buckets.state_atom[real]
 
     def expectations(self, score: FloatArray, components: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return the log partition function of each component, shape (c,), and the probability of each part, shape (f + s,).
-
-        `score`, of shape (f + s,), is what each atom adds when it is true, and what each soft row adds when it is violated. Of
-        components that are not among `components`, all by default, both are 0. A component without a world is an
-        UnsatisfiableError with the place of one of its free atoms.
-        """
+        """Return log partition functions, and probabilities of true atoms and violated soft rows, which add `score`; 0 outside `components`."""
         buckets, (real, atom) = self.buckets, self._states
         f, rows = len(atom), len(score) - len(atom)
         components = np.arange(len(self)) if components is None else components
@@ -259,14 +225,11 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """How far elimination reaches: `inside`, of shape (f,), are the free atoms of components with tables of bounded size.
+    """How far elimination reaches in a log-linear model: the part whose components have tables of bounded size."""
 
-    `narrow` is the log-linear model over these, and `partition` their sums.
-    """
-
-    inside: BoolArray
-    narrow: LogLinear
-    partition: Partition
+    inside: BoolArray  # shape (f,): the free atoms of these components
+    narrow: LogLinear  # the model over these atoms
+    partition: Partition  # sums of the narrow model
 
 
 def reach(model: LogLinear, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Reach:

@@ -39,15 +39,7 @@ LARGE_CELLS, LARGE_BUCKET = 2**25, 2**21
 
 
 def logistic(weighted: WeightedNetwork) -> FloatArray:
-    """The exact probability of each atom of a network without rows.
-
-    Of shape (n,): 1 / (1 + exp(-linear)), or in a block exp(linear) over the sum of those of its states. Only linear terms and
-    blocks are read.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 3.2.2.
-    """
+    """Return the exact probability of each atom of a network without rows (Huynh 2011, section 3.2.2)."""
     found = np.empty(len(weighted.atoms))
     inside = weighted.block >= 0
     alone = weighted.linear[~inside]
@@ -250,17 +242,11 @@ def marginals(
     sink: SampleSink | None = None,
     describe: Describe | None = None,
 ) -> MarginalResult:
-    """The probability that each atom is true, with Monte Carlo errors, diagnostics, and warnings where it cannot be trusted.
+    """Return the probability that each atom is true, with Monte Carlo errors, diagnostics, and warnings where it cannot be trusted.
 
-    `weights`, in log-odds of shape (m,), are those of a Network; none for a WeightedNetwork. The method "auto" is exact for
-    atoms and blocks without rows (logistic form) and for components whose tables elimination can hold, and samples the others:
-    by Gibbs sampling, or by MC-SAT where clauses are hard or nearly so; small components whose worlds hard clauses leave few are
-    enumerated, and exact, too. "exact" refuses what it would have to sample. "gibbs"
-    and "mcsat" sample all atoms that hard clauses leave open; for the numbers of samples see `Effort`. After `time_limit` seconds of
-    wall time the answer should be there, from fewer samples if need be: then the same seed may give other numbers. `sink` gets the sampled
-    worlds, of all atoms together: then also atoms with exact probabilities are sampled for it. `describe` is as for `mpe`.
-
-    Hard clauses that cannot all hold are a ConflictError for a Network, an UnsatisfiableError for a WeightedNetwork.
+    "auto" is exact where logistic form, elimination or enumeration allows it, and samples the other components: by Gibbs sampling, or by
+    MC-SAT where clauses are hard or nearly so; "exact" refuses what it would have to sample. Under `time_limit` (seconds of wall time) the
+    same seed may give other numbers. `sink` gets sampled worlds of all atoms together, so that then all are sampled.
     """
     begun = time.perf_counter()
     if method not in get_args(Method):

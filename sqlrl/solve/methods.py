@@ -41,19 +41,15 @@ large one comes hundreds of times, and a separation that takes longer finds no b
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What solvers are asked for.
-
-    `deterministic_limit` is CP-SAT's deterministic time for each component, roughly seconds; `seed` is of CP-SAT and of local
-    search. `start` has worlds of the whole network, shape (n,) or (k, n): local search and CP-SAT start from the best of them
-    unless a better one is known. `prove` says whether CP-SAT goes on with components whose relaxation proves nothing; else
-    their world is the relaxation's, rounded and improved by local search, with a gap, and CP-SAT is asked only where that finds
-    no world at all.
-    """
+    """What solvers are asked for."""
 
     method: Method = "auto"
-    deterministic_limit: float | None = None
-    seed: int = 0
+    deterministic_limit: float | None = None  # CP-SAT's deterministic time for each component, roughly seconds
+    seed: int = 0  # of CP-SAT and of local search
+    # Worlds of the whole network, shape (n,) or (k, n): local search and CP-SAT start from the best of them unless a better one is known.
     start: BoolArray | None = None
+    # Whether CP-SAT goes on with components whose relaxation proves nothing; else their world is the relaxation's, rounded and improved by local
+    # search, with a gap, and CP-SAT is asked only where that finds no world at all.
     prove: bool = True
 
 
@@ -70,19 +66,14 @@ def check_effort(deterministic_limit: object, seed: object) -> None:
 
 
 class Chooser:
-    """Solves a weighted network component by component, and keeps what was chosen and proved.
-
-    No world scores more than `gap` above `world`, of shape (n,); `rounding` is the part of it that comes from rounding, `excess`,
-    of shape (n,), the rest, at the first atom of each component. `scale` is the smallest factor between costs and integers;
-    infinite if none were made.
-    """
+    """Solves a weighted network component by component, and keeps what was chosen and proved."""
 
     def __init__(self, weighted: WeightedNetwork, options: Options) -> None:
         self.weighted, self.options = weighted, options
         self.world: BoolArray = np.zeros(len(weighted.atoms), dtype=np.bool_)
-        self.rounding = weighted.rounding
-        self.excess = np.zeros(len(weighted.atoms))
-        self.scale = np.inf
+        self.rounding = weighted.rounding  # the part of the gap that comes from rounding
+        self.excess = np.zeros(len(weighted.atoms))  # the rest of it, at the first atom of each component
+        self.scale = np.inf  # the smallest factor between costs and integers; infinite if none were made
         self.choices: list[Choice] = []
         self._since = time.perf_counter()
 

@@ -29,13 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CompiledNetwork:
-    """A network compiled for `mpe`, for any weights.
-
-    `forest` are the components that elimination solves.
-    """
+    """A network compiled for `mpe`, for any weights."""
 
     structure: Structure
-    forest: ForestProgram
+    forest: ForestProgram  # the components that elimination solves
 
 
 def compile_program(network: Network) -> CompiledNetwork:
@@ -200,38 +197,17 @@ def mpe(
     prove: bool = True,
     describe: Describe | None = None,
 ) -> MPEResult:
-    """The most probable world: the one that maximises sum of w_i n_i plus soft evidence, under all hard clauses.
+    """Return the most probable world, which maximises the sum of w_i n_i plus soft evidence (and `loss`), under all hard clauses.
 
-    `network` may be what `compile_program` made of it, which saves the compilation. `weights`, in log-odds, has shape (m,);
-    entries of hard clauses are ignored. `loss`, of shape (n,), is added for each true atom (loss-augmented inference). `start`,
-    of shape (n,) or (k, n), is a world, or several, from the best of which local search and CP-SAT start, such as that of a
-    similar network; they need not keep the hard clauses. `deterministic_limit` is CP-SAT's deterministic time for each
-    component, roughly seconds; with it the result may be only FEASIBLE. `seed` is of CP-SAT and of local search, 0 to 2**31 -
-    1. `describe` has words for a ground clause, (local clause, signed local atoms), for the error about conflicting hard
-    clauses.
-
-    The method "auto" solves large networks in rounds, where these leave out most ground clauses (`sqlrl.solve.rounds`), and takes for each
-    connected component the cheapest method that is exact for it: presolve, trees and components
-    of small treewidth by max-sum elimination, pairwise attractive ones by a minimum cut, others by persistency, the linear
-    relaxation where it proves its rounded world, and CP-SAT. With `prove` False it asks CP-SAT for no proof: what the cheaper
-    methods leave open gets the world of the linear relaxation, rounded and improved by local search, and the report says how
-    far from the best it can be. The other names use that method for all that presolve leaves: "elimination" and "cut" refuse
-    components that they cannot treat, "lp" rounds the linear relaxation, "walksat" searches locally and proves nothing.
-
-    Hard clauses that cannot all hold are a ConflictError; a method that cannot treat a component, or a `start` that is no world
-    of the network, an InputError; weights that are not finite, or too far apart for 64-bit integers, a NumericError; a limit
-    met before any world an UnsolvedError.
-
-    Notes
-    -----
-    OPTIMAL means: no world is better by more than `report.precision`, and that is negligible (`status_of`). Among several
-    best worlds trees take the one with the lowest states (false before true, none before the members of a block,
-    members by atom id); other methods take any, the same for the same seed. An atom that no clause or soft evidence
-    touches is false, and an exactly-one block of such atoms has its first atom true.
+    "auto" solves large networks in rounds where these leave out most ground clauses (`solve.rounds`), and takes the cheapest method that is
+    exact for each component; other names use one method for all that presolve leaves. `start`, shape (n,) or (k, n), are worlds that need
+    not keep the hard clauses; `describe` has words for a ground clause, (local clause, signed local atoms), for errors about conflicts.
     """
     if method not in get_args(Method):
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(Method)))}")
     begun = time.perf_counter()
+    # Among several best worlds trees take the one with the lowest states (false before true, none before the members of a block, members by atom
+    # id), so that an atom that nothing touches is false. Other methods take any, the same for the same seed.
     by_trees = method in ("auto", "elimination")
     if by_trees and isinstance(network, Network) and all_alone(network):
         run = _Run(network, weights, loss)

@@ -18,30 +18,16 @@ Int32Array = npt.NDArray[np.int32]
 
 
 class Occurrences(NamedTuple):
-    """Rows and blocks of a `WeightedNetwork`, with the rows of each atom; 32-bit indices, so that more of it stays in cache.
-
-    Parameters
-    ----------
-    start : shape (n + 1,)
-        Atom k occurs in `occurrence[start[k]:start[k + 1]]`.
-    occurrence : shape (literals,)
-        2 * row, plus 1 where the literal is positive; ascending for each atom.
-    block : shape (n,)
-        The block of each atom, -1 for none.
-    exact : shape (b,)
-        Exactly one member is true.
-    member_start, member : shapes (b + 1,) and (members,)
-        The atoms of each block, ascending.
-    """
+    """Rows and blocks of a `WeightedNetwork`, with the rows of each atom; 32-bit indices, so that more of it stays in cache."""
 
     indptr: IntArray
     literals: Int32Array
-    start: IntArray
-    occurrence: Int32Array
-    block: Int32Array
-    exact: BoolArray
-    member_start: IntArray
-    member: Int32Array
+    start: IntArray  # shape (n + 1,): atom k occurs in `occurrence[start[k]:start[k + 1]]`
+    occurrence: Int32Array  # 2 * row, plus 1 where the literal is positive; ascending for each atom
+    block: Int32Array  # shape (n,); -1 for none
+    exact: BoolArray  # shape (b,): exactly one member is true
+    member_start: IntArray  # shape (b + 1,)
+    member: Int32Array  # the atoms of each block, ascending
 
 
 def occurrences(weighted: WeightedNetwork) -> Occurrences:

@@ -19,17 +19,13 @@ PIECE = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """The pairs of clauses that share a ground clause, in order; counts over examples that share no atom add up.
+    """The pairs of clauses that share a ground clause, in order; counts over examples that share no atom add up."""
 
-    `pairs` has shape (p, 2), local clauses of which the first is smaller; `shared` (p,) is how many distinct ground clauses both have, `atoms` (p,) how
-    many atoms both mention. `size` and `reach`, shape (m,), are the distinct ground clauses and the atoms of each clause.
-    """
-
-    pairs: IntArray
-    shared: IntArray
-    atoms: IntArray
-    size: IntArray
-    reach: IntArray
+    pairs: IntArray  # shape (p, 2): local clauses, of which the first is smaller
+    shared: IntArray  # shape (p,): how many distinct ground clauses both have
+    atoms: IntArray  # shape (p,): how many atoms both mention
+    size: IntArray  # shape (m,): the distinct ground clauses of each clause
+    reach: IntArray  # shape (m,): the atoms of each clause
 
     def __add__(self, other: Overlaps) -> Overlaps:
         """Return the counts over the examples of both."""
@@ -41,12 +37,10 @@ class Overlaps:
 
 
 def overlaps(network: Network, chosen: BoolArray) -> Overlaps:
-    """Return which of the chosen clauses, shape (m,), share ground clauses that the evidence leaves open.
-
-    A ground clause is its set of literals over query atoms. One with a single literal is its atom, whichever sign it has: with the opposite weight
-    it says the same; so do a clause and the conjunction that is its negation. If clauses share ground clauses too often to be counted, that is an InputError.
-    """
+    """Return which of the chosen clauses share ground clauses that the evidence leaves open; too many of them are an InputError."""
     m, n = len(network.clauses), len(network.atoms)
+    # One literal is its atom, whichever sign it has: with the opposite weight it says the same; so do a clause and the conjunction that is its
+    # negation.
     ground, clause, count = _ground_clauses(network)
     mine = chosen[clause]
     having = _matrix(ground[mine], clause[mine], (count, m))

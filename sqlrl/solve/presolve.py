@@ -62,11 +62,8 @@ def _exact(weighted: WeightedNetwork, start: IntArray, members: IntArray) -> Boo
 
 
 def recognise_blocks(weighted: WeightedNetwork) -> WeightedNetwork:
-    """Turn hard cliques into blocks, and leave out the rows that blocks satisfy; worlds and scores stay the same.
-
-    A clique of three or more atoms in no block, of which hard rows say pair by pair that two are never true together, is a
-    block; exactly one is true if a hard row says that some member is.
-    """
+    """Turn hard cliques into blocks, and leave out the rows that blocks satisfy; worlds and scores stay the same."""
+    # Three or more atoms in no block, of which hard rows say pair by pair that two are never true together.
     cliques = find_cliques(weighted, hard_only=True)
     size = np.diff(cliques.start)
     label = np.repeat(np.arange(len(size)), size)
@@ -291,16 +288,9 @@ def _state(weighted: WeightedNetwork) -> _State:
 
 @at_stage("presolve")
 def presolve(weighted: WeightedNetwork) -> tuple[Values, WeightedNetwork]:
-    """Fix atoms that have the same value in some best world, and return what is left.
-
-    An atom is fixed if hard rows or blocks force it, or if no values of the others make the other truth better: its
-    linear term outweighs the rows that could oppose it (then one best world survives, not every one). A member of a
-    block is also fixed to false where another member is never worse. Each fixed atom may decide others.
-
-    Returns 0, 1 or -1 (free) for each atom, shape (n,), and the weighted network over the free atoms, which is `weighted`
-    itself if nothing was fixed. Hard rows and blocks that contradict each other, as far as propagation of units shows it, are
-    an UnsatisfiableError.
-    """
+    """Fix atoms that have the same value in some best world; return 0, 1 or -1 (free) for each, and the network over the free atoms."""
+    # An atom is fixed if hard rows or blocks force it, as far as units show it, or if its linear term outweighs the rows that could oppose it:
+    # then one best world survives, not every one.
     state = _state(weighted)
     n = len(weighted.atoms)
     units = np.flatnonzero((np.diff(weighted.indptr) == 1) & weighted.hard)

@@ -18,10 +18,7 @@ _UNIT = 2.0**-53
 
 
 def streams(seed: int, count: int) -> npt.NDArray[np.uint64]:
-    """Independent streams of random numbers, one `Stream` in each row, shape (count, 4).
-
-    A seed, from 0, gives the same streams on every machine, and the first of them do not depend on how many there are.
-    """
+    """Return independent streams, a `Stream` in each row, the same on every machine; the first ones do not depend on `count`."""
     if seed < 0:
         raise InputError(f"the seed is {seed}: give an integer of 0 or more")
     children = np.random.SeedSequence(int(seed)).spawn(count)

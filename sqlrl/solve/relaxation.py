@@ -30,32 +30,20 @@ INTEGRAL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Cliques:
-    """Disjoint groups of rows, each over all pairs of three or more literals.
-
-    If f literals of a clique are false, its rows together cost ``cost * f * (f - 1) / 2``; a hard clique says that at
-    most one is false.
-
-    Clique i has the signed atoms `literals[start[i]:start[i + 1]]`, ascending by atom. `cost`, of shape (c,), is what each of
-    its rows costs: positive, infinite for hard rows. `inside`, of shape (r,), are the rows that belong to a clique.
-    """
+    """Disjoint groups of rows over all pairs of three or more literals, which cost ``cost * f * (f - 1) / 2`` if f are false; f <= 1 if hard."""
 
     start: IntArray
-    literals: IntArray
-    cost: FloatArray
-    inside: BoolArray
+    literals: IntArray  # clique i has the signed atoms `literals[start[i]:start[i + 1]]`, ascending by atom
+    cost: FloatArray  # shape (c,): what each of its rows costs: positive, infinite for hard rows
+    inside: BoolArray  # shape (r,): the rows that belong to a clique
 
 
 def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliques:
-    """Find cliques of literals that are twins: each has a row of one cost with the same others, and with each other.
+    """Find cliques of twin literals: each has rows of one cost with the same others, and with each other; ordered by cost, then by first atom.
 
-    Ordered by cost, then by the first atom. Rows of two literals and positive or infinite cost can be in cliques.
-
-    Notes
-    -----
-    A soft functional constraint, `R(x, y) v R(x, z) v y = z` over negated atoms, grounds to such a clique for each x.
-    The linear relaxation of its rows one by one is useless (all atoms one half), that of the count is exact, and
-    CP-SAT needs one constraint in place of k (k - 1) / 2 (our own reformulation; convex counts as in Kohli, Ladicky
-    and Torr, "Robust higher order potentials", 2009).
+    A soft functional constraint, `R(x, y) v R(x, z) v y = z` over negated atoms, grounds to such a clique for each x. The linear relaxation
+    of its rows one by one is useless (all atoms one half), that of the count is exact, and CP-SAT needs one constraint in place of
+    k (k - 1) / 2 (our own reformulation; convex counts as in Kohli, Ladicky and Torr, "Robust higher order potentials", 2009).
     """
     n = len(weighted.atoms)
     wanted = weighted.hard if hard_only else weighted.cost > 0
@@ -100,29 +88,23 @@ def find_cliques(weighted: WeightedNetwork, *, hard_only: bool = False) -> Cliqu
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """Minimise ``cost @ x`` subject to ``low <= matrix @ x`` and ``0 <= x <= 1``; the first n variables are the atoms.
-
-    The matrix has shape (constraints, k), and entries 1 or -1; `atoms` is n.
-    """
+    """Minimise ``cost @ x`` subject to ``low <= matrix @ x`` and ``0 <= x <= 1``; the first `atoms` variables are the atoms."""
 
     cost: FloatArray
-    matrix: sparse.csr_array
+    matrix: sparse.csr_array  # shape (constraints, k), entries 1 or -1
     low: FloatArray
     atoms: int
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """A solution of the linear relaxation.
+    """A solution of the linear relaxation."""
 
-    `truth`, of shape (n,), is that of each atom, from 0 to 1. No world scores more than `bound`, constant included: it is
-    computed from the dual solution, so that it holds however inexact the solver was, and float rounding is added; `rounding` is
-    that part of it.
-    """
-
-    truth: FloatArray
+    truth: FloatArray  # shape (n,): of each atom, from 0 to 1
+    # No world scores more, constant included. It is computed from the dual solution, so that it holds however inexact the solver was, and float
+    # rounding is added.
     bound: float
-    rounding: float
+    rounding: float  # that part of the bound
 
     @property
     def fractional(self) -> IntArray:
@@ -170,15 +152,11 @@ def _rows(weighted: WeightedNetwork, rows: IntArray) -> tuple[IntArray, IntArray
 
 
 def linear_program(weighted: WeightedNetwork) -> LinearProgram:
-    """The relaxation of the thesis' integer program, with the cost of violation as its objective.
+    """Return the relaxation of the integer program for the most probable world, with the cost of violation as its objective.
 
-    It has one variable more for each soft row that is in no clique, and k - 1 for each clique of k literals.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 4.3.1, OP5 with 0 <= y, z <= 1: a row of positive weight gives one constraint, one of
-    negative weight one for each literal (its z in terms of violation: z is at most each literal's falsehood), unit
-    clauses none. Of our own: blocks and cliques are one constraint each (`solve.relaxation`).
+    Source: Huynh (2011), section 4.3.1, OP5 with 0 <= y, z <= 1: a row of positive weight gives one constraint, one of negative weight one
+    for each literal (its z in terms of violation: z is at most each literal's falsehood), unit clauses none. Of our own: blocks and cliques
+    are one constraint each.
     """
     n, cliques = len(weighted.atoms), find_cliques(weighted)
     outside = ~cliques.inside
@@ -223,12 +201,8 @@ def _add_blocks(constraints: _Constraints, weighted: WeightedNetwork) -> None:
 
 
 def safe_bound(program: LinearProgram, dual: FloatArray) -> tuple[float, float]:
-    """A lower bound on the program's least cost from any dual values, and the rounding that it allows for.
+    """Return a lower bound on the program's least cost from any dual values (negative ones count as 0), and the rounding that was taken off it.
 
-    `dual`, of shape (constraints,), may be exact or not; negative ones count as 0. The rounding is taken off the bound.
-
-    Notes
-    -----
     Source: Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming" (2004), section 2:
     ``low @ dual + sum of min(0, reduced cost)`` holds for variables between 0 and 1.
     """
@@ -279,15 +253,7 @@ def _ortools(program: LinearProgram, solver: str) -> tuple[FloatArray, FloatArra
 
 @at_stage("linear relaxation")
 def relax(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> Relaxed:
-    """Solve the linear relaxation.
-
-    By HiGHS (through scipy), OR-Tools' GLOP, its first-order PDLP for very large ones (where that finds no truths, GLOP is
-    asked whether there are any), or a maximum "flow", which solves the relaxation of pairwise networks exactly
-    (`solve.cut.persistent`): atoms are true, false or one half.
-
-    Where not even fractional truths keep the hard rows and blocks, that is an UnsatisfiableError; a solver that gives up is an
-    UnsolvedError; costs too far apart for a flow in 64-bit integers are a NumericError.
-    """
+    """Solve the linear relaxation by HiGHS, GLOP, PDLP for very large ones, or a maximum "flow", which is exact for pairwise networks."""
     if solver not in get_args(LinearSolver):
         raise InputError(f"unknown solver {solver!r} of linear programs: choose 'highs', 'glop', 'pdlp' or 'flow'")
     if len(weighted.atoms) == 0:

@@ -18,10 +18,7 @@ Values = npt.NDArray[np.int8]
 
 
 class UnsatisfiableError(SqlrlError):
-    """Hard rows and blocks of a weighted network cannot all hold; `mpe` turns it into a `ConflictError`.
-
-    `atom` is a local atom of the network whose component has no world.
-    """
+    """Hard rows and blocks cannot all hold in the component of `atom`, a local atom; `mpe` turns it into a `ConflictError`."""
 
     def __init__(self, atom: int) -> None:
         self.atom = atom
@@ -47,12 +44,7 @@ def _kept_blocks(weighted: WeightedNetwork, value: Values) -> tuple[IntArray, Bo
 
 
 def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
-    """Fix atoms: rows are simplified, soft rows of one literal become linear terms, equal rows merge.
-
-    `value`, of shape (n,), is 0 false, 1 true, -1 free; if a block has a true atom, all its other atoms must be false. The
-    result is over the free atoms; worlds score what they score in `weighted` with the fixed values. A hard row or a block that
-    cannot hold is an UnsatisfiableError.
-    """
+    """Return the network over the atoms that `value` leaves free (-1), in which worlds score what they score with the others fixed."""
     kept = value == FREE
     number = np.cumsum(kept) - 1
     atom, row = np.abs(weighted.literals) - 1, weighted.row
@@ -90,10 +82,7 @@ def restrict(weighted: WeightedNetwork, value: Values) -> WeightedNetwork:
 
 
 def component_labels(weighted: Rows) -> tuple[int, IntArray]:
-    """Connected components: atoms that share a row or a block, of a weighted network or of one without weights.
-
-    How many, and the component of each atom, shape (n,), numbered in ascending order of their first atoms.
-    """
+    """Return how many components of atoms that share a row or a block there are, and that of each atom, numbered by their first atoms."""
     n, b = len(weighted.block), len(weighted.block_exact)
     atom = np.abs(weighted.literals) - 1
     anchor = atom[np.repeat(weighted.indptr[:-1], np.diff(weighted.indptr))] if len(atom) else atom
@@ -118,11 +107,7 @@ def with_components(weighted: WeightedNetwork, atoms: BoolArray) -> BoolArray:
 
 
 def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
-    """The part of a weighted network over whole components.
-
-    Each row and each block must be inside or outside of `chosen`, of shape (n,). Constant and rounding are 0: add those of the
-    whole once.
-    """
+    """Return the part over whole components, whose atoms are chosen; constant and rounding are 0: add those of the whole once."""
     number = np.cumsum(chosen) - 1
     length = np.diff(weighted.indptr)
     atom = np.abs(weighted.literals) - 1
@@ -146,11 +131,7 @@ def select(weighted: WeightedNetwork, chosen: BoolArray) -> WeightedNetwork:
 
 
 def select_each(weighted: WeightedNetwork, label: IntArray, count: int) -> Iterator[tuple[IntArray, WeightedNetwork]]:
-    """The parts of a weighted network, one after the other, in time linear in its size.
-
-    `label`, of shape (n,), is the part of each atom, from 0 to `count` - 1: whole components, as `component_labels` numbers
-    them, or unions of some. Yields the local atoms of a part, ascending, and what `select` makes of them.
-    """
+    """Yield the local atoms of each part and what `select` makes of them, in linear time; a part is a component, or a union of some."""
     start, order = grouped(label, count)
     number = np.empty(len(label), dtype=np.int64)
     number[order] = np.arange(len(order)) - start[label[order]]

@@ -21,23 +21,13 @@ SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A world of a weighted network and what is proved about it.
-
-    Parameters
-    ----------
-    world : bool array, shape (n,)
-        Truth of each atom; all hard rows and blocks hold.
-    gap : float
-        No world scores more than this above it: absolute, rounding included; infinite where nothing is proved.
-    rounding : float
-        The part of the gap that comes from sums of floats and from rounding costs to integers.
-    scale : float
-        The factor (a power of two) between the costs and a solver's integers; infinite if it has none.
-    """
+    """A world of a weighted network, in which all hard rows and blocks hold, and what is proved about it."""
 
     world: BoolArray
+    # No world scores more than this above it: absolute, rounding included; infinite where nothing is proved.
     gap: float
-    rounding: float
+    rounding: float  # the part of the gap that comes from sums of floats and from rounding costs to integers
+    # The factor (a power of two) between the costs and a solver's integers; infinite if it has none.
     scale: float = np.inf
 
     @property
@@ -47,36 +37,17 @@ class Solution:
 
 
 class Status(Enum):
-    """How good a world is proved to be.
+    """How good a world, in which all hard clauses hold, is proved to be."""
 
-    OPTIMAL: no world is better by more than `SolverReport.precision`, the rounding of floats and of integer weights, and
-    that is negligible: see `status_of`.
-    FEASIBLE: all hard clauses hold, and no world is better by more than the gap.
-    """
-
+    # No world is better by more than `SolverReport.precision`, and that is negligible: see `status_of`.
     OPTIMAL = "optimal"
-    FEASIBLE = "feasible"
+    FEASIBLE = "feasible"  # no world is better by more than the gap
 
 
 def status_of(proved: bool, precision: float, magnitude: float) -> Status:
-    """Whether a world may be called optimal: the search proved it, and rounding leaves the proof its meaning.
-
-    Parameters
-    ----------
-    proved : bool
-        Of the weights as the solver rounded them.
-    precision : float
-        By how much a world could be better after all, because of rounding (log-odds).
-    magnitude : float
-        What the world decides about: the sum of the absolute weights of the ground clauses after equal and opposite ones
-        were added up (log-odds). Weights of 1e20 that cancel leave little of it, but all of their rounding.
-
-    Returns
-    -------
-    Status
-        OPTIMAL if rounding is at most a millionth of the magnitude, or of 1: such a difference in log-odds changes a
-        probability by a millionth of itself.
-    """
+    """Return whether a world may be called optimal: proved, and rounding (`precision`) at most a millionth of `magnitude`, or of 1."""
+    # Such a difference changes a probability by a millionth of itself. The magnitude is of weights after equal and opposite ones were added up:
+    # of weights of 1e20 that cancel it has little, but precision has all of their rounding.
     return Status.OPTIMAL if proved and precision <= RELATIVE_ERROR * max(1.0, magnitude) else Status.FEASIBLE
 
 
@@ -86,26 +57,14 @@ class UnsolvedError(SqlrlError):
 
 @dataclass(frozen=True)
 class Choice:
-    """What one method did, and why it was chosen.
+    """What one method did, and why it was chosen."""
 
-    Parameters
-    ----------
-    method : str
-        Such as "presolve", "elimination", "cut", "persistency", "lp", "cpsat", "walksat".
-    components, atoms, rows : int
-        How many connected components it solved (0 for methods that only fix atoms), with how many atoms and ground
-        clauses of two or more literals.
-    reason : str
-    seconds : float
-        Wall time since the choice before.
-    """
-
-    method: str
-    components: int
+    method: str  # such as "presolve", "elimination", "cut", "persistency", "lp", "cpsat", "walksat"
+    components: int  # connected components that it solved, 0 for methods that only fix atoms
     atoms: int
-    rows: int
+    rows: int  # ground clauses of two or more literals
     reason: str
-    seconds: float
+    seconds: float  # wall time since the choice before
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -117,47 +76,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class SolverReport:
-    """How a most probable world was found and what is proved about it.
+    """How a most probable world was found and what is proved about it, in log-odds."""
 
-    Parameters
-    ----------
-    status : Status
-        OPTIMAL only if every component is proved optimal, so that `gap == precision`, and rounding is negligible.
-    objective : float
-        Sum of w_i n_i over clauses that are not hard, plus the soft evidence (and the loss, if one was given) of the
-        true atoms, evaluated with the weights as given (log-odds).
-    constant : float
-        The part of the objective that is the same in every world: the weights times `Network.base`. It is not printed.
-    gap : float
-        No world is better by more than this: absolute, found without the constant, so that no large constant hides
-        it. Never negative.
-    precision : float
-        The part of the gap that comes from rounding: of sums of floats, and of weights to integers.
-    magnitude : float
-        Sum of the absolute weights that the world decides about; see `status_of`.
-    scale : float
-        The smallest factor (a power of two) between weights and a solver's integers; 1 if none needed them.
-    seconds : mapping of str to float
-        Wall time of each stage.
-    choices : tuple of Choice
-        What each method did, and why it was chosen, in order.
-    decided : float, optional
-        The objective without the constant, summed without it, so that no large constant takes its digits.
-    cost : float, optional
-        The sum of the weights of ground clauses that the world violates, and of the absolute negative weights of those that it
-        satisfies (log-odds): how far it is from a world in which every one earns the most. See `counts.violation_cost`.
-    """
-
+    # OPTIMAL only if every component is proved optimal, so that `gap == precision`, and rounding is negligible.
     status: Status
+    # Sum of w_i n_i over clauses that are not hard, plus the soft evidence (and the loss, if one was given) of the true atoms, evaluated with the
+    # weights as given.
     objective: float
-    constant: float
+    constant: float  # the part that is the same in every world: the weights times `Network.base`; it is not printed
+    # No world is better by more than this: absolute, never negative, found without the constant, so that no large constant hides it.
     gap: float
-    precision: float
-    magnitude: float
-    scale: float
-    seconds: Mapping[str, float]
+    precision: float  # the part of the gap that comes from rounding: of sums of floats, and of weights to integers
+    magnitude: float  # sum of the absolute weights that the world decides about; see `status_of`
+    scale: float  # the smallest factor (a power of two) between weights and a solver's integers; 1 if none needed them
+    seconds: Mapping[str, float]  # wall time of each stage
     choices: tuple[Choice, ...]
+    # The objective without the constant, summed without it, so that no large constant takes its digits.
     decided: float | None = None
+    # How far the world is from one in which every ground clause earns the most; see `counts.violation_cost`.
     cost: float | None = None
     _repr_html_ = markup.field_table
 
@@ -200,15 +136,7 @@ class SolverReport:
 
 @dataclass(frozen=True, eq=False)
 class MPEResult:
-    """A most probable world and the report of its solver.
-
-    Parameters
-    ----------
-    world : bool array, shape (n,)
-        Truth of each atom of the network; all hard clauses and blocks hold.
-    report : SolverReport
-        Objective, bound, gap, time and methods.
-    """
+    """A most probable world, in which all hard clauses and blocks hold, and the report of its solver."""
 
     world: BoolArray
     report: SolverReport
@@ -249,15 +177,7 @@ class MPEResult:
 
 
 def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
-    """Return the result of several networks that share no atom as that of one.
-
-    Parameters
-    ----------
-    results : sequence of MPEResult
-        At least one.
-    order : int64 array, shape (n,)
-        Which of their atoms, one result after the other, is each atom of the whole.
-    """
+    """Return the result of several networks that share no atom as that of one; `order` has the place of each atom in their concatenation."""
     if len(results) == 1:
         return MPEResult(results[0].world[order], results[0].report)
     reports = [each.report for each in results]

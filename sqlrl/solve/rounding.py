@@ -74,17 +74,11 @@ def _roundup(
 
 
 def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
-    """Round a fractional solution.
+    """Round a fractional solution, shape (n,), to a world, in which hard rows need not hold, nor blocks that integral atoms break.
 
-    `truth`, of shape (n,), is from 0 to 1; integral ones are kept. In the world that it returns hard rows need not hold; blocks
-    have at most one true member unless the integral atoms break that.
-
-    Notes
-    -----
-    Source: Huynh (2011), Algorithm 4.1: from the last fractional atom to the first, an atom becomes true if the weights
-    of the rows not yet satisfied in which it is positive outweigh those in which it is negative. What the source leaves
-    open: hard rows outweigh all others; an atom whose block has a true member becomes false, the last free one of an
-    exactly-one block without any true.
+    Source: Huynh (2011), Algorithm 4.1: from the last fractional atom to the first, an atom becomes true if the weights of the rows not yet
+    satisfied in which it is positive outweigh those in which it is negative. What the source leaves open: hard rows outweigh all others; an
+    atom whose block has a true member becomes false, the last free one of an exactly-one block without any true.
     """
     n = len(weighted.atoms)
     world = np.full(n, FREE, dtype=np.int8)
@@ -108,11 +102,7 @@ def round_up(weighted: WeightedNetwork, truth: FloatArray) -> BoolArray:
 
 
 def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs") -> tuple[Solution | None, Relaxed]:
-    """Solve the linear relaxation and round it.
-
-    The rounded world, unless it breaks a hard row, has as its gap the distance to the relaxation's bound, and it is optimal
-    where that is nothing but rounding: so is every integral solution. The errors are those of `relax`.
-    """
+    """Solve the linear relaxation and round it to a world (None if a hard row breaks), whose gap is the distance to the bound."""
     relaxed = relax(weighted, solver=solver)
     world = round_up(weighted, relaxed.truth)
     score = weighted.score(world)
@@ -120,6 +110,7 @@ def solve_relaxation(weighted: WeightedNetwork, *, solver: LinearSolver = "highs
         return None, relaxed
     gap = max(relaxed.bound - score, 0.0)
     size = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
+    # Optimal where the gap is nothing but rounding: so is every integral solution.
     return Solution(world, gap, gap if gap <= relaxed.rounding + PROVED * size else relaxed.rounding), relaxed
 
 

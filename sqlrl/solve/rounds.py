@@ -36,11 +36,10 @@ to most of them, and solve what they have so far each time."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of a network before its best world: for each shape (or clause) how many ground clauses of two literals or more it has at
-    the most, and how many of them the first world does not meet, the best one of ground clauses of one literal alone.
-    """
+    """What is known of a network before its best world: ground clauses of two literals or more, for each shape (or clause)."""
 
-    sizes: Mapping[Hashable, int]
+    sizes: Mapping[Hashable, int]  # how many there are at the most
+    # How many of them the first world does not meet, the best one of ground clauses of one literal alone.
     unmet: Mapping[Hashable, int]
 
     @property
@@ -66,15 +65,12 @@ class Estimate:
 
 
 class Rounds:
-    """Solves what there is of a network, and adds what the best world does not meet, in turn.
-
-    `weighted` is what there is so far, over all n atoms. `limit` is CP-SAT's deterministic time for each component, `count` how many rounds
-    brought more. A subclass adds ground clauses in `_more`.
-    """
+    """Solves what there is of a network, and adds what the best world does not meet, in turn; a subclass adds ground clauses in `_more`."""
 
     def __init__(self, weighted: WeightedNetwork, growth: Growth, limit: float | None, seed: int) -> None:
+        # `weighted` is what there is so far, over all n atoms; `limit` is CP-SAT's deterministic time for each component.
         self.weighted, self.growth, self.limit, self.seed = weighted, growth, limit, seed
-        self.count = 0
+        self.count = 0  # rounds that brought more
 
     def _more(self) -> BoolArray:
         """Add what the best world does not meet; return the atoms of what was added, shape (n,)."""
@@ -84,11 +80,7 @@ class Rounds:
         """Take back what was added last."""
 
     def solve(self, changed: BoolArray, *, rounds: int | None = None, prove: bool = True) -> bool:
-        """Solve in rounds until the best world meets all that is not there, from the atoms whose components changed, shape (n,).
-
-        Returns False if the `rounds` were too few; then the world is the best one of a network that lacks what it does not meet. Without
-        `prove` nothing is proved that the linear relaxation does not prove.
-        """
+        """Solve from the atoms that changed until the best world meets all that is left out; False if that takes more than `rounds`."""
         # A partial network can be far harder than the whole: without this limit the third round of `tuffy/cse`, whose cliques
         # lack members, had not ended after 190 s; the whole network takes 0.5 s. So a round is worth little time, and once
         # CP-SAT needs more, the pairs among the atoms that presolve leaves are added too.
@@ -100,10 +92,12 @@ class Rounds:
                 changed = self._more()
                 if changed.any():
                     if self.count == rounds:
+                        # The world is then the best one of a network that lacks what it does not meet.
                         self._undo()
                         return False
                     options, self.count = quick, self.count + 1
                     stage.advance(note=f"{len(self.weighted.cost):,} ground clauses")
+                # Without `prove` nothing is proved that the linear relaxation does not prove.
                 elif self.growth.proved or options.prove or not prove:
                     return True
                 else:
@@ -139,10 +133,7 @@ class Solved:
 
 
 def solve_network(weighted: WeightedNetwork, options: Options) -> Solved:
-    """Solve a weighted network: in rounds where they leave out most of its ground clauses and no method is asked for, else at once.
-
-    Errors are those of `Chooser.run`.
-    """
+    """Solve a network, in rounds if no method is asked for and they leave out most ground clauses; errors are those of `Chooser.run`."""
     if options.method == "auto" and len(weighted.cost) > SMALL:
         kept = _kept_at_first(weighted, options)
         if kept is not None:

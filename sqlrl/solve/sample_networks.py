@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sqlrl.ground.network import Network
 
+# A clause from 0, signed atoms +(k + 1) or -(k + 1), distinct inside a ground clause, and a multiplicity, 1 if it is left out.
 Ground = tuple[int, Sequence[int]] | tuple[int, Sequence[int], int]
 
 
@@ -16,24 +17,16 @@ def network(
     atoms: int,
     ground: Sequence[Ground],
     *,
-    clauses: int | None = None,
-    hard: Sequence[int] = (),
-    negated: Sequence[int] = (),
-    blocks: Sequence[tuple[Sequence[int], bool]] = (),
-    prior: Sequence[float] | None = None,
-    evidence: Sequence[tuple[int, int, int]] = (),
-    given: Sequence[int] = (),
-    example: Sequence[int] | None = None,
+    clauses: int | None = None,  # one more than the highest of `ground` by default
+    hard: Sequence[int] = (),  # clauses that must hold
+    negated: Sequence[int] = (),  # conjunctions: n counts the violated groundings of the clause
+    blocks: Sequence[tuple[Sequence[int], bool]] = (),  # atoms from 0; True: exactly one is true, else at most one
+    prior: Sequence[float] | None = None,  # log-odds of each atom
+    evidence: Sequence[tuple[int, int, int]] = (),  # clause, groundings that the evidence satisfied, and violated
+    given: Sequence[int] = (),  # literals that a given atom of the same block forces
+    example: Sequence[int] | None = None,  # one of all atoms by default
 ) -> Network:
-    """A network from a list of ground clauses; atom k has id k, clause i has id i.
-
-    `ground` has clause indices from 0 (by default m is one more than the highest), signed atoms +(k + 1) or -(k + 1), distinct
-    inside a ground clause, and a multiplicity, 1 if it is left out. `hard` are the clauses that must hold, `negated` the
-    conjunctions (n counts the violated groundings of the clause). `blocks` are atoms from 0, and True if exactly one of them is
-    true, or False if at most one. `prior` is the log-odds of each atom; `evidence` has, for a clause, how many groundings the
-    evidence satisfied and violated; `given` are the literals that a given atom of the same block forces. All atoms are of one
-    example by default.
-    """
+    """Return a network from a list of ground clauses; atom k has id k, clause i has id i."""
     full = [(g[0], sorted(g[1], key=abs), g[2] if len(g) == 3 else 1) for g in ground]
     m = clauses if clauses is not None else 1 + max((g[0] for g in full), default=-1)
     sign = np.ones(m, dtype=np.int64)
@@ -86,12 +79,9 @@ def network(
 
 
 def chains(count: int, *, length: int, states: int, exact: bool = False, words: int = 50, seed: int = 0) -> Network:
-    """Linear chains like a field model of citations: one example each, a block of `states` atoms at each position.
-
-    `count` chains of `length` positions; a block is exactly one atom true if `exact`, else at most one. Each position has a
-    random one of `words` words, and each word and state one unit clause. Clauses 0 to states**2 - 1 are the transitions `S(p)
-    => T(p + 1)`, the others the words.
-    """
+    """Return linear chains like a field model of citations: one example each, with a block of `states` atoms at each position."""
+    # Each position has a random word, and each word and state one unit clause. Clauses 0 to states**2 - 1 are the transitions
+    # `S(p) => T(p + 1)`, the others the words.
     positions = count * length
     n, transitions = positions * states, states * states
     atom = np.arange(n, dtype=np.int64).reshape(count, length, states)

@@ -18,16 +18,12 @@ PIECE = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """The most probable world of n atoms that stand alone, and what elimination reports of it.
-
-    `longest` is the most clauses that an atom has, `terms` the sum of the absolute terms of all atoms, `magnitude` the sum of what
-    the atoms add when they are true, in absolute values.
-    """
+    """The most probable world of n atoms that stand alone, and what elimination reports of it."""
 
     world: BoolArray
-    longest: int
-    terms: float
-    magnitude: float
+    longest: int  # the most clauses that an atom has
+    terms: float  # the sum of the absolute terms of all atoms
+    magnitude: float  # the sum of what the atoms add when they are true, in absolute values
 
 
 def all_alone(network: Network) -> bool:
@@ -37,10 +33,7 @@ def all_alone(network: Network) -> bool:
 
 
 def decided_alone(network: Network, soft: FloatArray, extra: FloatArray) -> Alone:
-    """Decide each atom of a network of which all stand alone: true where that adds to the objective.
-
-    `soft`, shape (m,), are the weights, `extra`, shape (n,), what each atom adds besides the clauses.
-    """
+    """Decide each atom of a network in which all stand alone: true where its clauses and `extra` together add to the score."""
     piece = _Pieces(network, soft, extra)
     magnitude = piece.decide(0, 2 * len(network.atoms))
     # Of zeros for every atom, which `ground.atoms` keeps as one number, nothing is added up.

@@ -30,12 +30,7 @@ SMALLEST = 2.0**-900
 
 
 def in_background(work: Callable[[], T], stop: Callable[[], object] | None = None) -> T:
-    """Run a long call that releases Python's lock in a thread of its own, so that Ctrl-C reaches this one.
-
-    When this thread is interrupted, `stop` asks the solver to stop, and the KeyboardInterrupt is raised as soon as it has; at
-    once if it cannot. Then it ends by itself, and the process, if it is to end, waits for it: solvers have threads of their
-    own, which must not outlive what they work on. What `work` raised is raised here.
-    """
+    """Run a long call that releases Python's lock in a thread of its own, so that Ctrl-C reaches this one, which then asks it to `stop`."""
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -46,6 +41,7 @@ def in_background(work: Callable[[], T], stop: Callable[[], object] | None = Non
         except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
             errors.append(error)
 
+    # Not a daemon: a process that is to end waits for it, since solvers have threads of their own, which must not outlive what they work on.
     thread = threading.Thread(target=run)
     thread.start()
     try:
@@ -62,18 +58,17 @@ def in_background(work: Callable[[], T], stop: Callable[[], object] | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Integer coefficients: given ones of shape (k,) times `scale`, a power of two, so that multiplying is exact, and rounded.
-
-    `lost` is the sum of the absolute rounding errors in the units of the given coefficients: no difference between two worlds
-    is off by more.
-    """
+    """Integer coefficients, shape (k,): given ones times `scale`, a power of two, so that multiplying is exact, and rounded."""
 
     coefficients: IntArray
     scale: float
+    # The sum of the absolute rounding errors in the units of the given coefficients: no difference between two worlds is off by more.
     lost: float
 
 
 def _exponent(magnitude: FloatArray, smallest: float, total: float) -> int | None:
+    # The smallest exact scale up to a relative error of `RELATIVE_ERROR` comes first; then the scale that `WANTED_ERROR` asks for, as far as
+    # `COMFORTABLE_TOTAL` allows, but at least the one that `RELATIVE_ERROR` needs.
     enough = int(np.ceil(np.log2(0.5 / RELATIVE_ERROR) - np.log2(smallest)))
     for e in range(int(np.floor(-np.log2(smallest))), enough):
         if np.all(np.ldexp(magnitude, e) % 1.0 == 0):
@@ -86,14 +81,7 @@ def _exponent(magnitude: FloatArray, smallest: float, total: float) -> int | Non
 
 
 def scale_to_integers(coefficients: FloatArray, name: Callable[[int], str] = str) -> Scaled:
-    """Scale coefficients by a power of two that loses nothing, or else a billionth to a millionth of each.
-
-    Exact scales up to a relative error of `RELATIVE_ERROR` come first, the smallest of them; then the scale that
-    `WANTED_ERROR` asks for, as far as `COMFORTABLE_TOTAL` allows, but at least the one `RELATIVE_ERROR` needs.
-
-    Coefficients are finite; zeros stay zero. If the largest and smallest are so far apart that 64 bits cannot hold both, the
-    NumericError says which, with the words that `name` has for the coefficient at a position.
-    """
+    """Scale finite coefficients by a power of two that loses nothing, or else a billionth to a millionth of each; zeros stay zero."""
     magnitude = np.abs(coefficients[coefficients != 0])
     if len(magnitude) == 0:
         return Scaled(np.zeros(len(coefficients), dtype=np.int64), 1.0, 0.0)

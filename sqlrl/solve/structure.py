@@ -41,28 +41,14 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """The v multi-state variables of a network, in ascending order of their first atom.
+    """The v multi-state variables of a network, in ascending order of their first atom."""
 
-    Parameters
-    ----------
-    of_atom : shape (n,)
-        The variable of each atom.
-    state_of_atom : shape (n,)
-        The state, from 0 inside its variable, that makes the atom true.
-    start : shape (v + 1,)
-        Variable u has states `start[u]` to `start[u + 1] - 1`.
-    atom : shape (states,)
-        The atom that each state makes true, -1 for none. None is state 0 of its variable; members follow in ascending
-        order.
-    exact : shape (v,)
-        True where exactly one member is true, so that there is no state none.
-    """
-
-    of_atom: IntArray
-    state_of_atom: IntArray
-    start: IntArray
+    of_atom: IntArray  # shape (n,): the variable of each atom
+    state_of_atom: IntArray  # shape (n,): the state, from 0 inside its variable, that makes the atom true
+    start: IntArray  # shape (v + 1,): variable u has states `start[u]` to `start[u + 1] - 1`
+    # Shape (states,): the atom that each state makes true, -1 for none, which is state 0 of its variable; members follow in ascending order.
     atom: IntArray
-    exact: BoolArray
+    exact: BoolArray  # shape (v,): exactly one member is true, so that there is no state none
 
     @property
     def size(self) -> IntArray:
@@ -74,48 +60,32 @@ class Variables:
 class Sides:
     """What each row says about each of its variables; a *side* is one (row, variable) pair, in row order.
 
-    The row is violated when every side holds. A *member* side holds in one state, that of its only term; any other
-    side holds in all states but those of its terms. So a side is the number c + e * (sum of its terms' atoms) with
-    (c, e) = (0, 1) for a member side and (1, -1) otherwise.
-
-    Parameters
-    ----------
-    row, variable : shape (sides,)
-        The row and the variable.
-    member : shape (sides,)
-        True for a member side.
-    term_start : shape (sides + 1,)
-        Side s has the terms `term_start[s]` to `term_start[s + 1] - 1`.
-    term : shape (terms,)
-        Atoms, ascending inside a side.
-    row_start : shape (rows + 1,)
-        Row j has the sides `row_start[j]` to `row_start[j + 1] - 1`: none if blocks satisfy it in every world.
+    The row is violated when every side holds. A *member* side holds in one state, that of its only term; any other side holds in all states
+    but those of its terms. So a side is the number c + e * (sum of its terms' atoms) with (c, e) = (0, 1) for a member side and (1, -1)
+    otherwise.
     """
 
-    row: IntArray
+    row: IntArray  # shape (sides,), as are `variable` and `member`
     variable: IntArray
-    member: BoolArray
-    term_start: IntArray
-    term: IntArray
+    member: BoolArray  # true for a member side
+    term_start: IntArray  # shape (sides + 1,): side s has the terms `term_start[s]` to `term_start[s + 1] - 1`
+    term: IntArray  # atoms, ascending inside a side
+    # Shape (rows + 1,): row j has the sides `row_start[j]` to `row_start[j + 1] - 1`: none if blocks satisfy it in every world.
     row_start: IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A network compiled once for any weights.
-
-    `component`, of shape (v,), is the connected component of each variable, in ascending order of the first variable;
-    `row_component`, of shape (r,), that of each row, -1 for rows that blocks satisfy. `forest`, of shape (components,), is true
-    where the rows join at most two variables each and the joined pairs form a tree. `edges`, of shape (edges, 2), are the
-    distinct joined pairs of variables of all forest components, smaller first, ascending.
-    """
+    """A network compiled once for any weights."""
 
     network: Network
     variables: Variables
     sides: Sides
-    component: IntArray
-    row_component: IntArray
+    component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
+    row_component: IntArray  # shape (r,): of each row, -1 for rows that blocks satisfy
+    # Shape (components,): the rows join at most two variables each, and the joined pairs form a tree.
     forest: BoolArray
+    # Shape (edges, 2): the distinct joined pairs of variables of all forest components, smaller first, ascending.
     edges: IntArray
 
 
@@ -139,11 +109,7 @@ def _by_label(label: IntArray, place: IntArray, order: IntArray) -> None:
 
 
 def grouped(label: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Sort positions by their labels, in the order of positions inside a label: a counting sort, linear in time.
-
-    `label`, of shape (k,), is from 0 to count - 1. Returns where each label's positions start, shape (count + 1,), and the
-    positions, shape (k,).
-    """
+    """Return where the positions of each label from 0 start, and the positions by label, ascending in each: a counting sort, linear in time."""
     start = pointers(np.bincount(label, minlength=count))
     order = np.empty(len(label), dtype=np.int64)
     _by_label(label, start[:-1].copy(), order)
@@ -209,10 +175,7 @@ def sides_of(network: Rows, variables: Variables) -> Sides:
 
 
 def compile_network(network: Network) -> Structure:
-    """Compile a network: variables, reduced rows, connected components and which of them are forests.
-
-    Weights play no part in it: compile once, solve for many weight vectors.
-    """
+    """Compile a network, for any weights: variables, reduced rows, connected components and which of them are forests."""
     variables = variables_of(network)
     sides = sides_of(network, variables)
     v = len(variables.exact)

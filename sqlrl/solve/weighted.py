@@ -27,40 +27,21 @@ class WeightedNetwork:
 
     A world y in {0,1}^n in which every hard row and every block holds scores
     ``constant + linear @ y - sum of the costs of the violated rows``.
-
-    Parameters
-    ----------
-    atoms : shape (n,)
-        The network's local atoms, ascending. Atom k of this object is `atoms[k]` there.
-    linear : shape (n,)
-        What each atom adds when it is true (log-odds): unit clauses, soft evidence, loss.
-    indptr, literals : shapes (r + 1,) and (literals,)
-        Row j has the signed atoms `literals[indptr[j]:indptr[j + 1]]`, +(k + 1) or -(k + 1), ascending by atom. No two
-        soft rows have the same literals. Soft rows have two literals or more, hard rows one or more.
-    cost : shape (r,)
-        What violating the row costs: positive or negative, infinite for hard rows, never 0.
-    clause : shape (r,)
-        A local clause of the network that the row comes from, -1 for what a given atom of the same block forces.
-    block : shape (n,)
-        The block of each atom, -1 for none.
-    block_exact : shape (b,)
-        Exactly one member is true; else at most one.
-    constant : float
-        What every world scores.
-    rounding : float
-        The difference of the scores of two worlds is off by no more than this, from sums of floats.
     """
 
-    atoms: IntArray
-    linear: FloatArray
+    atoms: IntArray  # Shape (n,): the network's local atoms, ascending. Atom k of this object is `atoms[k]` there.
+    linear: FloatArray  # shape (n,): what each atom adds when it is true (log-odds): unit clauses, soft evidence, loss
+    # Row j has the signed atoms `literals[indptr[j]:indptr[j + 1]]`, +(k + 1) or -(k + 1), ascending by atom. No two soft rows have the same
+    # literals. Soft rows have two literals or more, hard rows one or more.
     indptr: IntArray
     literals: IntArray
-    cost: FloatArray
+    cost: FloatArray  # shape (r,): of violating the row: positive or negative, infinite for hard rows, never 0
+    # Shape (r,): a local clause of the network that the row comes from, -1 for what a given atom of the same block forces.
     clause: IntArray
-    block: IntArray
-    block_exact: BoolArray
-    constant: float
-    rounding: float
+    block: IntArray  # shape (n,): the block of each atom, -1 for none
+    block_exact: BoolArray  # shape (b,): exactly one member is true; else at most one
+    constant: float  # what every world scores
+    rounding: float  # the difference of the scores of two worlds is off by no more than this, from sums of floats
 
     @property
     def hard(self) -> BoolArray:
@@ -110,10 +91,7 @@ def _row_keys(literals: IntArray, start: IntArray, size: int) -> IntArray:
 
 
 def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray]:
-    """Number rows with equal literals alike: the number of each row, shape (r,), and the first row of each number.
-
-    Literals are ascending by atom inside a row.
-    """
+    """Return a number for each row, the same for equal literals, ascending by atom, and the first row of each number."""
     length = np.diff(indptr)
     label, first = np.zeros(len(length), dtype=np.int64), np.zeros(0, dtype=np.int64)
     for size in distinct(length).tolist():
@@ -129,11 +107,7 @@ def equal_rows(indptr: IntArray, literals: IntArray) -> tuple[IntArray, IntArray
 def merge_rows(
     indptr: IntArray, literals: IntArray, cost: FloatArray, clause: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, float]:
-    """Merge rows with equal literals; costs add up in the order of rows, and rows that cancel go.
-
-    Literals are ascending by atom inside a row. Returns the merged rows, in the order of their first occurrences, and a bound
-    on what rounding changed.
-    """
+    """Merge rows with equal literals, ascending by atom, and drop those that cancel; return the others, by first occurrence, and lost rounding."""
     length = np.diff(indptr)
     label, first = equal_rows(indptr, literals)
     total = np.bincount(label, weights=cost, minlength=len(first)).astype(np.float64)
@@ -171,12 +145,7 @@ def _unit_sums(indptr: Indices, indices: Indices, counts: IntArray, weights: Flo
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is looked for and refused
 def weigh(network: Network, weights: npt.ArrayLike, *, loss: npt.ArrayLike | None = None) -> WeightedNetwork:
-    """Fold weights into a network: all n atoms, equal rows merged.
-
-    `weights`, in log-odds, has shape (m,); entries of hard clauses are ignored. `loss`, of shape (n,), is added for each true
-    atom. `score` of a world is `solve.counts.score` of it, up to rounding, plus the loss. What is not finite, or overflows in
-    sums, is a NumericError.
-    """
+    """Fold weights (log-odds) and a loss into a network, equal rows merged; a world scores `counts.score`, up to rounding, plus the loss."""
     soft = soft_weights(network, weights)
     extra = atom_terms(network, loss)
     linear, size = _unit_sums(network.units.indptr, network.units.indices, network.units.data, soft)

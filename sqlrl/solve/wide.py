@@ -30,32 +30,18 @@ SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """A component beyond the bounds of elimination, of a network of n atoms, and a clause that widens it.
+    """A component beyond the bounds of elimination, of a network of n atoms, and a clause that widens it."""
 
-    Parameters
-    ----------
-    atoms : shape (a,)
-        The places of its free atoms in the network, ascending.
-    clause : int
-        A local clause of the network.
-    row : tuple of int
-        The signed local atoms of a ground clause of that clause in the component, one with the most free atoms.
-    rows : int
-        How many ground clauses the clause has in the component.
-    suffices : bool
-        Whether the component without them would be within the bounds; else no clause that was tried does that, and it is the one with
-        the most ground clauses.
-    components, beyond : int
-        How many components of the model are beyond the bounds, and how many free atoms these have.
-    """
-
-    atoms: IntArray
-    clause: int
+    atoms: IntArray  # shape (a,): the places of its free atoms in the network, ascending
+    clause: int  # a local clause of the network
+    # The signed local atoms of a ground clause of that clause in the component, one with the most free atoms.
     row: tuple[int, ...]
-    rows: int
+    rows: int  # ground clauses that the clause has in the component
+    # Whether the component without them would be within the bounds; else no clause that was tried does that, and it is the one with the most
+    # ground clauses.
     suffices: bool
-    components: int
-    beyond: int
+    components: int  # how many components of the model are beyond the bounds
+    beyond: int  # how many free atoms these have
 
     def words(self, describe: Describe) -> str:
         """Return a part of a sentence that names some atoms and the clause; `describe` as for `mpe`."""
@@ -131,17 +117,7 @@ def widest(
     bucket_cells: int = BUCKET_CELLS,
     component_cells: int = COMPONENT_CELLS,
 ) -> Wide | None:
-    """Find the first component of a model that is beyond the bounds, and a clause without which it would be within them.
-
-    `network` is what the model was taken from; its hard clauses are those of the network, or some of them. `outside`, of shape (f,), are
-    the free atoms of components that are beyond the bounds, by default those that `elimination_order` says; the bounds are its own. None if
-    no component is beyond them.
-
-    Notes
-    -----
-    Clauses are tried in order of the ground clauses that they have in the component, those with many first, twenty at most. The elimination
-    order is greedy, so that a clause may suffice although another order would not need it gone.
-    """
+    """Find the first component of a model of `network` that is beyond the bounds of elimination, and a clause that widens it; None if none is."""
     if outside is None:
         order = elimination_order(model, bucket_cells=bucket_cells, component_cells=component_cells)
         outside = np.asarray(~order.within[order.component[order.variables.of_atom]], dtype=np.bool_)
@@ -156,6 +132,7 @@ def widest(
     own = np.bincount(owner[owner >= 0], minlength=len(network.clauses))
     # How many ground clauses each clause has; of those with equally many the first.
     count = np.bincount(clause[present], minlength=len(network.clauses))
+    # The elimination order is greedy, so that a clause may suffice although another order would not need it gone.
     candidates = np.argsort(-count, kind="stable")
     tries = min(max(ALL_LITERALS // max(len(joined.literals), 1), 1), TRIES)
     chosen, suffices = int(candidates[0]), False

@@ -26,15 +26,8 @@ Then = Annotated[
 
 
 def relearner(then: object) -> WeightLearner | None:
-    """Return the learner that is to learn weights again: a copy, which leaves clauses of weight 0 out unless it says otherwise.
-
-    What is wrong with it is said here, before clauses are searched.
-
-    Raises
-    ------
-    InputError
-        It is no learner of weights, or its parameters are out of range.
-    """
+    """Return a checked copy of the learner that is to learn weights again, by default without clauses of weight 0; None if there is none."""
+    # Errors in it are raised here, before clauses are searched.
     if then is None:
         return None
     if isinstance(then, type):

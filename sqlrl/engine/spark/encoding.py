@@ -50,16 +50,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be encoded: the Parquet, its columns of constants, and one of truths.
-
-    With `complete` rows with NULL for a key are left out, with `distinct` one of equal rows stays.
-    """
+    """The Parquet to encode, with its columns of constants."""
 
     path: str
     keys: tuple[Key, ...]
-    truth: str | None = None
-    complete: bool = False
-    distinct: bool = False
+    truth: str | None = None  # the column of truths, if there is one
+    complete: bool = False  # leave out rows with NULL for a key
+    distinct: bool = False  # keep one of equal rows
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -121,10 +118,8 @@ def source_columns(server: Server, path: str) -> dict[str, str]:
 
 
 def ranges(sample: Iterable[str], number: int) -> list[str]:
-    """Return sorted boundaries that cut names into at most so many ranges with about equally many of a sample; each is the first of its range.
-
-    The order is that of UTF-8's bytes, as databases have it.
-    """
+    """Return sorted boundaries, each the first name of a range, that cut names into at most `number` ranges with equal parts of a sample."""
+    # In the order of UTF-8's bytes, as databases have it.
     names = sorted(sample, key=str.encode)
     cuts = [names[len(names) * i // number] for i in range(1, number)] if names else []
     return list(dict.fromkeys(cuts))
@@ -144,13 +139,9 @@ def range_of(name: exp.Expression, boundaries: Sequence[str], values: Sequence[i
 class Encoding:
     """One source encoded into a folder of its own below the storage, `encoded/<attempt>`.
 
-    There are `facts`, the rows as ids in folders that each hold a range of examples, or of what else is their first column; `names-<i>`, (id, name) of the constants that a type
-    gained; `before-<i>`, those that it had and this client sent; and, once all is there and its counts are right, `done`, a mark with
-    the number of rows of each. Leaving the context without it empties the folders, as a client can remove none.
-
-    Constants are numbered in the order of names without a task that has all of them: boundaries from a sample cut the names into ranges,
-    each range is counted, and its first id is known then; within a range `row_number` goes on. What range a name is in follows from the
-    name alone, so a part that a server computes a second time gets the same ids.
+    Constants are numbered in the order of names without a task that has all of them: boundaries from a sample cut the names into ranges, each range
+    is counted, and its first id is known then; within a range `row_number` goes on. What range a name is in follows from the name alone, so a part
+    that a server computes a second time gets the same ids.
     """
 
     server: Server
@@ -172,6 +163,7 @@ class Encoding:
         try:
             for view in self._shown:
                 self.server.hide(view, step="end encoding")
+            # A client can remove no folders: without the mark that all is there they are emptied.
             gone = [] if self._done else [(self._path(part), schema) for part, (_, schema) in self._written.items()]
             for path, schema in [*self._scratch, *gone]:
                 empty = self.server.rows(schema.empty_table(), step="end encoding")
@@ -260,6 +252,7 @@ class Encoding:
         if not found or not new:
             return Names(0), before
         boundaries = self._boundaries(found, new, what)
+        # (id, name) of the constants that the type gained.
         part = Part(self.attempt, f"names-{place}")
         self._write_part(
             part, new, _DICTIONARY, self._numbered(found, boundaries, known.size, new, what), f"number the {what}"
@@ -401,6 +394,7 @@ class Encoding:
         width = max(1, -(-sizes[wanted.keys[0].type] // files))
         place = exp.IntDiv(this=exp.Coalesce(this=column(order), expressions=[integer(0)]), expression=integer(width))
         frame = self._frame(exp.select("*", named(cast(place, "INT"), "range")).from_(whole), step)
+        # Rows as ids, in folders that each hold a range of examples, or of what else is the first column.
         part = Part(self.attempt, FACTS)
         with Stage("encoding the rows on Spark"):
             ordered = self.server.run(

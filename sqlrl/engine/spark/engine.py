@@ -86,26 +86,17 @@ class _Tables:
 
 
 class SparkEngine:
-    """Runs plans on a server of Spark Connect.
-
-    A plan names tables as `source` has them. One that this engine has not made is copied when a plan first reads it (`Mirror`), and
-    looked at again after `renew`. Scratch tables with few rows are held here and sent; larger ones are written to the storage by the
-    server, and emptied when they are dropped. A view is a query that takes its place in the plans that read it, since what it reads may
-    be replaced.
-
-    Parameters
-    ----------
-    server : Server
-    source : QueryEngine
-        Where the tables are that plans read.
-    """
+    """Runs plans on a server of Spark Connect, over the tables of `source`."""
 
     dialect = "spark"
 
     def __init__(self, server: Server, source: QueryEngine) -> None:
         self.server, self.source = server, source
         self.memory: Memory = source.memory
+        # It copies a table of the source when a plan first reads it; after `renew` it is looked at again.
         self._mirror = Mirror(source, server)
+        # Scratch tables with few rows are held here and sent; larger ones are written to the storage by the server, and emptied when they are
+        # dropped. A view is a query that takes its place in the plans that read it, since what it reads may be replaced.
         self._tables = _Tables()
         self._state: object = None
         self._anew = False
@@ -134,10 +125,7 @@ class SparkEngine:
     # ---- queries -----------------------------------------------------------------------------------------
 
     def renew(self, state: object) -> bool:
-        """Look at the tables of the source again before they are next read, if `state` is another one than the last time.
-
-        A session that was lost begins anew, with no scratch table. False if scratch tables of before may be gone.
-        """
+        """Look at the source's tables again before they are next read, if `state` is another one; return False if scratch tables may be gone."""
         self.ready()
         anew, self._anew = self._anew, False
         lost = self._forget_lost()

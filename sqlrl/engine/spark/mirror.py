@@ -71,25 +71,17 @@ def _digest(rows: pa.Table) -> str:
 
 
 class Mirror:
-    """Copies tables of an engine to a server.
-
-    Tables of few rows are sent to the session. Others are Parquet below `storage/<fingerprint>/`: rows below an attempt, a folder of each
-    client that has copied them, in files that each hold a range of examples; and below `done` a mark for each attempt, with its number of
-    rows, that is written when all of them are there. Clients that copy the same table at once do not see each other's attempts, and all
-    take the least of those that are marked.
-    """
+    """Copies tables of an engine to a server."""
 
     def __init__(self, source: QueryEngine, server: Server) -> None:
         self._source, self._server = source, server
+        # Tables of few rows are sent to the session. Others are Parquet below `storage/<fingerprint>/`: rows below an attempt, a folder of each
+        # client that copied them, in files that each hold a range of examples; below `done` a mark for each attempt once all its rows are there.
         self._storage = server.spark.folder
         self._resident = server.spark.resident
 
     def look(self, name: TableName) -> Found:
-        """Look at a table, and read it if its rows are few.
-
-        The hash of many rows is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a
-        table is copied again.
-        """
+        """Look at a table, and read it if its rows are few."""
         everything = exp.select("*").from_(table(name))
         rows = self._source.fetch(everything.limit(self._resident + 1), step=f"look at {name.name}")
         if rows.num_rows <= self._resident and rows.nbytes <= PIECE:
@@ -103,6 +95,8 @@ class Mirror:
             else column(each.name)
             for each in schema
         ]
+        # The hash of many rows is DuckDB's, of numbers and bytes, which no collation changes. Another release may have another one: then a table is
+        # copied again.
         row = exp.cast(exp.Anonymous(this="hash", expressions=values), exp.DataType.Type.INT128)
         query = exp.select(named(star_count(), "n"), named(cast(exp.Sum(this=row), "INT128"), "h")).from_(table(name))
         (found,) = self._source.fetch(query, step=f"look whether {name.name} has changed").to_pylist()
@@ -146,6 +140,7 @@ class Mirror:
                     f"{folder} was written by another version of sqlrl (format {mark['format']}, this one has {FORMAT}): give another storage=, "
                     "or remove the folder."
                 )
+        # Clients that copy a table at once do not see each other's attempts, and all take the least of those that are marked.
         return min((str(mark["attempt"]) for mark in marks if mark["rows"] == content.rows), default=None)
 
     def _copy(self, folder: str, content: Content, name: TableName) -> None:

@@ -152,10 +152,7 @@ def without_secret(address: str) -> str:
 
 
 class Server:
-    """An open session; `lost` once the server has forgotten it.
-
-    Frames are the client's; they are queries that run when their rows are wanted.
-    """
+    """An open session, `lost` once the server has forgotten it; its frames are queries that run when their rows are wanted."""
 
     def __init__(self, spark: Spark) -> None:
         self.spark = spark
@@ -259,12 +256,9 @@ class Server:
         return self.run(lambda: self.session.sql(sql).toArrow(), step, sql)
 
     def stream(self, frame: Any, *, step: str, sql: str) -> Generator[pa.RecordBatch]:
-        """Run the query of a frame and yield its rows in batches as they come.
-
-        The client's own iterator of tables; that of Arrow's protocol (`__arrow_c_stream__`) runs a function of Python on every executor,
-        which needs a Python with pyarrow there.
-        """
+        """Run the query of a frame and yield its rows in batches as they come."""
         client, plan = self.session.client, frame._plan  # noqa: SLF001 (it has no public name)
+        # Arrow's protocol (`__arrow_c_stream__`) would run a function of Python on every executor, which needs a Python with pyarrow there.
         found = client.to_table_as_iterator(self.run(lambda: plan.to_proto(client), step, sql), plan.observations)
         try:
             while True:
@@ -386,10 +380,8 @@ class Server:
 
 
 def _status(error: BaseException | None) -> str:
-    """Return the name of the status with which a call of the wire ended, "" of another error.
-
-    A reason may say as much of something else, such as an object store that the server cannot reach.
-    """
+    """Return the name of the gRPC status with which a call ended, "" of another error."""
+    # The text of an error may say as much of something else, such as an object store that the server cannot reach.
     for name in ("getGrpcStatusCode", "code"):
         found = getattr(error, name, None)
         if callable(found):

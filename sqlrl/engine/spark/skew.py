@@ -90,10 +90,7 @@ def heavy_of(found: Mapping[int, int], rows: int, others: tuple[str, ...], tasks
 
 
 def pair_query(left: tuple[exp.Table, str, int], right: tuple[exp.Table, str, int], tasks: int) -> exp.Select:
-    """Plan the heavy keys of a join of two tables on a column of each: `key`, its rows `l` and `r`, and the `work` of the whole join.
-
-    That is the rows of both tables and the pairs that the join makes. Each side is a table, its column and its rows.
-    """
+    """Plan the heavy keys of a join of two tables, each with column and rows: `key`, its rows `l` and `r`, and `work`, all rows and pairs."""
     # A rough number: what is heavy changes no result, so that a float does.
     pairs = exp.Mul(this=cast(column("n", "l"), "DOUBLE"), expression=column("n", "r"))
     joined = exp.select(column("key", "l"), named(column("n", "l"), "l"), named(column("n", "r"), "r"))
@@ -153,10 +150,7 @@ def _salts(parts: float) -> int:
 
 
 def salted(query: exp.Expression, heavy: HeavyKeys) -> exp.Expression:
-    """Return a query in which heavy keys of tables that are joined are salted: the query itself where none is; it is changed.
-
-    A join is left alone unless it is an inner one, and on one column of each of two sources.
-    """
+    """Salt heavy keys of the tables that a query joins, in place, in inner joins on one column of each of two sources; return the query."""
     for select in list(query.find_all(exp.Select)):
         _salt(select, heavy)
     return query
@@ -195,10 +189,7 @@ def _salt(select: exp.Select, heavy: HeavyKeys) -> None:
 def _choices(
     join: exp.Join, sources: Mapping[str, exp.Expression], heavy: HeavyKeys
 ) -> Iterator[tuple[tuple[str, str], tuple[str, str], Heavy]]:
-    """Yield the sides of a join that are salted: source and column, those of the other side, and the heavy keys.
-
-    There are none of a join on several columns, as what is heavy in one of them need not be together with the others.
-    """
+    """Yield the sides of a join that are salted: source and column, those of the other side, and the heavy keys."""
     target = join.this.alias_or_name
     equal = []
     for each in exp.and_(join.args["on"]).find_all(exp.EQ):
@@ -209,6 +200,7 @@ def _choices(
             places = [(end.table, end.name) for end in ends]
             if places[0][0] != places[1][0] and target in (places[0][0], places[1][0]):
                 equal.append(places)
+    # What is heavy in one of several columns need not be together with the others.
     if len(equal) != 1 or any(alias not in sources for alias, _ in equal[0]):
         return
     first, second = equal[0]

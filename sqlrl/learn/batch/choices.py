@@ -22,32 +22,15 @@ DENSE = 60.0
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Independent choices: each is an atom (false or true) or a block (none where that is possible, or a member).
+    """Independent choices among states: each is an atom (false or true) or a block (none where that is possible, or a member)."""
 
-    Parameters
-    ----------
-    features : scipy.sparse.csr_array of float, shape (s, m)
-        What each state adds to the counts of the m clauses; 0 for hard clauses.
-    offset : float array, shape (s,)
-        Log-odds of soft evidence.
-    start : int64 array, shape (c + 1,)
-        Choice u has the states `start[u]` to `start[u + 1] - 1`, two or more.
-    observed : int64 array, shape (c,)
-        The state that the labels say.
-    example : int64 array, shape (c,)
-        The example of each choice.
-    label : int64 array, shape (c,)
-        Which state of its choice is observed, from 0: 1 for a true atom, 0 for a false one.
-    atom : int64 array, shape (s,), optional
-        The atom (its place in the network) that each state makes true, -1 for none.
-    """
-
-    features: sparse.csr_array
-    offset: FloatArray
-    start: IntArray
-    observed: IntArray
-    example: IntArray
-    label: IntArray
+    features: sparse.csr_array  # shape (s, m): what each state adds to the counts; 0 for hard clauses
+    offset: FloatArray  # shape (s,): log-odds of soft evidence
+    start: IntArray  # shape (c + 1,): choice u has the states `start[u]` to `start[u + 1] - 1`, two or more
+    observed: IntArray  # shape (c,): the state that the labels say
+    example: IntArray  # shape (c,)
+    label: IntArray  # shape (c,): which state of its choice is observed, from 0; of an atom 1 for true
+    # shape (s,): the place in the network of the atom that each state makes true, -1 for none
     atom: IntArray | None = None
 
     def __len__(self) -> int:
@@ -95,14 +78,10 @@ class Choices:
         return self._shares(weights)[0]
 
     def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Return the conditional log-likelihood of the labels, and its gradient: observed less expected counts.
+        """Return the conditional log-likelihood of the labels and its gradient, observed less expected counts, shape (m,).
 
-        Weights and gradient have shape (m,).
-
-        Notes
-        -----
-        Source: Huynh (2011), section 3.2.2: without clauses that join query atoms the conditional likelihood is a product over
-        the query atoms (here: and blocks), so that it and its gradient are exact.
+        Source: Huynh (2011), section 3.2.2: without clauses that join query atoms the conditional likelihood is a
+        product over the query atoms (here: and blocks), so that it and its gradient are exact.
         """
         found, share = self._shares(weights)
         np.negative(share, out=share)
@@ -120,10 +99,7 @@ class Choices:
         return (rest - first[self.owner[rows]] if first.nnz else rest).tocsc()
 
     def hessian(self, weights: FloatArray, columns: IntArray) -> FloatArray:
-        """Return the negative Hessian in some of the clauses: the covariances of their counts.
-
-        `weights` has shape (m,); `columns` are k clauses, ascending. The result has shape (k, k).
-        """
+        """Return the negative Hessian in k of the clauses (ascending), the covariances of their counts, shape (k, k)."""
         share = np.delete(self._shares(weights)[1], self.start[:-1])
         size = np.diff(self.start) - 1
         several = np.repeat(size > 1, size)

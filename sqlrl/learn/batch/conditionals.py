@@ -28,15 +28,11 @@ NOTHING = (
 
 
 def conditionals(model: LogLinear, truth: BoolArray, example: IntArray, *, blocks: bool) -> Choices:
-    """Return the choices of a log-linear model each of which is made given the labels of all others.
+    """Return a choice for each free atom, or with `blocks` for each block and each atom in none, given the labels of all others.
 
-    `truth` and `example`, of shape (f,), are labels and examples of the free atoms; labels satisfy all hard rows and blocks.
-    With `blocks` a block is one choice, else each of its atoms is. States that hard rows and blocks forbid, given the others, are left
-    out, and choices of which one state is left with them.
-
-    Notes
-    -----
-    Source: Besag, "Statistical analysis of non-lattice data" (1975), for atoms; Lindsay, "Composite likelihood methods" (1988), for blocks.
+    `truth` and `example` have shape (f,); labels satisfy all hard rows and blocks. States that these forbid are left
+    out, and so are choices with one state left. Source: Besag, "Statistical analysis of non-lattice data" (1975), for
+    atoms; Lindsay, "Composite likelihood methods" (1988), for blocks.
     """
     alone = model if blocks else replace(model, block=np.full_like(model.block, -1), block_exact=model.block_exact[:0])
     variables = variables_of(alone)
@@ -123,19 +119,14 @@ def _needed(model: LogLinear, truth: BoolArray) -> BoolArray:
 
 
 def make_choices(problem: Problem, *, seed: int) -> Choices:
-    """Make the design of a model whose ground clauses have one query atom each, blocks aside.
-
-    Atoms that hard clauses fix are no choices. Nor are those whose labels no world of the hard clauses and blocks has:
-    their likelihood is 0 whatever the weights are. `seed` is for the error where hard clauses cannot all hold.
-    InputError if a ground clause joins atoms that are not of one block, or no choice is left; ConflictError if the hard
-    clauses cannot all hold.
-    """
+    """Return the choices of a model whose ground clauses join no query atoms except those of one block; others are an InputError."""
     try:
         model = log_linear(problem.network)
     except UnsatisfiableError:
         raise_conflict(problem, seed)
         raise
     _check_independent(problem, model)
+    # Labels that the hard clauses and blocks allow in no world have likelihood 0 under any weights.
     model = model.select(_possible(problem, model))
     truth, example = problem.truth[model.free], problem.network.example[model.free]
     found = conditionals(model, truth, example, blocks=True)

@@ -23,15 +23,7 @@ Kept = TypeVar("Kept")
 
 
 class Course:
-    """The iterations of a fit.
-
-    Parameters
-    ----------
-    on_iteration : callable, optional
-        Called with each iteration.
-    seconds : dict of str to float
-        Gets the wall time of `learning`.
-    """
+    """The iterations of a fit; `seconds` gets the wall time of "learning"."""
 
     def __init__(self, on_iteration: Callable[[Iteration], None] | None, seconds: dict[str, float]) -> None:
         self._on_iteration, self._seconds = on_iteration, seconds
@@ -69,10 +61,7 @@ class Course:
         return iteration_table(self._iterations)
 
     def keep_so_far(self, stop: KeyboardInterrupt, run: int, keep: Callable[[FloatArray, str], Kept]) -> Kept | None:
-        """Keep the best weights so far of a run that Ctrl-C has stopped, and note with the exception what is kept.
-
-        `keep` takes weights, shape (m,), and the status of the run; what it returns is returned, None if nothing could be kept.
-        """
+        """Pass the best weights of a run that Ctrl-C has stopped to `keep`, note that on the exception, and return the result or None."""
         best = self._best
         if best is None or best.so_far is None:
             stop.add_note(f"run {run} had no weights yet: it is marked as interrupted, and has no model")

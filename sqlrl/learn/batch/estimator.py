@@ -165,27 +165,11 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         self._check()
 
     def _check(self) -> None:
-        """Refuse parameters that are out of range; subclasses call this, and refuse what does not go together.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse parameters that are out of range; subclasses extend this to refuse those that do not go together."""
         check_parameters(self)
 
     def _learn(self, problem: Learned, report: Report) -> FloatArray:
-        """Learn weights of the m clauses of a problem, 0 for hard ones; subclasses do it.
-
-        Parameters
-        ----------
-        problem : Given
-        report : callable
-            To be called with an `Iteration` after each; its `so_far` makes the weights to keep if learning is stopped then.
-
-        Returns
-        -------
-        float array, shape (m,)
-        """
+        """Return the learned weights of m clauses, 0 for hard ones, and report each iteration; subclasses implement this."""
         raise NotImplementedError
 
     def _tuning(self) -> pa.Table:

@@ -104,15 +104,13 @@ def count_worlds(network: Network, worlds: BoolArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class SampledMoments:
-    """Moments of the counts in sampled worlds, shape (s, m), by `count_worlds`.
+    """Moments of the counts in s sampled worlds; means and covariances divide by s.
 
-    Notes
-    -----
-    Source: Lowd & Domingos (2007), section 3: the Hessian is the negative covariance matrix of the counts, and its product
-    with a vector d needs no matrix: E[n] E[d n] - E[n (d n)], over the samples. Means and covariances divide by s.
+    Source: Lowd & Domingos (2007), section 3: the Hessian is the negative covariance matrix of the counts, and its
+    product with a vector d needs no matrix: E[n] E[d n] - E[n (d n)], over the samples.
     """
 
-    counts: FloatArray
+    counts: FloatArray  # shape (s, m), by `count_worlds`
 
     @cached_property
     def mean(self) -> FloatArray:
@@ -151,19 +149,11 @@ class SampledMoments:
 
 
 class SampledSource:
-    """Moments from one chain of MC-SAT over the worlds of a network whose weights change; its world stays when they do.
-
-    `samples` worlds, 1 or more, are drawn at a time, up to `most` to make sure whether a step went right; `burn_in` worlds are
-    drawn and forgotten after each change of weights. `observed`, of shape (m,), holds the counts of the labels, as
-    `count_worlds` gives them. Hard clauses that cannot all hold are a ConflictError.
-
-    Notes
-    -----
-    The chain starts in a random world of the hard clauses; labels play no part. Atoms that hard clauses and blocks fix are
-    never sampled.
-    """
+    """Moments from one MC-SAT chain over the worlds of a network, which continues from its last world when weights change."""
 
     def __init__(self, problem: Problem, *, samples: int, most: int, burn_in: int, seed: int) -> None:
+        # `samples` worlds are drawn at a time, at most `most` under the same weights; `burn_in` are discarded after
+        # each change.
         self.problem, self.samples, self.most, self.burn_in, self.seed = problem, samples, most, burn_in, seed
         self.observed: FloatArray = count_worlds(problem.network, problem.truth[None, :])[0].astype(np.float64)
         self._random = streams(seed, 1)[0]
@@ -201,6 +191,7 @@ class SampledSource:
 
     def _start(self, left: WeightedNetwork) -> BoolArray:
         try:
+            # The chain starts in a random world of the hard clauses; labels play no part.
             return first_world(left, occurrences(left), self.seed, self._random)
         except UnsatisfiableError:
             raise_conflict(self.problem, self.seed)
@@ -251,14 +242,11 @@ class ExactMoments:
 
 
 class ExactSource:
-    """Exact moments of a network in which only blocks join atoms.
-
-    `observed`, of shape (m,), holds the counts of the labels, up to the same constants as `ExactMoments.mean`. `seed` is for
-    the error where hard clauses cannot all hold; errors are those of `make_choices`.
-    """
+    """Exact moments of a network in which only blocks join atoms; the errors are those of `make_choices`."""
 
     def __init__(self, problem: Problem, *, seed: int) -> None:
         self._choices = make_choices(problem, seed=seed)
+        # Up to the same constants as `ExactMoments.mean`.
         self.observed = observed_counts(self._choices)
 
     def at(self, weights: FloatArray) -> ExactMoments:

@@ -13,20 +13,17 @@ from sqlrl.solve.weighted import WeightedNetwork
 
 
 def feasible_part(network: Network, truth: BoolArray) -> WeightedNetwork:
-    """Return the hard rows and blocks of a network without the ground hard clauses that labels violate, over all n atoms.
-
-    `truth`, of shape (n,), are the labels. A block says that of each two members one is false, and an exact one that some member is true.
-    Of one with several true members only the pairs of those go: each of them excludes the other members still. Of an exact one without a
-    true member that goes which says that there is one.
-    """
+    """Return the hard rows and blocks of a network without the ground hard clauses that its labels, shape (n,), violate."""
     hard = hard_part(network)
     kept = np.flatnonzero(~hard.violated(truth))
     length = np.diff(hard.indptr)[kept]
     rows = [(length, hard.literals[ragged_ranges(hard.indptr[kept], length)], hard.clause[kept])]
     inside = hard.block >= 0
     true = np.bincount(hard.block[inside & truth], minlength=len(hard.block_exact))
+    # An exactly-one block without a true member is left as an at-most-one block.
     exact = hard.block_exact & (true > 0)
     block = hard.block.copy()
+    # Of a block with several true members only the pairs of those are dropped: each still excludes the other members.
     for b in np.flatnonzero(true > 1).tolist():
         members = np.flatnonzero(hard.block == b)
         several, others = members[truth[members]], members[~truth[members]]

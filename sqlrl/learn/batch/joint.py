@@ -18,33 +18,17 @@ from sqlrl.solve.log_linear import LogLinear, Partition
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The labels of some examples: those of c components within the bounds of elimination, and choices given the other labels.
+    """The labels of some examples: those of c components within the bounds of elimination, and further choices."""
 
-    Parameters
-    ----------
-    features : scipy.sparse.csr_array of float, shape (p, m)
-        What each atom adds to the counts when it is true, and what each row adds when it is violated, see `LogLinear`.
-    offset : shape (p,)
-        Log-odds of soft evidence.
-    present : shape (p,)
-        1 for atoms that are true and rows that are violated in the labelled world.
-    partition : Partition
-        Sums over the worlds of the components.
-    atom : shape (f,)
-        The places of the atoms in the network.
-    example, label : shape (c,)
-        The example of each component, and how many of its atoms are true.
-    given : Choices
-        Of what is wider: each atom or block given the labels of all others; u of them.
-    """
-
+    # shape (p, m): what each true atom and then each violated row adds to the counts; see `LogLinear`
     features: sparse.csr_array
-    offset: FloatArray
-    present: FloatArray
+    offset: FloatArray  # shape (p,): log-odds of soft evidence
+    present: FloatArray  # shape (p,): 1 for atoms that are true and rows that are violated in the labelled world
     partition: Partition
-    atom: IntArray
-    example: IntArray
-    label: IntArray
+    atom: IntArray  # shape (f,): the places of the atoms in the network
+    example: IntArray  # shape (c,): the example of each component
+    label: IntArray  # shape (c,): how many atoms of each component are true
+    # atoms and blocks that no row joins with others, and those of wider components given all other labels
     given: Choices
 
     def __len__(self) -> int:
@@ -79,10 +63,7 @@ class Part:
 
 
 def joint_part(model: LogLinear, partition: Partition, truth: BoolArray, example: IntArray, given: Choices) -> Part:
-    """Lay out the likelihood of labels of all components of a log-linear model.
-
-    `truth` and `example`, of shape (n,), are those of all atoms of the network.
-    """
+    """Return the likelihood of the labels of all components; `truth` and `example` are of all n atoms of the network."""
     component = partition.component[: len(model.free)]
     first = np.zeros(len(partition), dtype=np.int64)
     first[component[::-1]] = model.free[::-1]
@@ -100,27 +81,14 @@ class Held(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """The log-likelihood of the labels of all parts, a sum over their components and choices.
-
-    Parameters
-    ----------
-    held : sequence of Held
-    which : sequence of bool array
-        Of each part which of its components and choices are summed.
-    example, label : shape (o,)
-        The example of each that is summed, and which kind of label it has.
-    column : int64 array, shape (k,)
-        The clauses that have a weight.
-    scale : float array, shape (k,)
-        What their counts are multiplied by.
-    """
+    """The log-likelihood of the labels of all parts, a sum over o components and choices, for the weights of k clauses."""
 
     held: Sequence[Held]
-    which: Sequence[BoolArray]
-    example: IntArray
-    label: IntArray
-    column: IntArray
-    scale: FloatArray
+    which: Sequence[BoolArray]  # of each part, which of its components and choices are summed
+    example: IntArray  # shape (o,)
+    label: IntArray  # shape (o,): the kind of label, see `Part` and `Choices`
+    column: IntArray  # shape (k,): the clauses that have a weight
+    scale: FloatArray  # shape (k,): what their counts are multiplied by
 
     hessian: ClassVar[None] = None
     """Covariances of counts would need the pairs of all tables."""
@@ -159,12 +127,11 @@ class Joint:
         return np.concatenate(found) if found else np.zeros(0)
 
     def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log-likelihood of the labels and its gradient: observed less expected counts, shape (k,).
+        """Return the log-likelihood of the labels and its gradient, observed less expected counts, shape (k,).
 
-        Notes
-        -----
-        Source: Lafferty, McCallum and Pereira, "Conditional random fields" (2001), section 3; Richardson and Domingos, "Markov logic
-        networks" (2006), section 4.1, equation 8, here conditional on the evidence. Expected counts are exact, by elimination.
+        Source: Lafferty, McCallum and Pereira, "Conditional random fields" (2001), section 3; Richardson and Domingos,
+        "Markov logic networks" (2006), section 4.1, equation 8, here conditional on the evidence. Expected counts are
+        exact, by elimination.
         """
         full = self._spread(weights)
         value, gradient = 0.0, np.zeros(len(full))

@@ -31,15 +31,11 @@ Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """How the likelihood of labels is computed, in numbers.
+    """How the likelihood of labels is computed, as numbers of terms."""
 
-    `components` are summed by elimination, `choices` by closed form; `wide` are atoms and blocks of wider components, each given the
-    labels of all others.
-    """
-
-    components: int = 0
-    choices: int = 0
-    wide: int = 0
+    components: int = 0  # summed by elimination
+    choices: int = 0  # in closed form
+    wide: int = 0  # atoms and blocks of wider components, each given the labels of all others
     _repr_html_ = markup.field_table
 
     def words(self, wide: Wide) -> str:
@@ -57,12 +53,10 @@ class Reached:
 
 
 def with_loss(problem: Problem) -> Problem:
-    """Add 1 to the score of a world for each atom whose label it has wrong, up to a constant: log-odds of -1 where the label is true, else of 1.
+    """Add 1 to the score of a world for each wrong atom, minus a constant, the number of true labels.
 
-    Notes
-    -----
-    Source: Gimpel and Smith, "Softmax-margin CRFs: training log-linear models with cost functions" (2010), equation 3. The constant is such
-    that labels lose what all their true atoms cost: the log-likelihood of the labels is then that of the paper.
+    Source: Gimpel and Smith, "Softmax-margin CRFs: training log-linear models with cost functions" (2010), equation 3.
+    The constant changes no probability, so that the log-likelihood of the labels is that of the paper.
     """
     network = problem.network
     prior = network.prior + hamming_loss(network, problem.truth)
@@ -70,11 +64,7 @@ def with_loss(problem: Problem) -> Problem:
 
 
 def label_part(problem: Problem, wide: Wide, *, seed: int) -> tuple[Part, Reached]:
-    """Lay out the likelihood of the labels of some examples.
-
-    Ground hard clauses that labels violate are left out. `wide` says what is done with components beyond the bounds of elimination; `seed` is
-    for the error where hard clauses cannot all hold, which is a ConflictError.
-    """
+    """Return the likelihood of the labels of some examples; `wide` is for components beyond the bounds of elimination."""
     network, truth = problem.network, problem.truth
     model = _model(problem, seed)
     joined = joined_atoms(model)
@@ -155,38 +145,17 @@ def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputErr
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """What weights are learned from: the likelihood of labels, a sum over o components and choices, for the weights of m clauses.
-
-    Parameters
-    ----------
-    observed : Choices or Joint
-    names : Names
-        Words for messages.
-    clauses : shape (m,)
-        Their ids.
-    hard : bool array, shape (m,)
-        Clauses that have no weight.
-    support : pyarrow.Table
-        See `support_table`.
-    reached : Reached
-        How the likelihood is computed.
-    scale : float array, shape (m,)
-        How wide the prior of each clause is.
-    groups : Groups, optional
-        Atoms that stay together when a strength is chosen.
-    start : float array, shape (m,), optional
-        Weights to start from.
-    """
+    """The likelihood of labels, a sum over o components and choices, for the weights of m clauses, with what learning needs."""
 
     observed: Choices | Joint
     names: Names
-    clauses: IntArray
-    hard: BoolArray
-    support: pa.Table
+    clauses: IntArray  # shape (m,): ids
+    hard: BoolArray  # shape (m,): clauses that have no weight
+    support: pa.Table  # see `support_table`
     reached: Reached
-    scale: FloatArray
-    groups: Groups | None = None
-    start: FloatArray | None = None
+    scale: FloatArray  # shape (m,): how wide the prior of each clause is
+    groups: Groups | None = None  # atoms that stay together when a strength is chosen
+    start: FloatArray | None = None  # shape (m,): weights to start from
 
     def begun(self, start: FloatArray) -> Labelled:
         """Return the same with weights to start from."""
@@ -194,11 +163,9 @@ class Labelled:
 
 
 def observations(shelf: Shelf, clauses: int) -> Choices | Joint:
-    """Return the likelihood of all labels of the parts on a shelf under weights of m clauses, all that the last one knows.
-
-    Where elimination is needed nowhere, it is the closed form, as long as that stays in memory. InputError if there is nothing to learn from.
-    """
+    """Return the likelihood of all labels on a shelf for `clauses` clauses, all that the last part knows."""
     held = list(shelf)
+    # Where elimination is needed nowhere, the closed form serves, as long as it stays in memory.
     if shelf.in_memory:
         kept = [each.part() for each in held]
         if not any(len(part.partition) for part in kept):
@@ -223,11 +190,8 @@ SIZES = (1.0, 1e-3)
 
 
 def warn_unpenalised(problem: Labelled, weights: FloatArray, away: BoolArray, seed: int) -> None:
-    """Warn of clauses whose weight nothing determines, and of those in `away`, whose weights run away.
-
-    `weights` and `away`, of shape (m,), were learned without a penalty. A count that is the same in all worlds has no gradient, whatever the
-    weights are: under random ones others have one.
-    """
+    """Warn of weights that nothing determines without a penalty, and of those in `away`, shape (m,), that grow without bound."""
+    # A count that is the same in all worlds has no gradient under any weights; under random ones all others have one.
     drawn = np.random.default_rng(seed).normal(size=len(weights))
     slopes = [problem.observed.value_and_gradient(size * drawn)[1] for size in SIZES]
     same = np.flatnonzero(~problem.hard & (np.abs(slopes).max(axis=0) <= SAME))

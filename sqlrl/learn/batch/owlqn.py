@@ -30,28 +30,17 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A point, shape (m,), and what is known there.
-
-    `value` is that of smooth part and penalty, `gradient` (m,) that of the smooth part, and `steepest` (m,) the
-    pseudo-gradient, 0 exactly at the optimum; `step` is the length of the last step along its direction.
-    """
+    """A point, shape (m,), with the objective and its derivatives there."""
 
     point: FloatArray
-    value: float
-    gradient: FloatArray
-    steepest: FloatArray
-    step: float
+    value: float  # smooth part plus penalty
+    gradient: FloatArray  # of the smooth part
+    steepest: FloatArray  # pseudo-gradient, 0 exactly at the optimum
+    step: float  # length of the last step along its direction
 
 
 def pseudo_gradient(point: FloatArray, gradient: FloatArray, penalty: FloatArray) -> FloatArray:
-    """The subgradient of `f(x) + sum(penalty * |x|)` that is nearest to 0, coordinate by coordinate.
-
-    x, the gradient of f at x, and the penalties, 0 or more, have shape (m,).
-
-    Notes
-    -----
-    Source: Andrew & Gao (2007), equation 4.
-    """
+    """Return the subgradient of `f(x) + sum(penalty * |x|)` nearest to 0 by coordinate (Andrew & Gao 2007, equation 4)."""
     shrunk = np.sign(gradient) * np.maximum(np.abs(gradient) - penalty, 0.0)
     return np.where(point != 0, gradient + penalty * np.sign(point), shrunk)
 
@@ -72,16 +61,11 @@ def two_loop(memory: deque[Pair], vector: FloatArray) -> FloatArray:
 
 
 def descend(smooth: Smooth, start: FloatArray, penalty: FloatArray, *, memory: int = 10) -> Iterator[State]:
-    """Minimise `f(x) + sum(penalty * |x|)` for a smooth convex f, step by step.
+    """Minimise `f(x) + sum(penalty * |x|)` for a smooth convex f: yield the start, then each point that decreases the value.
 
-    It yields the start, and the point after each step; no more when no step decreases the value beyond rounding. `start` and
-    `penalty`, 0 or more, have shape (m,); `memory` is the number of steps from which curvature is estimated.
-
-    Notes
-    -----
     Source: Andrew & Gao (2007), "Scalable training of L1-regularized log-linear models", section 3.2. The direction of
-    L-BFGS from the pseudo-gradient keeps only coordinates in which it descends; a step that would cross 0 in a coordinate
-    stops there; its length is halved until the value decreases enough.
+    L-BFGS (over `memory` steps) from the pseudo-gradient keeps only coordinates in which it descends; a step that would
+    cross 0 in a coordinate stops there; its length is halved until the value decreases enough.
     """
 
     def state(point: FloatArray, step: float) -> State:

@@ -90,10 +90,7 @@ def _descend(
 
 
 def moving(state: State, most: int = WIDEST) -> IntArray | None:
-    """The coordinates in which a step may move: those that are not 0, and of the others those with the steepest descent.
-
-    They are at most `most`, ascending; None if more are not 0.
-    """
+    """Return at most `most` coordinates, ascending, that may move: those not 0, then the steepest; None if more are not 0."""
     inside = np.flatnonzero(state.point)
     if len(inside) > most:
         return None
@@ -103,16 +100,14 @@ def moving(state: State, most: int = WIDEST) -> IntArray | None:
 
 
 def _model_minimum(hessian: FloatArray, gradient: FloatArray, point: FloatArray, penalty: FloatArray) -> FloatArray:
-    """The minimum of `gradient (z - x) + (z - x)' H (z - x) / 2 + penalty |z|`, nearly.
-
-    Coordinate descent finds which coordinates are 0, but creeps where columns depend on each other; for the others the minimum
-    inside their orthant is the solution of linear equations, towards which z moves until a coordinate reaches 0. Without a
-    penalty there are no orthants, and the equations are solved once.
-    """
+    """Return the approximate minimum of `gradient (z - x) + (z - x)' H (z - x) / 2 + penalty |z|`."""
+    # Without a penalty there are no orthants: the equations are solved once.
     if not penalty.any():
         return point - _solved(hessian, gradient)
     z, rows = point, np.ascontiguousarray(hessian)
     enough = PRECISE * float(np.abs(pseudo_gradient(point, gradient, penalty)).max())
+    # Coordinate descent finds which coordinates are 0, but is slow where columns depend on each other; the others move
+    # towards the solution of linear equations, the minimum in their orthant, until one of them reaches 0.
     for _ in range(ROUNDS):
         slope = gradient + hessian @ (z - point)
         z = _descend(rows, slope, z, penalty, enough, SWEEPS)
@@ -149,12 +144,8 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
 def newton_step(smooth: Smooth, hessian: Hessian, now: State, penalty: FloatArray) -> State | None:
     """Take one proximal Newton step; None if too many coordinates are not 0, or no length decreases the value.
 
-    `smooth` is f with its gradient, and `hessian` its Hessian; `penalty` has shape (m,).
-
-    Notes
-    -----
-    Source: Yuan, Ho & Lin (2012), "An improved GLMNET for L1-regularized logistic regression", section 3; the quadratic
-    model with the exact penalty is minimised by coordinate descent, so that coordinates become exactly 0.
+    Source: Yuan, Ho & Lin (2012), "An improved GLMNET for L1-regularized logistic regression", section 3; coordinate
+    descent minimises the quadratic model with the exact penalty, so that coordinates become exactly 0.
     """
     free = moving(now)
     if free is None or len(free) == 0:
@@ -242,33 +233,15 @@ class Likelihoods(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Choices in which each distinct column of counts stands once, and none that never differs between states.
+    """A likelihood in which each distinct column of counts occurs once, and constant ones not at all."""
 
-    Parameters
-    ----------
-    choices : Choices
-        k columns.
-    column : int64 array, shape (m,)
-        The column of each clause; -1 for one whose count the labels cannot tell from any other: its weight is 0.
-    first : int64 array, shape (k,)
-        The first clause of each column, of those with the widest prior.
-    scale : float array, shape (m,)
-        How wide the prior of each clause is, see `make_design`.
-    curvature : float array, shape (k,)
-        Variance of each count at weights of 0.
-    steepest : float
-        The largest gradient at weights of 0.
-    at_zero : float
-        The log-likelihood at weights of 0.
-    """
-
-    choices: Likelihoods
-    column: IntArray
-    first: IntArray
-    scale: FloatArray
-    curvature: FloatArray
-    steepest: float
-    at_zero: float
+    choices: Likelihoods  # with k columns
+    column: IntArray  # shape (m,): the column of each clause; -1 for a constant count, whose weight is 0
+    first: IntArray  # shape (k,): the first clause of each column, of those with the widest prior
+    scale: FloatArray  # shape (m,): how wide the prior of each clause is
+    curvature: FloatArray  # shape (k,): the variance of each count at weights of 0
+    steepest: float  # the largest gradient at weights of 0
+    at_zero: float  # the log-likelihood at weights of 0
 
     @property
     def variances(self) -> FloatArray:
@@ -279,24 +252,18 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Penalised maximum-likelihood weights, shape (m,).
-
-    `objective` is log-likelihood less penalty. `optimality` is the largest violation of the condition of optimality (counts):
-    of each weight that is not 0 the gradient of the objective, of each other how far the gradient of the log-likelihood exceeds
-    the L1 strength. `converged` says whether that is below the tolerance.
-    """
+    """Penalised maximum-likelihood weights, shape (m,)."""
 
     weights: FloatArray
-    objective: float
+    objective: float  # log-likelihood less penalty
+    # Largest violation (counts): of weights other than 0 the gradient of the objective, of others how far that of the
+    # log-likelihood exceeds the L1 strength.
     optimality: float
-    converged: bool
+    converged: bool  # whether that is within the tolerance
 
 
 def make_design(choices: Likelihoods, scale: FloatArray | None = None) -> Design:
-    """Merge clauses with equal counts and drop those without any.
-
-    `scale`, of shape (m,), is what the weights of clauses are divided by where they are penalised; 1 by default.
-    """
+    """Merge clauses with equal counts and drop constant ones; the penalty divides weights by `scale`, shape (m,), 1 by default."""
     m = choices.clauses
     zero, scale = np.zeros(m), np.ones(m) if scale is None else scale
     curvature = choices.curvature(zero)
@@ -322,22 +289,12 @@ def fit_weights(
     max_iterations: int,
     report: Report | None = None,
 ) -> Fit:
-    """Maximise log-likelihood less penalty.
+    """Maximise log-likelihood less penalty, until no violation of optimality exceeds `tolerance` times the largest gradient at 0.
 
-    The penalty is `strength * sum(|w|)` for "l1", a Laplacian prior, or `strength / 2 * sum(w^2)` for "l2", a Gaussian prior of
-    variance 1 / strength; w here divided by the scales of the design. It starts at `start`, of shape (m,), or at 0 where that is far
-    worse, and is done when the violation of optimality is at most `tolerance` times the largest gradient at weights of 0; `report` is called with
-    each iteration.
-
-    Clauses with equal counts share one weight: with l1 the first of the widest prior has it all, with l2 each has a part in
-    proportion to the variance of its prior.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 3.2.2. Coordinates are scaled by the roots of the curvatures at 0, which changes the path
-    and not the optimum. L1: OWL-QN (Andrew & Gao 2007), then proximal Newton steps for the last digits; L2: L-BFGS, then Newton. Where a
-    Hessian would cost too much, L-BFGS goes on with L2, and with L1 L-BFGS-B inside the orthants that OWL-QN comes to, where the
-    penalty is linear.
+    With w divided by the scales of the design, the penalty is `strength * sum(|w|)` ("l1", a Laplacian prior) or
+    `strength / 2 * sum(w^2)` ("l2", a Gaussian one of variance 1 / strength). Source: Huynh (2011), section 3.2.2. L1:
+    OWL-QN (Andrew & Gao 2007), then proximal Newton steps for the last digits; L2: L-BFGS, then Newton; without a
+    Hessian, L-BFGS goes on, with L1 inside orthants.
     """
     counts: list[float] = []
 
@@ -377,15 +334,13 @@ STILL = 0.25
 
 
 def running_away(design: Design, *, max_iterations: int) -> BoolArray:
-    """Return which weights would grow for ever without a penalty, shape (m,).
-
-    As an L2 penalty becomes ten times weaker, and ten times weaker again, weights come ten times closer to where they are without one, if they
-    are anywhere; else they go as far each time. Those may be several together of which no count is certain by itself.
-    """
+    """Return which weights would grow without bound if there were no penalty, shape (m,)."""
     known = design.column >= 0
     size = np.zeros(len(known))
     size[known] = np.sqrt(design.curvature)[design.column[known]]
     found: list[FloatArray] = []
+    # As the penalty becomes ten times weaker, weights come ten times closer to their limit, if there is one; else they
+    # move as far each time. Several may grow together although no count is certain by itself.
     for strength in LOOSE:
         # The penalty must not be lost in what is left of the gradient.
         tolerance = strength / 100 / max(design.steepest, 1.0)
@@ -411,6 +366,8 @@ def _objective(design: Design, penalty: Penalty, strength: float, solution: Floa
 
 def _of_clauses(design: Design, penalty: Penalty, solution: FloatArray) -> FloatArray:
     """The weights of the clauses, shape (m,), from those of the columns, shape (k,)."""
+    # Clauses with equal counts share one weight: with l1 the first has it all, with l2 each has a part in proportion to
+    # the variance of its prior.
     weights = np.zeros(len(design.column))
     if penalty == "l1":
         weights[design.first] = solution
@@ -458,6 +415,7 @@ class _Watch:
 def _lasso(
     design: Design, strength: float, start: FloatArray, observe: Observer, most: int
 ) -> tuple[float, FloatArray]:
+    # Scaling by the roots of the curvatures at 0 changes the path, not the optimum.
     scale = np.sqrt(design.curvature)
     scaled = design.choices.columns(np.arange(len(scale)), 1.0 / scale)
     penalty = strength / (scale * design.scale[design.first])
@@ -552,12 +510,10 @@ def _newton(smooth: Smooth, hessian: Hessian, penalty: FloatArray, watch: _Watch
 
 
 def _quasi_newton(smooth: Smooth, penalty: FloatArray, most: int, watch: _Watch) -> None:
-    """Take steps of L-BFGS from where a search is, in the orthant of its pseudo-gradient where there is a penalty.
-
-    There the absolute values are linear: coordinates that they move away from 0 stay on their side of it, others stay 0.
-    """
+    """Take steps of L-BFGS from the current state of a search, with a penalty only in the orthant of its pseudo-gradient."""
     start = known = watch.now
     held = penalty > 0
+    # In the orthant absolute values are linear: coordinates that move stay on their side of 0, others stay 0.
     free = np.flatnonzero((start.point != 0) | (start.steepest != 0) | ~held)
     side = np.where(start.point != 0, np.sign(start.point), -np.sign(start.steepest))[free]
     slope = penalty[free] * side

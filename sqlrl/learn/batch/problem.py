@@ -23,15 +23,12 @@ INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_inf
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All training examples at once: their network, the label of each atom, shape (n,), and words for messages.
-
-    Helper atoms have the truth that the labels give them. `start` has the weights to start from, shape (m,), in the order of the
-    network's clauses; None for 0.
-    """
+    """All training examples at once: their network of n atoms and m clauses, the labels, and words for messages."""
 
     network: Network
-    truth: BoolArray
+    truth: BoolArray  # shape (n,); helper atoms have the truth that the labels give them
     names: Names
+    # weights to start from, shape (m,), in the order of the network's clauses; None for 0
     start: FloatArray | None = None
 
     @property
@@ -57,43 +54,21 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Iteration:
-    """How far a batch learner is; None where it has no such number.
+    """Progress of a batch learner; None where it has no such number."""
 
-    Parameters
-    ----------
-    iteration : int
-        From 0 (the starting weights) where these are evaluated, else from 1.
-    objective : float, optional
-        What is maximised or minimised, penalty included.
-    bound : float, optional
-        Bound on the optimal objective; the gap is its difference to the objective.
-    optimality : float, optional
-        Largest violation of the condition of optimality.
-    step : float, optional
-        Length of the step along the direction of search.
-    damping : float, optional
-        Lambda of scaled conjugate gradient.
-    cuts : int, optional
-        Cutting planes so far.
-    errors : int, optional
-        Atoms predicted wrongly.
-    state : mapping of str to array
-        What the learner goes on from after the iteration, `weight` among it; empty if it cannot.
-    so_far : callable, optional
-        What learning comes to if it is stopped now: sets what the estimator learns beside the weights, and returns the best weights
-        so far, shape (m,). None as long as there are none but those that learning starts with, or they are learned from a part of the
-        examples. It makes them when it is called, so that iterations copy nothing.
-    """
-
-    iteration: int
-    objective: float | None = None
-    bound: float | None = None
-    optimality: float | None = None
-    step: float | None = None
-    damping: float | None = None
-    cuts: int | None = None
-    errors: int | None = None
+    iteration: int  # from 0 (the starting weights) where these are evaluated, else from 1
+    objective: float | None = None  # what is maximised or minimised, penalty included
+    bound: float | None = None  # bound on the optimal objective; the gap is its distance from `objective`
+    optimality: float | None = None  # largest violation of the condition of optimality
+    step: float | None = None  # length of the step along the direction of search
+    damping: float | None = None  # lambda of scaled conjugate gradient
+    cuts: int | None = None  # cutting planes so far
+    errors: int | None = None  # atoms predicted wrongly
+    # what the learner resumes from after the iteration, `weight` among it; empty if it cannot
     state: Mapping[str, FloatArray] = field(default_factory=dict, compare=False, repr=False)
+    # What to keep if learning stops now: sets what the estimator learns beside the weights, and returns the best
+    # weights so far, shape (m,). None while these are the starting weights or learned from a part of the examples.
+    # Nothing is copied before it is called.
     so_far: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
 
     def note(self) -> str:
@@ -116,10 +91,7 @@ def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
 
 
 def support_table(network: Network) -> pa.Table:
-    """Return for each clause the number of query atoms in its open ground clauses; helper atoms do not count.
-
-    Of a formula that is several disjoint clauses those count that say something about the atom together. The columns are `clause` and `support`.
-    """
+    """Return `clause` and `support`, the number of query atoms, helper atoms aside, in the open ground clauses of each clause."""
     m, n = len(network.clauses), len(network.atoms)
     # Ground clauses of one formula may cancel: the atom makes no difference then.
     speaks = network.units.data != 0
@@ -153,12 +125,7 @@ class Support:
 
 
 def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str] = INFEASIBLE) -> Problem:
-    """Leave `examples` out; clauses keep their ids, and counts are then right up to a constant.
-
-    `base`, `total`, `evidence_violated` and `open` of the network are those of the whole: use differences of counts. A ground
-    clause or a block that joins an atom of these examples with one of the others is an InputError, for which `words` say what
-    cannot be done with the examples, and the remedy.
-    """
+    """Leave `examples` out; a row or block that joins them with others is an InputError, with `words` (what fails, remedy)."""
     network = problem.network
     kept = ~np.isin(network.example, examples)
     rows = np.flatnonzero(_kept_rows(problem, kept, words))
@@ -168,6 +135,7 @@ def without_examples(problem: Problem, examples: IntArray, words: tuple[str, str
     hard_units = network.hard_units[kept[np.abs(network.hard_units[:, 1]) - 1]]
     blocks, block = np.unique(network.block[kept], return_inverse=True)
     none = int(len(blocks) > 0 and blocks[0] < 0)
+    # `base`, `total`, `evidence_violated` and `open` stay those of the whole: counts are right up to a constant.
     small = replace(
         network,
         atoms=network.atoms[kept],
@@ -224,10 +192,8 @@ def _moved(literals: IntArray, place: IntArray) -> IntArray:
 
 
 def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
-    """Number the distinct ones of some columns from 0, in the order of the first of each; -1 for other columns, shape (m,).
-
-    `counts`, of shape (n, m), has sorted indices, without duplicates and stored zeros.
-    """
+    """Number the distinct `columns` of `counts`, shape (n, m), from 0 by first occurrence; -1 for others, shape (m,)."""
+    # Columns can be compared as bytes since indices are sorted, without duplicates and stored zeros.
     known: dict[tuple[bytes, bytes], int] = {}
     found = np.full(counts.shape[1], -1, dtype=np.int64)
     for j in columns.tolist():
@@ -238,10 +204,7 @@ def equal_columns(counts: sparse.csc_array, columns: IntArray) -> IntArray:
 
 
 def fixed_values(problem: Problem, *, seed: int) -> Values:
-    """The atoms that hard clauses and blocks fix, as far as units show it: 0, 1 or -1 (free), shape (n,).
-
-    Hard clauses that cannot all hold are a ConflictError where units show it.
-    """
+    """Return the atoms that unit propagation of hard clauses and blocks fixes: 0, 1 or -1 (free), shape (n,)."""
     from sqlrl.solve.log_linear import hard_part
     from sqlrl.solve.sampling.propagation import propagate
 

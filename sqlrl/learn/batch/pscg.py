@@ -46,33 +46,15 @@ class Source(Protocol[Known]):
 
 @dataclass(frozen=True, kw_only=True)
 class Climbing:
-    """How to climb.
+    """Settings of the ascent."""
 
-    Parameters
-    ----------
-    iterations : int
-        Steps that are kept, at most.
-    decay : float
-        1 / variance of the Gaussian prior of each weight, whose mean is 0; 0 for no prior.
-    damping : float
-        Lambda at first.
-    distrust : float
-        Lambda grows fourfold where a step gained less than this share of what was predicted.
-    tolerance : float
-        Stop where the next step can gain no more than this (log-likelihood).
-    significance : float
-        How many standard errors of a step's gain are taken for a change.
-    start : float array, optional
-        Weights to start from; 0 by default.
-    """
-
-    iterations: int
-    decay: float
-    damping: float
-    distrust: float = 0.25
-    tolerance: float = 1e-5
-    significance: float = 2.0
-    start: FloatArray | None = None
+    iterations: int  # steps that are kept, at most
+    decay: float  # 1 / variance of the Gaussian prior of each weight, whose mean is 0; 0 for no prior
+    damping: float  # lambda at first
+    distrust: float = 0.25  # lambda grows fourfold where a step gained less than this share of what was predicted
+    tolerance: float = 1e-5  # stop where the next step can gain no more than this (log-likelihood)
+    significance: float = 2.0  # how many standard errors of a step's gain are taken for a change
+    start: FloatArray | None = None  # 0 by default
 
 
 class Point(NamedTuple, Generic[Known]):
@@ -96,15 +78,11 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Climbed:
-    """Where climbing ended, or is.
-
-    `rejected` counts the steps that were taken back; `converged` says that it ended because no step could gain more than the
-    tolerance.
-    """
+    """The last or current weights of an ascent."""
 
     weights: FloatArray
-    rejected: int
-    converged: bool
+    rejected: int  # steps that were taken back
+    converged: bool  # whether it ended because no step could gain more than the tolerance
 
 
 def climb(
@@ -114,17 +92,10 @@ def climb(
 ) -> Climbed:
     """Maximise the log-likelihood of the labels minus decay / 2 * (sum of squared weights).
 
-    `report` is called with the number of kept steps (0 at the start), the point, lambda there, and the number of steps that were
-    taken back.
-
-    Notes
-    -----
-    Source: Lowd & Domingos (2007); Moller (1993); Fletcher, "Practical methods of optimization" (1987), for lambda. With
-    gradient g, covariance matrix of the counts C and preconditioner M (the inverse diagonal of H = C + decay): the direction is
-    d = M g + beta * (the direction before), beta = g M (g - g_before) / (g_before M g_before) (Polak and Ribiere); the step is
-    alpha * d with alpha = d g / (d H d + lambda d d). What it gained is at least (step * the gradient after it), as the function
-    is concave; that bound over the quadratic prediction changes lambda, and a step whose bound is negative is taken back.
-    Climbing ends, since lambda grows with each step that is taken back, fourfold or to a thousandth of the curvature.
+    Source: Lowd & Domingos (2007); Moller (1993); Fletcher, "Practical methods of optimization" (1987), for lambda.
+    With gradient g, covariances C of the counts and M the inverse diagonal of H = C + decay: the direction is
+    d = M g + beta * (d before), beta by Polak and Ribiere, and the step alpha * d with
+    alpha = d g / (d H d + lambda d d). lambda grows with each step that is taken back, so that climbing ends.
     """
     search, kept = _Search(source, plan), 0
     while True:
@@ -197,6 +168,7 @@ class _Search(Generic[Known]):
 
     def _take(self, step: _Step) -> tuple[Point[Known], float]:
         # Where the step leads, and what it gains at least.
+        # The function is concave: that is the step times the gradient after it.
         weights, source = self.here.weights + step.change, self.source
         moments = source.at(weights)
         there = self._point(weights, moments, step.size)

@@ -49,10 +49,7 @@ class OnDisk:
 
 
 class Shelf:
-    """Where parts are put; its files are gone when it is closed.
-
-    `folder` is where files may be, None for nowhere; `most` are the bytes that stay in memory.
-    """
+    """Holds parts in memory up to `most` bytes, then in files in `folder` (None: never) that are removed when it is closed."""
 
     def __init__(self, folder: Path | None, most: int = KEPT) -> None:
         self._folder, self._most, self._size = folder, most, 0

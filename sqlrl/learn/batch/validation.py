@@ -36,17 +36,12 @@ STRENGTH_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """How strengths did on parts that were held out.
+    """Scores of strengths on parts that were held out."""
 
-    `strengths`, shape (s,), is descending; `scores` and `nonzero`, shape (s, folds), are the log-likelihood of each
-    part under weights learned from the others, and how many weights are not 0. `choices` counts atoms and blocks in all
-    parts; one that is in several counts in each.
-    """
-
-    strengths: FloatArray
-    scores: FloatArray
-    nonzero: IntArray
-    choices: int
+    strengths: FloatArray  # shape (s,), descending
+    scores: FloatArray  # shape (s, folds): log-likelihood of each part under weights learned from the others
+    nonzero: IntArray  # shape (s, folds): how many of those weights are not 0
+    choices: int  # atoms and blocks in all parts; one that is in several counts in each
 
     @property
     def best(self) -> float:
@@ -54,20 +49,15 @@ class Validation:
         return float(self.strengths[int(np.argmax(self.scores.sum(axis=1)))])
 
     def table(self) -> pa.Table:
-        """Return a row for each strength, ascending.
-
-        Returns
-        -------
-        pyarrow.Table
-            `strength`; `log_likelihood` (of all parts, each held out once); `per_choice` (its mean over their atoms and blocks);
-            `deviation` (of that mean among the parts); `nonzero` (mean number of weights that are not 0); `chosen`.
-        """
+        """Return a table of `STRENGTH_SCHEMA`, a row for each strength, ascending."""
         back = slice(None, None, -1)
         total = self.scores.sum(axis=1)
         folds = self.scores.shape[1]
         return pa.table(
             {
                 "strength": self.strengths[back],
+                # Over all parts, each held out once: the sum, its mean by atom or block, and the deviation of that mean
+                # among parts.
                 "log_likelihood": total[back],
                 "per_choice": total[back] / self.choices,
                 "deviation": (self.scores.std(axis=1, ddof=1) * folds / self.choices)[back],
@@ -97,11 +87,7 @@ def validate(
     parts: BoolArray,
     scale: FloatArray | None = None,
 ) -> Validation:
-    """Hold out each part in turn, and learn from what is not in it with each strength.
-
-    `strengths` are not below 0; `parts`, shape (folds, c), says which choices each part has; `scale`, shape (m,), is as in
-    `make_design`.
-    """
+    """Score strengths on held-out `parts` of choices, shape (folds, c), under weights learned from the rest."""
     ordered, folds = sorted(set(map(float, strengths)), reverse=True), len(parts)
     scores, nonzero = np.zeros((len(ordered), folds)), np.zeros((len(ordered), folds), dtype=np.int64)
     for fold, held in enumerate(staged("parts held out", parts, even=True)):
@@ -117,24 +103,15 @@ def validate(
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of atoms.
+    """Groups of atoms, as r pairs of an atom and a group; an atom may have several."""
 
-    `atom` are places in the network, `group` the group of each, both of shape (r,); an atom may have several groups. `show` gives the text of
-    an atom, from its place, for errors.
-    """
-
-    atom: IntArray
-    group: IntArray
-    show: Callable[[int], str] = "atom {}".format
+    atom: IntArray  # shape (r,): places in the network
+    group: IntArray  # shape (r,)
+    show: Callable[[int], str] = "atom {}".format  # the text of an atom, from its place, for errors
 
 
 def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
-    """Deal choices to parts at random: whole examples if there are several, else atoms and blocks, each label evenly.
-
-    There are 2 `folds` or more, but never more parts than examples, if there are several. The result has shape (folds,
-    c): which choices each part has; each is in one. InputError if there are fewer choices than folds, ValidationWarning
-    where a part has labels of one kind only.
-    """
+    """Deal whole examples, or of one example its atoms and blocks, each label evenly, to parts at random, shape (folds, c)."""
     random = np.random.default_rng(seed)
     examples, example = np.unique(choices.example, return_inverse=True)
     if len(examples) > 1:
@@ -156,12 +133,7 @@ def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
 
 
 def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, seed: int) -> BoolArray:
-    """Deal groups to parts at random; a choice is in each part that has one of its groups.
-
-    Every atom of the choices needs a group; a block has the groups of all its atoms. There are 2 `folds` or more, but
-    never more parts than groups. The result has shape (folds, c): which choices each part has. InputError if an atom has no group, there is one group only, or a part has
-    all choices; warnings are those of `make_parts`.
-    """
+    """Deal groups to parts at random, shape (folds, c); a choice is in each part that has a group of one of its atoms."""
     atom, owner = choices.members()
     missing = np.flatnonzero(~np.isin(atom, groups.atom))
     if len(missing):

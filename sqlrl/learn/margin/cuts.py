@@ -19,19 +19,14 @@ Separation = Literal["relaxed", "exact"]
 class Cut:
     """One constraint: ``weights @ delta + fixed >= loss - n * slack`` for n mega-examples.
 
-    `clause`, of shape (k,), are local clauses, ascending, none hard; `delta` (k,) is how much larger their counts are in the
-    labels than in the world; none is 0. `loss` is that of the world, summed over mega-examples, and `fixed` what soft evidence
-    adds to the labels' score over the world's (log-odds).
-
-    Notes
-    -----
-    All three may be means over a distribution of worlds: what holds for each world holds for their mean.
+    `delta`, `loss` and `fixed` may be means over a distribution of worlds: what holds for each world holds for their
+    mean.
     """
 
-    clause: IntArray
-    delta: IntArray | FloatArray
-    loss: float
-    fixed: float = 0.0
+    clause: IntArray  # shape (k,): local clauses, ascending, none hard
+    delta: IntArray | FloatArray  # shape (k,): counts in the labels minus those in the world; none is 0
+    loss: float  # of the world, summed over mega-examples
+    fixed: float = 0.0  # what soft evidence adds to the labels' score over the world's (log-odds)
 
     def shortfall(self, weights: FloatArray) -> float:
         """How much the labels score less than the world and its loss; 0 or less where the margin is kept."""
@@ -39,16 +34,13 @@ class Cut:
 
 
 class Cuts:
-    """All cuts so far, divided by the number of mega-examples, with their inner products.
-
-    `matrix`, of shape (k, m), has the count differences of each cut, divided by n: the rows a of
-    ``a @ weights >= demand - slack``. `demand` (k,) is the margin that each asks for: its loss less the fixed part, divided by
-    n.
-    """
+    """All cuts so far, divided by the number of mega-examples: ``matrix @ weights >= demand - slack``."""
 
     def __init__(self, clauses: int, examples: int) -> None:
         self.examples = examples
+        # Count differences of the cuts, shape (k, m).
         self.matrix = sparse.csr_array((0, clauses), dtype=np.float64)
+        # The loss of each cut minus its fixed part, shape (k,).
         self.demand: FloatArray = np.empty(0)
         self._gram: FloatArray = np.empty((16, 16))
 

@@ -34,10 +34,8 @@ Solver = Callable[[FloatArray], FloatArray]
 class Systems:
     """Equations with the matrix ``strength * F @ F.T + diag(d) + R.T @ diag(p) @ R``, of features F and rows R of a program.
 
-    Notes
-    -----
-    Without rows and with fewer groups than truths the equations are reduced to g unknowns by the Woodbury formula (Ferris and
-    Munson 2003, section 3). What rounding and the ridge leave is solved for once more.
+    Without rows and with fewer groups than truths they are reduced to g unknowns by the Woodbury formula (Ferris and
+    Munson 2003, section 3).
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -59,6 +57,7 @@ class Systems:
 
         def solve(right: FloatArray) -> FloatArray:
             found = once(right)
+            # Solve again for what rounding and the ridge have left.
             for _ in range(REFINED if self._gram is None else 1):
                 product = self.times(strength, found) + diagonal * found
                 product += self._turned @ (pressure * (self.joint.rows @ found))
@@ -138,15 +137,12 @@ DONE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Weights, shape (g,), with bounds on the least objective.
-
-    `upper` is the objective of the weights, and no weights have a lower one than `lower`. `excess` is by how much the labels
-    score less than a world and its loss; below 0 only where the labels are no world.
-    """
+    """Weights, shape (g,), with bounds on the least objective."""
 
     weights: FloatArray
-    upper: float
-    lower: float
+    upper: float  # the objective of `weights`
+    lower: float  # no weights have a lower objective
+    # By how much the labels score less than a world and its loss; below 0 only where the labels are no world.
     excess: float
     steps: int
 
@@ -160,15 +156,12 @@ class _Point:
 
 
 class Interior:
-    """Minimises ``|v|^2 / 2 + strength * slack(v)`` over the weights v of a joint program.
+    """Minimises ``|v|^2 / 2 + strength * slack(v)`` over the weights v of a joint program, by interior points.
 
-    Notes
-    -----
-    The dual is the quadratic program of largest ``strength * (constant + gain @ u) - |v|^2 / 2`` with
-    ``v = strength * (offset - features.T @ u)`` over the polytope of truths u. Mehrotra's predictor-corrector
-    method (Nocedal and Wright, "Numerical Optimization" (2006), algorithm 16.4) solves it within a few dozen steps, whatever the
-    strength is; for support vector machines see Ferris and Munson (2003). The lower bound is that of any truths in the polytope, the
-    upper one that of any multipliers, so that neither depends on how exact the solution is.
+    The dual maximises ``strength * (constant + gain @ u) - |v|^2 / 2`` over the polytope of truths u, with
+    ``v = strength * (offset - features.T @ u)``. Source: Mehrotra's predictor-corrector method (Nocedal and Wright,
+    "Numerical Optimization" (2006), algorithm 16.4), a few dozen steps for any strength; for support vector machines
+    Ferris and Munson (2003).
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -179,10 +172,7 @@ class Interior:
         self._size = len(joint.limit) + 2 * k
 
     def solve(self, strength: float, tolerance: float, limit: int, report: Callable[[Reached], None]) -> Reached:
-        """Solve until the bounds differ by `tolerance`, in at most `limit` steps; the result has the best weights seen.
-
-        `strength` is what the slack costs; `report` is called with what is reached in each step.
-        """
+        """Step until the bounds differ by `tolerance`, at most `limit` times; return the best weights. The slack costs `strength`."""
         linear = self.joint.gain + strength * (self.joint.features @ self.joint.offset)
         point = self._start(strength, linear)
         best = Reached(np.zeros(len(self.joint.offset)), np.inf, 0.0, 0.0, 0)
@@ -211,6 +201,7 @@ class Interior:
 
     def _bounds(self, point: _Point, strength: float, best: Reached, step: int) -> Reached:
         joint = self.joint
+        # Any multipliers give an upper bound, any truths in the polytope a lower one, however exact the solution is.
         weights = strength * (joint.offset - joint.features.T @ point.truth)
         prices = point.price[: len(joint.limit)]
         excess = joint.excess(weights, prices)
@@ -281,17 +272,13 @@ def _reach(values: FloatArray, change: FloatArray) -> float:
 
 
 class Linear:
-    """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program.
-
-    Notes
-    -----
-    With v as the difference of two parts and a multiplier for each row, the slack is that of a linear program, whose dual values
-    are the truths. HiGHS solves it to a vertex, so that few weights are not 0.
-    """
+    """Minimises ``|v|_1 + strength * slack(v)`` over the weights v of a joint program, by one linear program."""
 
     def __init__(self, joint: Joint) -> None:
         self.joint = joint
         k = len(joint.gain)
+        # Unknowns: v as the difference of two parts, multipliers of the rows, each truth's part of the slack, the
+        # slack; the dual values are the truths.
         counts, none = sparse.csr_array(joint.features), sparse.csr_array((k, 1))
         # Each truth's part of the slack is what it adds, less what the rows cost it; all parts together are the slack.
         each = sparse.hstack([counts, -counts, -joint.rows.T, -sparse.eye_array(k), none])
@@ -304,6 +291,7 @@ class Linear:
         (k, g), r = joint.features.shape, len(joint.limit)
         cost = np.concatenate([np.ones(2 * g), np.zeros(r + k), [strength]])
         below = np.append(-joint.gain, -joint.constant)
+        # HiGHS ends at a vertex, so that few weights are not 0.
         program = partial(linprog, cost, A_ub=self._matrix, b_ub=below, bounds=(0, None), method="highs-ipm")
         result = in_background(program)
         if result.x is None:

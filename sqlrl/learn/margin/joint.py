@@ -27,31 +27,24 @@ BROKEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """The slack of weights as the largest value of a linear function over a polytope of worlds.
+    """The slack of the weights v of g groups of clauses: the largest value of a linear function over worlds, or 0 if that is less.
 
-    For weights v of g groups of clauses it is 0 or, if that is more, the largest
-    ``constant + gain @ u + v @ (features.T @ u - offset)`` over ``0 <= u <= high`` and ``rows @ u <= limit``, where u are
-    truths, perhaps between false and true: what the labels score less than a world and its loss.
-
-    For k truths, `features`, of shape (k, g), is what each truth adds to the counts of each group of clauses, `gain` (k,) what
-    it adds to loss and soft evidence, and `high` (k,) its largest value; `rows` has shape (r, k), and `limit` (r,). `offset`
-    (g,) holds the counts of the labels, less those of u = 0; `constant` is loss and soft evidence of u = 0, less the soft
-    evidence of the labels.
+    The function is ``constant + gain @ u + v @ (features.T @ u - offset)``, over ``0 <= u <= high`` and
+    ``rows @ u <= limit``, where u are k truths, perhaps between false and true: what the labels score less than a world
+    and its loss.
     """
 
-    features: FloatArray
-    gain: FloatArray
-    high: FloatArray
-    rows: sparse.csr_array
-    limit: FloatArray
-    offset: FloatArray
-    constant: float
+    features: FloatArray  # shape (k, g): what each truth adds to the counts of each group of clauses
+    gain: FloatArray  # shape (k,): what it adds to loss and soft evidence
+    high: FloatArray  # shape (k,): its largest value
+    rows: sparse.csr_array  # shape (r, k)
+    limit: FloatArray  # shape (r,)
+    offset: FloatArray  # shape (g,): counts of the labels, less those of u = 0
+    constant: float  # loss and soft evidence of u = 0, less the soft evidence of the labels
 
     def excess(self, weights: FloatArray, multipliers: FloatArray) -> float:
-        """Return a bound on the slack from multipliers of the rows that are 0 or more.
-
-        It is tight for the best ones, and below 0 only where the labels are no world and score more than all.
-        """
+        """Return a bound on the slack from multipliers of the rows, 0 or more; the best ones make it tight."""
+        # Below 0 only where the labels are no world, and score more than all worlds.
         ahead = self.features @ weights + self.gain - self.rows.T @ multipliers
         best = float(self.high @ np.maximum(ahead, 0.0)) + float(self.limit @ multipliers)
         return best + self.constant - float(weights @ self.offset)
@@ -64,15 +57,11 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Clauses that have the same counts in every world are one, up to the penalty.
+    """Groups of clauses that have the same counts in every world, and so are one up to the penalty."""
 
-    `group`, of shape (m,), is -1 for clauses without a weight, and those that no truth changes: their weight is 0. `first` and
-    `size`, of shape (g,), are the first clause of each group, and their number.
-    """
-
-    group: IntArray
-    first: IntArray
-    size: IntArray
+    group: IntArray  # shape (m,): -1 for clauses without a weight and those that no truth changes, whose weight is 0
+    first: IntArray  # shape (g,): the first clause of each group
+    size: IntArray  # shape (g,)
 
     def spread(self, weights: FloatArray) -> FloatArray:
         """Return the weight of each clause, shape (m,), from one for each group: divided equally."""
@@ -97,12 +86,10 @@ def group_clauses(network: Network) -> Groups:
 
 
 def is_joint(network: Network, *, relaxed: bool) -> bool:
-    """Whether the training problem of a network is small, and only hard clauses and blocks join its atoms.
-
-    With `relaxed` worlds may be those of the linear relaxation: of blocks alone they are true worlds anyway.
-    """
+    """Return whether the training problem of a network is small, and only hard clauses and blocks join its atoms."""
     atoms, clauses = len(network.atoms), len(network.clauses)
     joined = len(network.row_clause) > 0 or len(network.block_exact) > 0
+    # Rows of hard clauses need the worlds of the linear relaxation; with blocks alone these are true worlds anyway.
     if not network.hard[network.row_clause].all() or (len(network.row_clause) and not relaxed):
         return False
     # Where nothing joins atoms, unknowns are the fewer of atoms and clauses.
@@ -110,16 +97,7 @@ def is_joint(network: Network, *, relaxed: bool) -> bool:
 
 
 def make_joint(problem: Problem, fixed: Values, groups: Groups, scale: FloatArray) -> Joint:
-    """Write the training problem with the Hamming loss as one program, where only hard clauses have rows.
-
-    `fixed`, of shape (n,), are truths that hard clauses fix, `FREE` for others; `scale`, of shape (g,), is by which the counts
-    of each group are multiplied.
-
-    Notes
-    -----
-    The truths of the network's atoms are ``into @ u + start``: those that are fixed are in `start`, and the first free member of an
-    exactly-one block is 1 less the others. Where there are no rows, u has one sum of truths for each kind of atom.
-    """
+    """Return the training problem with Hamming loss as one program; only hard clauses may have rows."""
     network, truth = problem.network, problem.truth.astype(np.float64)
     into, start, rows, limit = _truths(network, fixed)
     counts = network.units[:, groups.first].toarray().astype(np.float64) * scale
@@ -144,6 +122,7 @@ def _truths(network: Network, fixed: Values) -> tuple[sparse.csr_array, FloatArr
     chosen = free.copy()
     chosen[first] = False
     place = np.cumsum(chosen) - 1
+    # The first free member of an exactly-one block is 1 less the others.
     start[first] = 1.0
     others = np.flatnonzero(chosen & (members >= 0))
     row = np.concatenate([np.flatnonzero(chosen), first[members[others]]])

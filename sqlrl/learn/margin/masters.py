@@ -80,17 +80,9 @@ def solve_dual(
 ) -> FloatArray:
     """Maximise ``demand @ alpha - alpha @ gram @ alpha / 2`` subject to ``alpha >= 0`` and ``sum(alpha) <= strength``.
 
-    `gram`, of shape (k, k), has the inner products of the cuts, `demand` (k,) the margin that each asks for; `strength` is C,
-    the price of the slack, and `tolerance` the gap between primal and dual objective at which to stop. `start` (k,) are
-    multipliers to start from, within the bounds.
-
-    Returns the multipliers alpha, shape (k,). The weights are ``alpha @ cuts``, and the slack is the largest of 0 and
-    ``demand - gram @ alpha``. Where rounding allows no smaller gap than the tolerance, they are the best that it allows.
-
-    Notes
-    -----
-    Source: Joachims, Finley and Yu (2009), OP 5, the dual of the 1-slack structural SVM. The solver is sequential minimal
-    optimisation: of all pairs with the most violated cut the one that gains most (Fan, Chen and Lin 2005, section 2).
+    The weights are ``alpha @ cuts``. Source: Joachims, Finley and Yu (2009), OP 5, the dual of the 1-slack structural
+    SVM, by sequential minimal optimisation: of all pairs with the most violated cut the one that gains most (Fan, Chen
+    and Lin 2005, section 2), down to a duality gap of `tolerance`, or as far as rounding allows.
     """
     alpha = np.zeros(len(demand)) if start is None else np.maximum(start, 0.0)
     total = float(alpha.sum())
@@ -134,27 +126,13 @@ SMALLEST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to try next.
+    """Weights to try next, shape (m,)."""
 
-    Parameters
-    ----------
-    weights : float array, shape (m,)
-        The solution of the master problem, or weights on the way there.
-    slack : float
-        The least slack with which the weights keep all cuts that were used.
-    lower : float
-        No weights have a lower objective: the objective of a point within the bounds of the dual problem.
-    active : bool array, shape (k,)
-        Cuts with a multiplier other than 0.
-    vertex : bool
-        Whether they may be the last ones. Of the 1-norm only vertices of the master problem may, so that few weights are not 0;
-        with the 2-norm all may.
-    """
-
-    weights: FloatArray
-    slack: float
-    lower: float
-    active: BoolArray
+    weights: FloatArray  # shape (m,): the solution of the master problem, or weights on the way there
+    slack: float  # the least slack with which the weights keep all cuts that were used
+    lower: float  # no weights have a lower objective: that of a point within the bounds of the dual problem
+    active: BoolArray  # shape (k,): cuts with a multiplier other than 0
+    # Whether these weights may be the last ones: with the 1-norm only vertices may, so that few weights are not 0.
     vertex: bool = True
 
 
@@ -170,10 +148,7 @@ class Master(Protocol):
         ...
 
     def solve(self, cuts: Cuts, used: BoolArray, strength: float, tolerance: float, *, vertex: bool = False) -> Plan:
-        """Propose weights over the used cuts, shape (k,), where the slack costs `strength`; `tolerance` is in the slack.
-
-        With `vertex` they solve the master problem itself.
-        """
+        """Propose weights over the used cuts, shape (k,), or with `vertex` solve the master problem; `tolerance` is in the slack."""
         ...
 
     def observe(self, plan: Plan, objective: float, strength: float) -> None:
@@ -184,13 +159,10 @@ class Master(Protocol):
 class SquaredNorm:
     """Half the squared 2-norm: a level bundle of dual quadratic programs over the cuts.
 
-    Notes
-    -----
-    The weights that are best for the cuts so far (Joachims, Finley and Yu 2009) jump between regions without cuts; most of thousands
-    of iterations only find out where no good weights are. So steps minimise the same objective plus ``rho / 2 * |w - centre|^2``,
-    where the centre is the best weights so far, with the rho for which it is a level between the bounds (Lemarechal, Nemirovskii and
-    Nesterov 1995). With half the squared norm that is the same quadratic program with another centre. Where the
-    cuts are as good as promised levels are lower, down to the best weights for the cuts.
+    The best weights for the cuts (Joachims, Finley and Yu 2009) jump between regions without cuts, which wastes most
+    iterations. So steps add ``rho / 2 * |w - centre|^2`` to that objective, the same program with another centre, which
+    is the best weights so far; rho makes the objective a level between the bounds (Lemarechal, Nemirovskii and Nesterov
+    1995). Where cuts are as good as promised, levels are lower, down to the best weights for the cuts.
     """
 
     def __init__(self) -> None:
@@ -301,25 +273,19 @@ def shrunk(values: FloatArray) -> FloatArray:
 
 
 def lower_bound(alpha: FloatArray, demand: FloatArray, sums: FloatArray, strength: float) -> float:
-    """A bound on the least objective from any multipliers: scaled until they keep the bounds of the dual linear program.
-
-    `alpha`, of shape (k,), are multipliers of 0 or more, and `demand` (k,) what the cuts ask for; `sums`, of shape (m,), is
-    ``alpha @ cuts``; the dual asks for at most 1 in each place, and for ``sum(alpha) <= strength``.
-    """
+    """Return a lower bound on the objective from any multipliers of 0 or more, scaled to be feasible in the dual linear program."""
+    # The dual allows at most 1 in each place of ``sums = alpha @ cuts``, shape (m,), and ``sum(alpha) <= strength``.
     scale = max(1.0, float(np.abs(sums).max(initial=0.0)), float(alpha.sum()) / strength)
     return max(float(alpha @ demand) / scale, 0.0)
 
 
 class AbsoluteNorm:
-    """The 1-norm: most weights are 0.
+    """The 1-norm, which leaves most weights at 0: proximal steps, and linear programs with ``w = w+ - w-`` for the bound.
 
-    Notes
-    -----
-    The optimum is that of the linear program with ``w = w+ - w-``. Its vertices alone are a poor way there: far from the optimum
-    they jump, and hundreds of cuts are spent on weights that no good solution has (Kelley's method). So most steps minimise
-    ``|w|_1 + C * slack + rho / 2 * |w - centre|^2`` over the cuts, where the centre is the best weights so far (Lemarechal;
-    Kiwiel 1990); the dual of that is a quadratic program once the signs of the weights are known, and they settle within a few
-    rounds. rho follows the gap, as the level of Lemarechal, Nemirovskii and Nesterov (1995) does.
+    The vertices of these jump far from the optimum (Kelley's method), which wastes hundreds of cuts. So most steps
+    minimise ``|w|_1 + C * slack + rho / 2 * |w - centre|^2``, where the centre is the best weights so far (Lemarechal;
+    Kiwiel 1990): once the signs of the weights are known, within a few rounds, its dual is a quadratic program. rho
+    follows the gap, as the level of Lemarechal, Nemirovskii and Nesterov (1995) does.
     """
 
     def __init__(self) -> None:

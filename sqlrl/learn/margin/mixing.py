@@ -130,10 +130,7 @@ def _step(slope: float, square: float, price: float) -> float:
 def best_pair(
     slopes: tuple[float, float], squares: tuple[float, float], product: float, price: float
 ) -> tuple[float, float, float]:
-    """Maximise ``x * a + y * b - price / 2 * |x * u + y * v|^2`` for x, y in [0, 1]; returns x, y and the maximum.
-
-    `slopes` are a and b, `squares` the squared norms of u and v, and `product` is their inner product.
-    """
+    """Return the x and y in [0, 1] that maximise ``x * a + y * b - price / 2 * |x * u + y * v|^2``, and the maximum."""
     a, b = slopes
     uu, vv = squares
     apart = uu * vv - product * product
@@ -166,23 +163,16 @@ def _joined(atom: int, partner: int, near: Near) -> bool:
 @kernel
 def _sweep(
     near: Near,
-    rows: tuple[IntArray, FloatArray],
-    order: IntArray,
-    gain: FloatArray,
-    group: IntArray,
-    partner: IntArray,
-    active: BoolArray,
-    state: State,
-    price: float,
+    rows: tuple[IntArray, FloatArray],  # the clause of each row, and how much its count falls if the row is violated
+    order: IntArray,  # atoms to visit
+    gain: FloatArray,  # shape (n,): what loss and soft evidence gain when an atom becomes true
+    group: IntArray,  # shape (n,): atoms connected by clauses
+    partner: IntArray,  # by group, the last atom true in some worlds only, -1 for none; changed in place
+    active: BoolArray,  # shape (n,): cleared where an atom could gain nothing and is the same in all worlds
+    state: State,  # changed in place
+    price: float,  # C, what the loss of one atom costs
 ) -> None:
-    """Reset each atom once with the probability that gains most, alone or with the last one of its group that is neither.
-
-    `rows` are, of shape (r,), the clause of each row, and how much its count falls if the row is violated; `order` the atoms to
-    visit; `gain`, of shape (n,), what the loss and soft evidence gain when an atom becomes true. Atoms of one `group` (n,) have
-    clauses in common; `partner` is by group the last atom that is true in some worlds only, -1 for none. Atoms that could gain
-    nothing and are the same in all worlds are taken out of `active` (n,). `price` is C, what the loss of one atom costs.
-    `partner`, `active` and `state` are changed in place.
-    """
+    """Reset each atom once with the probability that gains most, alone or with the last mixed atom of its group."""
     truth, _, weights = state
     m = len(weights)
     first = (np.zeros(m), np.zeros(m, dtype=np.bool_), np.empty(m, dtype=np.int64))
@@ -208,6 +198,7 @@ def _sweep(
             if mixed:
                 partner[group[atom]] = atom
             continue
+        # Of two atoms with clauses in common one undoes most of what the other does to the weights, unless both move.
         other, to_other, with_other, of_other = partner[group[atom]], -1, 0.0, 0.0
         if other >= 0 and other != atom and 0.0 < truth[other] < 1.0 and not _joined(atom, other, near):
             of_slopes = _slopes(other, gain[other], near, rows, state)
@@ -244,20 +235,15 @@ ENOUGH = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """What the kernels read of a network, for each atom.
-
-    Atom k has the clauses ``clause[starts[k]:starts[k + 1]]`` in which it is alone, none hard; `count` is how much their counts
-    grow when the atom becomes true. It is in the rows ``row[row_starts[k]:row_starts[k + 1]]``, in which `own` and `other` are
-    the signed literals of the atom itself and of the other one.
-    """
+    """Clauses and rows of each atom, as the kernels read them."""
 
     starts: IntArray
-    clause: IntArray
-    count: FloatArray
+    clause: IntArray  # atom k is alone in `clause[starts[k]:starts[k + 1]]`, none hard
+    count: FloatArray  # how much their counts grow when the atom becomes true
     row_starts: IntArray
-    row: IntArray
-    own: IntArray
-    other: IntArray
+    row: IntArray  # atom k is in `row[row_starts[k]:row_starts[k + 1]]`
+    own: IntArray  # signed literal of the atom itself
+    other: IntArray  # signed literal of the other one in the row
 
     def alone(self) -> Adjacency:
         """The same without rows."""
@@ -296,29 +282,17 @@ def movable(network: Network) -> BoolArray:
 class Mixing:
     """A distribution over worlds that grows until no atom alone can make its cut better.
 
-    Of the worlds it keeps the mean truth of each atom, and how probable the violation of each row is; the weights are C times
-    what the counts of the labels are above their mean. To reset an atom to true or false with some probability, whatever other
-    atoms are, gives another distribution of which the same is known, if the rows have two literals.
-
-    Atoms come in an order of `seed`. Sweeps over all atoms, at most `sweeps`, end when five of them gain no more than the part
-    `enough` of the whole: what is left the cuts find.
-
-    Notes
-    -----
-    The dual of the margin problem with Hamming loss is to find the distribution over worlds whose mean loss is large and whose mean
-    counts are close to those of the labels. Cutting planes take it from as many worlds as there are cuts; where thousands of
-    atoms each have a say, these are too few. Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and Pletscher 2013)
-    moves the part of one example at a time with the best step in closed form; here the example is an atom, and its neighbours are as
-    they are. Two atoms with clauses in common move together where that gains more, as most of what one does to the weights
-    of their clauses the other undoes: in sequential minimal optimisation of support vector machines (Platt 1998) pairs do the same.
-
-    Without rows this solves the problem. With them it ends where no atom gains alone; the mean is a cut all the same, and a lower
-    bound of the objective. Atoms in blocks, in hard clauses, and in rows of three literals or more stay as the labels have them.
+    Source: block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt and Pletscher 2013) on the dual of the margin
+    problem with Hamming loss, with atoms in place of examples: where thousands of them matter, cuts of single worlds
+    are too few. Two atoms that share clauses move together where that gains more, as in Platt (1998). Without rows this
+    solves the problem; with them the mean is a cut all the same, and gives a lower bound of the objective.
     """
 
     def __init__(self, problem: Problem, *, seed: int = 0, enough: float = ENOUGH, sweeps: int = SWEEPS) -> None:
         network = problem.network
         self.problem, self.enough, self.sweeps = problem, enough, sweeps
+        # Other atoms stay as the labels have them. After a reset of a movable one, whatever others are, mean truths and
+        # violations are known, as its rows have two literals.
         self.atoms: IntArray = np.flatnonzero(movable(network))
         if len(infeasible_truth(network, problem.truth).clause):
             # Worlds that differ from the labels elsewhere are no worlds either.
@@ -379,6 +353,7 @@ class Mixing:
             # Weights without the rounding of many small steps.
             weights = price * self._delta(truth, violated)
             before, value = value, self._value(truth, weights, price)
+            # The cuts find what is left.
             if value - before <= self.enough * abs(value):
                 break
             active[:] = True

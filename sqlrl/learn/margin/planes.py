@@ -41,50 +41,26 @@ Opening = Callable[[float], tuple[FloatArray, Cut]]
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop.
+    """When to stop, and when to set cuts aside."""
 
-    The objective may be off by C times `epsilon`: margins may be violated by this much more than the slack says. At most
-    `max_iterations` most violated margins are looked for. After `cache` iterations without a part in the solution a cut is set
-    aside; it comes back when it is violated.
-    """
-
-    epsilon: float
-    max_iterations: int
-    cache: int
+    epsilon: float  # margins may be violated by this beyond the slack, so that the objective is off by C times this
+    max_iterations: int  # searches for the most violated margin
+    cache: int  # iterations without a part in the solution after which a cut is set aside, until it is violated
 
 
 @dataclass(frozen=True)
 class State:
-    """The method after an iteration.
+    """Training after an iteration; what belongs to cuts is None where there are none."""
 
-    Parameters
-    ----------
-    iteration : int
-        From 1.
-    objective : float
-        The lowest objective so far, of the worlds that were found.
-    upper : float
-        The lowest objective so far for sure: what the oracle may have missed is added.
-    lower : float
-        No weights have a lower objective.
-    violation : float, optional
-        By how much the margin that was found is violated beyond the slack; None, as all that follows, where there are no cuts.
-    cuts, used : int, optional
-        Cuts in all, and those that the master problem has.
-    errors : int, optional
-        Atoms in which the found world differs from the labels.
-    best : callable, optional
-        Makes the weights with the lowest objective so far, shape (m,).
-    """
-
-    iteration: int
-    objective: float
-    upper: float
-    lower: float
-    violation: float | None = None
-    cuts: int | None = None
-    used: int | None = None
-    errors: int | None = None
+    iteration: int  # from 1
+    objective: float  # lowest so far, of the worlds that were found
+    upper: float  # lowest so far for sure: what the oracle may have missed is added
+    lower: float  # no weights have a lower objective
+    violation: float | None = None  # of the margin that was found, beyond the slack
+    cuts: int | None = None  # in all
+    used: int | None = None  # cuts that the master problem has
+    errors: int | None = None  # atoms in which the found world differs from the labels
+    # makes the weights with the lowest objective so far, shape (m,)
     best: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -105,15 +81,10 @@ class Trained:
 class CuttingPlanes:
     """Trains weights for one C after the other; cuts stay, as they hold for every C.
 
-    `clauses` and `examples` are the numbers m of clauses and n of mega-examples. `report` is called with the `State` after each
-    iteration; `opening` is what to start from, for each C.
-
-    Notes
-    -----
-    Source: Huynh (2011), Algorithm 2.1, after Joachims, Finley and Yu (2009), with the average over mega-examples of both sides:
-    for one mega-example it is OP4. A constraint cache as in their section 4.4 is kept for whole cuts: those set aside are
-    tried before the oracle. Stopping by the objective of the best weights seen is what stopping by the violation of the last
-    ones implies.
+    Source: Huynh (2011), Algorithm 2.1, after Joachims, Finley and Yu (2009), with the average over mega-examples of
+    both sides: for one mega-example it is OP4. Their constraint cache (section 4.4) is kept for whole cuts: those set
+    aside are tried before the oracle. Stopping by the violation of the last weights implies the rule here, by the
+    objective of the best weights seen.
     """
 
     def __init__(

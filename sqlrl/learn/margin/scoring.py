@@ -19,14 +19,7 @@ JOINED = "cannot be held out", "leave folds out"
 
 
 def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
-    """The mean over mega-examples of the F1 of their true atoms, from 0 to 1, for labels and predicted truth, shape (n,).
-
-    An example without true atoms in labels and world has no error: 1. Helper atoms do not count; 1 if there are no other atoms.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 4.4.2: the highest average F1 on training.
-    """
+    """Return the mean F1 of the true atoms of mega-examples (Huynh 2011, section 4.4.2); one without any counts as 1."""
     real = ~network.helper
     examples, example = np.unique(network.example[real], return_inverse=True)
     if len(examples) == 0:
@@ -37,11 +30,7 @@ def average_f1(network: Network, truth: BoolArray, world: BoolArray) -> float:
 
 
 def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
-    """Deal mega-examples to parts at random, as many to each: `folds` parts, 2 or more, but never more parts than examples.
-
-    Only one example is an InputError. Where all labels without a part are true, or all are false, nothing is learned then: a
-    ValidationWarning says so.
-    """
+    """Deal mega-examples evenly to `folds` parts at random, or one to each if there are fewer; a single one is an InputError."""
     examples = np.unique(problem.network.example)
     if len(examples) < 2:
         raise InputError(
@@ -80,16 +69,12 @@ class Trains(Protocol):
 def held_out_f1(
     problem: Problem,
     parts: Sequence[IntArray],
-    make: Callable[[Problem], Trains],
+    make: Callable[[Problem], Trains],  # makes what trains on the problem that is left
+    # makes what predicts a world of a problem from weights, shape (m,)
     predictor: Callable[[Problem], Callable[[FloatArray], BoolArray]],
     strengths: Sequence[float],
 ) -> tuple[list[float], list[Trained]]:
-    """The average F1 for each C on mega-examples of which the weights have seen none, and what was trained for each part and C.
-
-    `parts` are the examples to hold out at a time, and `strengths` the values of C, ascending. `make` makes what trains from
-    the problem that is left, and `predictor` what predicts a world of a problem from weights, shape (m,). A ground clause or a
-    block that joins mega-examples is an InputError.
-    """
+    """Return the average F1 for each C on mega-examples of which the weights have seen none, and what was trained by part and C."""
     network, known = problem.network, np.unique(problem.network.example)
     worlds = np.zeros((len(strengths), len(problem.truth)), dtype=np.bool_)
     trained: list[Trained] = []

@@ -31,33 +31,20 @@ LABELS = -1
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A violated margin.
-
-    No world falls short by more than `gap` above the cut's own shortfall (log-odds). `errors` counts the atoms in which its
-    world differs from the labels; helper atoms do not.
-    """
+    """A violated margin."""
 
     cut: Cut
-    gap: float
-    errors: int
+    gap: float  # no world falls short by more than this above the cut's own shortfall (log-odds)
+    errors: int  # atoms, helper atoms aside, in which its world differs from the labels
 
 
 class Oracle:
-    """Finds most violated margins of a problem.
+    """Finds the most violated margins; the loss is the number of wrong atoms ("hamming") or of mega-examples with one ("zero-one").
 
-    The loss is the number of wrong atoms ("hamming"), or the number of mega-examples with a wrong atom ("zero-one"). Worlds of
-    components that no exact method of polynomial time solves are those of the linear relaxation, rounded and improved by local
-    search ("relaxed"), or proved by CP-SAT ("exact"); `seed` is that of local search and CP-SAT.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 4.3.2. Components that are trees, of small treewidth, or attractive are solved exactly either way: the
-    linear relaxation could find nothing better. A rounded world is mended until hard clauses hold, so that every cut is a
-    constraint of the problem and the lower bound of the objective is one.
-
-    The thesis separates the 0/1 loss by most probable worlds, as a constant does not change which world is best. But the labels
-    have loss 0: where they are most probable, the best *other* world is looked for, mega-example by mega-example; with "relaxed"
-    among all worlds of components of small treewidth and among those of one flipped atom elsewhere.
+    Source: Huynh (2011), section 4.3.2. Components of small treewidth and attractive ones are solved exactly either
+    way; others by the linear relaxation, rounded and improved by local search ("relaxed"), or by CP-SAT ("exact"). The
+    thesis separates the 0/1 loss by most probable worlds; but the labels have loss 0, and where they are most probable
+    the best *other* world is looked for, mega-example by mega-example.
     """
 
     def __init__(
@@ -81,15 +68,11 @@ class Oracle:
         return self._best(weights, None, None)[0]
 
     def most_violated(self, weights: FloatArray, known: int = LABELS) -> Found:
-        """The margin that weights, shape (m,), violate most.
-
-        `known` is the number of the earlier call, from 0, whose world is known to be the worst one of those; `LABELS` for none.
-        Where nothing is proved the search starts at the better of that and the labels, unless the linear relaxation has a
-        better one yet, so that it finds no better-kept margin than was found before. Hard clauses that cannot all hold are an
-        InfeasibleError, and weights that have grown too far apart for a solver a NumericError.
-        """
+        """Return the margin that weights violate most; `known` is the number (from 0) of the call with the worst world, or `LABELS`."""
         if self.loss == "hamming":
             truth = self.problem.truth
+            # Where nothing is proved the search starts at the better of labels and known world, unless the linear
+            # relaxation has a better one, so that it finds no better-kept margin than was found before.
             start = truth
             if known != LABELS:
                 start = np.stack([truth, np.unpackbits(self._worlds[known], count=len(truth)).astype(np.bool_)])
@@ -102,10 +85,8 @@ class Oracle:
         return Found(self._cut(world, len(np.unique(self.example[wrong]))), gap, int(wrong.sum()))
 
     def rounded(self, weights: FloatArray) -> FloatArray:
-        """Weights as multiples of a power of two, shape (m,): what adds up to 0 is 0, and integers hold all that is left.
-
-        Weights that are best for single atoms leave many of these at their margin, which is next to nothing for a solver.
-        """
+        """Return weights as multiples of a power of two: what adds up to 0 is exactly 0, and integers hold the rest."""
+        # Weights that are best for single atoms leave many at their margin, a difference of nearly 0 for a solver.
         network = self.problem.network
         alone = network.prior + self._hamming + network.units @ np.where(self.soft, weights, 0.0)
         rows = network.multiplicity * np.abs(np.where(self.soft, weights, 0.0)[network.row_clause])
@@ -113,6 +94,8 @@ class Oracle:
         return np.asarray(np.rint(weights / grid) * grid, dtype=np.float64)
 
     def _best(self, weights: FloatArray, loss: FloatArray | None, start: BoolArray | None) -> tuple[BoolArray, float]:
+        # A rounded world is repaired until hard clauses hold: every cut is a constraint of the problem, so that the
+        # lower bound of the objective is valid.
         result = mpe(
             self.program, weights, loss=loss, start=start, seed=self.seed, prove=self.prove, describe=self._describe
         )
@@ -138,6 +121,7 @@ class Oracle:
         for k, (inside, part) in enumerate(select_each(weighted, self.example, len(self.examples))):
             if not right[k]:
                 continue
+            # Without proof: the best world of components of small treewidth, and the best flip of one atom elsewhere.
             other = differing(part, world[inside], Options(seed=self.seed, prove=self.prove))
             gain = max(1.0 - other.behind, 0.0)
             if gain > 0:

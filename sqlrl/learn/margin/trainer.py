@@ -21,11 +21,7 @@ from sqlrl.learn.margin.separation import LABELS, Oracle
 
 
 class JointTraining:
-    """Trains weights for one C after the other as `planes.CuttingPlanes` does, with no cuts; see `joint.is_joint`.
-
-    `report` is called with the `State` after each step. Hard clauses that cannot all hold are a ConflictError where units show
-    it; `seed` is for that.
-    """
+    """Trains weights for one C after the other as `planes.CuttingPlanes` does, but without cuts; see `joint.is_joint`."""
 
     def __init__(
         self, problem: Problem, penalty: Penalty, stopping: Stopping, report: Callable[[State], None], *, seed: int = 0
@@ -40,10 +36,7 @@ class JointTraining:
         self._program: Interior | Linear = Interior(joint) if self._squared else Linear(joint)
 
     def train(self, strength: float) -> Trained | None:
-        """Find the weights for C = `strength`, the price of the average slack.
-
-        None where the labels break hard clauses and outscore all worlds: there the program is another one.
-        """
+        """Return the weights for C = `strength`, the price of the average slack; None where this program differs from the problem."""
         steps = 0
 
         def tell(now: Reached) -> None:
@@ -54,6 +47,7 @@ class JointTraining:
         # The program has the slack of all examples together, not the average.
         tolerance = self.stopping.epsilon * strength
         found = self._program.solve(strength / self.examples, tolerance, self.stopping.max_iterations, tell)
+        # It does where the labels break hard clauses and outscore all worlds.
         if found.excess < -self.stopping.epsilon and found.upper - found.lower > tolerance:
             return None
         return self._trained(found, steps, tolerance)
@@ -79,10 +73,7 @@ class Settings:
 
 
 class Trainer:
-    """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before.
-
-    `report` is called with the `State` after each step. Hard clauses that cannot all hold are an InfeasibleError.
-    """
+    """Trains weights for one C after the other, from the smallest on: each starts from the cuts of those before."""
 
     def __init__(self, problem: Problem, settings: Settings, report: Callable[[State], None]) -> None:
         network, seed = problem.network, settings.seed

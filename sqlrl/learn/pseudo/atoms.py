@@ -18,34 +18,20 @@ from sqlrl.learn.batch.problem import equal_columns
 
 @dataclass(frozen=True, eq=False)
 class AtomRows:
-    r"""Atoms given all others: for each row of atoms that are alike, what its clauses say and what it counts.
+    """Atoms given all others: for each row of atoms that are alike, what its clauses say and what it counts.
 
-    The pseudo-log-likelihood is `sum_j weight_j log sigmoid(s_j (features_j w + offset_j))` with s = 1 for true and -1 for false atoms.
-
-    Parameters
-    ----------
-    features : scipy.sparse.csr_array of float, shape (r, m)
-        How much greater n of each clause is if the atom is true than if it is false; 0 for hard clauses.
-    truth : bool array, shape (r,)
-    weight : float array, shape (r,)
-        How many atoms a row has, or what share of those of its predicate.
-    offset : float array, shape (r,)
-        What clauses of fixed weight add (log-odds).
-    predicate : int64 array, shape (r,)
-        The predicate of each row, from 0.
-    atoms : int64 array, shape (r,)
-        How many atoms are in it.
-    averaged : bool
-        Whether rows count as shares.
+    The pseudo-log-likelihood is `sum_j weight_j log sigmoid(s_j (features_j w + offset_j))` with s = 1 for true and -1
+    for false atoms.
     """
 
+    # shape (r, m): n of each clause if the atom is true minus n if it is false; 0 for hard clauses
     features: sparse.csr_array
-    truth: BoolArray
-    weight: FloatArray
-    offset: FloatArray
-    predicate: IntArray
-    atoms: IntArray
-    averaged: bool = False
+    truth: BoolArray  # shape (r,)
+    weight: FloatArray  # how many atoms a row has, or what share of those of its predicate
+    offset: FloatArray  # log-odds of clauses of fixed weight and of soft evidence
+    predicate: IntArray  # the predicate of each row, from 0
+    atoms: IntArray  # how many atoms are in each row
+    averaged: bool = False  # whether rows count as shares
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -108,27 +94,22 @@ class AtomRows:
 
 def atom_rows(
     partitions: Mapping[str, Partition],
-    sign: IntArray,
+    sign: IntArray,  # shape (m,), as `hard` and `fixed`
     hard: BoolArray,
-    fixed: FloatArray,
-    priors: FloatArray | None = None,
+    fixed: FloatArray,  # NaN for weights to be learned
+    priors: FloatArray | None = None,  # see `sqlrl.learn.pseudo.protocols`
     *,
     averaged: bool,
+    # how many atoms the rows of each partition count as, by default those that they have
     weights: Sequence[FloatArray] | None = None,
 ) -> AtomRows:
-    """Make rows of partitions by all clauses of a model.
-
-    `sign`, `hard` and `fixed`, all of shape (m,), say of each clause whether n counts true or violated groundings, whether it is
-    hard, and what its fixed weight is, NaN if it is to be learned; `priors` is as in `sqlrl.learn.pseudo.protocols`. An atom without which, or with
-    which, a ground clause of a hard rule would be violated that is not violated now has no choice: it adds 0 to the log-likelihood. Those that are
-    violated already say nothing. With `averaged` each row counts as the share that it has of all atoms of its predicate (WPLL). `weights` are for each partition how many atoms
-    its rows count as, by default those that they have.
-    """
+    """Return the rows of all partitions for m clauses; with `averaged` each counts as its share of its predicate's atoms (WPLL)."""
     learned = ~hard & np.isnan(fixed)
     features, truth, weight, offset, predicate, atoms = [], [], [], [], [], []
     for number, partition in enumerate(partitions.values()):
         negative, positive = (sparse.csr_array(x, dtype=np.float64) for x in (partition.negative, partition.positive))
         delta = (positive - negative) @ sparse.diags_array(sign.astype(np.float64))
+        # Atoms on which a hard ground clause depends have no choice: they add 0. What is violated already says nothing.
         # A true atom holds up what would be violated without it, a false one what would be violated with it.
         held = np.where(
             partition.truth, (positive @ hard.astype(np.float64)) > 0, (negative @ hard.astype(np.float64)) > 0

@@ -26,10 +26,9 @@ class BlanketTraining(Protocol):
 
     @property
     def priors(self) -> FloatArray:
-        """Log-odds of soft evidence, the first one 0; empty if there is none.
-
-        Else the last of the m clauses is no clause: its `positive` is the place of an atom's log-odds among these.
-        """
+        """Log-odds of soft evidence, the first one 0; empty if there is none."""
+        # Where there is some, the last of the m clauses is no clause: its `positive` is the place of an atom's log-odds
+        # among these.
         ...
 
     @property

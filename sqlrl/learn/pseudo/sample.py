@@ -17,17 +17,14 @@ LARGEST = 10**9
 
 
 def sample_rows(partition: Partition, most: int, random: np.random.Generator) -> tuple[FloatArray, int]:
-    """Draw false atoms without replacement; return what each row counts as, and how many were drawn.
-
-    Where there are at most `most` false atoms all of them count. Else a row counts as its part of the sample, as if the
-    sample were all false atoms. True atoms are not drawn.
-    """
+    """Draw at most `most` false atoms without replacement; return how many atoms each row counts as, and how many were drawn."""
     weights = partition.count.astype(np.float64)
     false = np.flatnonzero(~partition.truth)
     sizes = partition.count[false]
     total = int(sizes.sum())
     if total <= most:
         return weights, total
+    # The sample stands for all false atoms; true atoms are not drawn.
     weights[false] = _drawn(sizes, total, most, random) * (total / most)
     return weights, most
 
@@ -47,14 +44,10 @@ def _drawn(sizes: IntArray, total: int, number: int, random: np.random.Generator
 
 
 def mean_error(width: float, drawn: int, total: int, confidence: float = CONFIDENCE) -> float:
-    """Return the bound on how far the mean of a sample is from the mean of all: with probability `confidence` no further.
+    """Return how far a sample's mean is at most, with probability `confidence`, from that of all values, which span `width`.
 
-    `width` is the difference between the greatest and the least value, `drawn` of `total` values are in the sample.
-
-    Notes
-    -----
-    Source: Hoeffding (1963) as Kok and Domingos (2005), section 4.3, apply it; sharper, since nothing is drawn twice: Serfling, "Probability inequalities for
-    the sum in sampling without replacement" (1974), corollary 1.1.
+    Source: Hoeffding (1963) as Kok and Domingos (2005), section 4.3, apply it; sharper, since nothing is drawn twice:
+    Serfling, "Probability inequalities for the sum in sampling without replacement" (1974), corollary 1.1.
     """
     if drawn >= total:
         return 0.0

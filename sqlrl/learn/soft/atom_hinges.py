@@ -26,53 +26,30 @@ NARROW = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AtomHinges:
-    r"""Rows of hinges in one truth y, which may be from `lower` to `upper`: those of an atom, or of a rule and an atom.
+    """Rows of hinges in one truth y from `lower` to `upper`: those of an atom, or of a rule and an atom; weights stay outside.
 
-    Hinge j of a row is max(0, a y + b), to the power of 2 where its rule is squared, and counts `multiplicity` times; the two sides of an
-    equality are two hinges. Hinges that are 0 for all truths of their row are left out, equal ones are summed, and rows that are
-    equal in all of this are one row that counts for several. Weights stay outside.
-
-    Parameters
-    ----------
-    pointer : array of int64, shape (k + 1,)
-        Hinges of row i are those from `pointer[i]` to `pointer[i + 1]`, in order of `point`.
-    a, b, multiplicity : array of float64, shape (z,)
-        No a is 0.
-    rule : array of int64, shape (z,)
-    point, level : array of float64, shape (z,)
-        The truth nearest to where the hinge begins, -b / a, that the row allows, and a y + b there, at least 0.
-    lower, upper : array of float64, shape (k,)
-    count : array of int64, shape (k,)
-        How many rows are equal to this one.
-    squared : array of bool, shape (m,)
-    observed : array of float64, shape (m,)
-        The sum of the hinges of each rule at the labels.
-    support : array of int64, shape (m,)
-        The atoms that hinges of each rule are about.
-    ground : array of int64, shape (m,)
-        The ground rules of each rule, as often as they are about an atom here.
-    labelled, outside, narrow : int
-        Atoms that have a label; and among them those that were left out since the label is outside of what hard rules leave, and since
-        they leave nearly nothing.
+    Hinge j of a row is max(0, a y + b), to the power of 2 where its rule is squared, and counts `multiplicity` times;
+    the two sides of an equality are two hinges. Hinges that are 0 for all truths of their row are left out, equal ones
+    are summed, and equal rows are one.
     """
 
-    pointer: IntArray
-    a: FloatArray
+    pointer: IntArray  # shape (k + 1,): row i has the hinges `pointer[i]` to `pointer[i + 1] - 1`, in order of `point`
+    a: FloatArray  # shape (z,), as all to `level`; none is 0
     b: FloatArray
     multiplicity: FloatArray
     rule: IntArray
-    point: FloatArray
-    level: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    count: IntArray
-    squared: BoolArray
-    observed: FloatArray
-    support: IntArray
-    ground: IntArray
-    labelled: int
-    outside: int
-    narrow: int
+    point: FloatArray  # the truth nearest to where the hinge begins, -b / a, that the row allows
+    level: FloatArray  # a y + b there, at least 0
+    lower: FloatArray  # shape (k,)
+    upper: FloatArray  # shape (k,)
+    count: IntArray  # shape (k,): how many rows are equal to this one
+    squared: BoolArray  # shape (m,)
+    observed: FloatArray  # shape (m,): the sum of the hinges of each rule at the labels
+    support: IntArray  # shape (m,): the atoms that hinges of each rule are about
+    ground: IntArray  # shape (m,): the ground rules of each rule, as often as they are about an atom here
+    labelled: int  # atoms that have a label
+    outside: int  # of these, left out since hard rules forbid the label
+    narrow: int  # of these, left out since hard rules leave nearly no choice
 
     @property
     def atoms(self) -> int:
@@ -142,36 +119,14 @@ def check_truth(network: HingeNetwork, truth: FloatArray, names: Names, unlabell
 
 def atom_hinges(
     network: HingeNetwork,
-    truth: FloatArray,
+    truth: FloatArray,  # shape (n,): labels, NaN for none
     *,
     names: Names | None = None,
+    # what an atom without a label is to those that it shares a hinge with: refused, or 0
     unlabelled: Unlabelled = "error",
     piecewise: bool = False,
 ) -> AtomHinges:
-    """Return the hinges of each labelled atom, given the labels of the others.
-
-    Parameters
-    ----------
-    network : HingeNetwork
-        Of n atoms; rules that are not hard give hinges, hard ones the bounds of truths.
-    truth : array of float64, shape (n,)
-        Labels, NaN for none.
-    names : Names, optional
-        Words for messages.
-    unlabelled : {"error", "zero"}
-        What an atom without a label is to those that it shares a hinge with: refused, or 0.
-    piecewise : bool
-        Make a row for each rule and atom, in order of rules, in place of one for each atom. Rows without hinges are then left out.
-
-    Returns
-    -------
-    AtomHinges
-
-    Raises
-    ------
-    InputError
-        No atom has a label, a label is not from 0 to 1, or an atom without a label shares a hinge with one that has one.
-    """
+    """Return the hinges of each labelled atom (`piecewise`: of each rule and atom with some, by rule), given the labels of others."""
     names = names or Names()
     y = check_truth(network, truth, names, unlabelled)
     labelled = np.flatnonzero(~np.isnan(truth))

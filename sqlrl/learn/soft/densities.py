@@ -27,23 +27,12 @@ NEARLY = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Densities:
-    """What is known of rows for weights.
+    """Integrals of rows over their truths, for given weights."""
 
-    Parameters
-    ----------
-    log_z : array of float64
-        Log of the integral of exp(-sum of weights times hinges) over the truths of each row that was asked for; equal rows are one.
-    least : array of float64
-        The least exponent of these rows.
-    expected : array of float64, shape (m,)
-        The sum of the expectations of the hinges of each rule over rows, each as often as it counts.
-    covariance : array of float64, shape (m, m), (m, 1) or (m, 0)
-        The sums of their covariances, or of their variances where each row has one rule.
-    """
-
-    log_z: FloatArray
-    least: FloatArray
-    expected: FloatArray
+    log_z: FloatArray  # by row, equal ones as one: log of the integral of exp(-sum of weights times hinges)
+    least: FloatArray  # the least exponent of these rows
+    expected: FloatArray  # shape (m,): sum of the expected hinges of each rule over rows, each as often as it counts
+    # sums of covariances, shape (m, m), or of variances where each row has one rule, (m, 1); else (m, 0)
     covariance: FloatArray
 
 
@@ -55,22 +44,7 @@ def densities(
     second: int = EXPECTATIONS,
     among: BoolArray | None = None,
 ) -> Densities:
-    """Integrate rows, by default all.
-
-    Parameters
-    ----------
-    hinges : AtomHinges
-    weights : array of float64, shape (m,)
-        At least 0.
-    rows : array of int64, optional
-    second : {EXPECTATIONS, VARIANCES, COVARIANCES}
-    among : array of bool, shape (m,), optional
-        The rules whose covariances are asked for, by default all.
-
-    Returns
-    -------
-    Densities
-    """
+    """Integrate rows, by default all, for weights of at least 0, with the second moments of rules in `among`, shape (m,)."""
     m = len(hinges.squared)
     rows = np.arange(len(hinges.count)) if rows is None else rows
     among = np.ones(m, dtype=np.bool_) if among is None else among

@@ -57,31 +57,15 @@ def maximise(
     done: int = 0,
     report: Progress | None = None,
 ) -> Maximum:
-    """Maximise a concave function over weights of at least 0.
+    """Maximise a concave function over weights of at least 0, until the gradient violates optimality by at most `allowed`, shape (m,).
 
-    Parameters
-    ----------
-    function : Concave
-    start : array of float64, shape (m,)
-    allowed : array of float64, shape (m,)
-        Done when the gradient violates the condition of optimality by at most this.
-    max_iterations : int
-    done : int
-        Iterations before the start, which count, too.
-    report : Progress, optional
-
-    Returns
-    -------
-    Maximum
-
-    Notes
-    -----
-    Source: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982): weights at or near 0 that would fall
-    take steps of their own, the others those of Newton, and each is cut at 0. The length of a step is halved until the value rises
-    enough; where rounding hides that, until the gradient violates optimality less. Covariances of many rules are dear, so that more
-    than `MANY` weights come near the maximum by scipy's L-BFGS-B (Zhu, Byrd, Lu, Nocedal 1997) first.
+    Source: Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982): weights at
+    or near 0 that would fall take steps of their own, the others those of Newton, each cut at 0; a step is halved until
+    the value rises enough or, where rounding hides that, until the gradient violates optimality less. `done` iterations
+    before the start count, too.
     """
     point, iterations = np.maximum(start, 0.0), done
+    # Covariances of many rules are expensive: L-BFGS-B (Zhu, Byrd, Lu, Nocedal 1997) comes near the maximum first.
     if len(point) > MANY and done < max_iterations:
         point, iterations = _nearer(function, point, max_iterations, done, report)
     value, gradient = function(point)

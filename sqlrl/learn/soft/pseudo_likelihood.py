@@ -38,22 +38,13 @@ MostIterations = Annotated[int, Whole(1), Option("at most")]
 
 @dataclass(frozen=True, eq=False)
 class PenalisedPseudoLikelihood:
-    r"""The sum of the log-densities of labels given the other labels, less `prior / 2 |w|^2` and `l1` times the sum of w.
+    """The sum of the log-densities of labels given the other labels, less `prior / 2 |w|^2` and `l1` times the sum of w.
 
-    It is concave: the second derivatives are those of log Z, covariances of hinges.
-
-    Parameters
-    ----------
-    hinges : AtomHinges
-        A row for each atom.
-    prior, l1 : float
-
-    Notes
-    -----
-    Source: Bach et al. (2017), section 6.2; the gradient of the log-density is the expectation of hinges less what they are at the labels.
+    Source: Bach et al. (2017), section 6.2: the gradient of the log-density is the expectation of hinges less what they
+    are at the labels; it is concave, with the covariances of hinges as second derivatives of log Z.
     """
 
-    hinges: AtomHinges
+    hinges: AtomHinges  # a row for each atom
     prior: float
     l1: float = 0.0
 

@@ -42,30 +42,15 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SoftWeights:
-    """Weights that were learned.
+    """Learned weights, and how learning ended."""
 
-    Parameters
-    ----------
-    weights : array of float64, shape (m,)
-        0 for hard rules and those without hinges in labelled atoms.
-    gradient : array of float64, shape (m,)
-        Of the objective at `weights`.
-    objective : float
-        What was maximised, penalties included; NaN where it cannot be computed.
-    iterations : int
-    converged : bool
-        Whether the condition of optimality holds within the tolerance.
-    labelled, outside, narrow : int
-        Atoms with a label, and those of them that were not learned from, see `AtomHinges`.
-    """
-
-    weights: FloatArray
-    gradient: FloatArray
-    objective: float
+    weights: FloatArray  # shape (m,): 0 for hard rules and those without hinges in labelled atoms
+    gradient: FloatArray  # shape (m,): of the objective at `weights`
+    objective: float  # what was maximised, penalties included; NaN where it cannot be computed
     iterations: int
-    converged: bool
-    labelled: int
-    outside: int = 0
+    converged: bool  # whether the condition of optimality holds within the tolerance
+    labelled: int  # atoms with a label
+    outside: int = 0  # of these, not learned from, as `narrow`: see `AtomHinges`
     narrow: int = 0
     _repr_html_ = markup.field_table
 
@@ -106,30 +91,12 @@ def gradient_steps(
     gradient: Callable[[FloatArray], FloatArray],
     start: FloatArray,
     steps: int,
-    rate: FloatArray,
+    rate: FloatArray,  # shape (m,): the factor of the gradient
     report: Report | None = None,
     *,
     done: int = 0,
 ) -> FloatArray:
-    """Walk along the gradient, each weight cut at 0 after each step.
-
-    Parameters
-    ----------
-    gradient : callable
-        Returns the gradient at weights, shape (m,).
-    start : array of float64, shape (m,)
-    steps : int
-    rate : array of float64, shape (m,)
-        What the gradient is taken times.
-    report : callable, optional
-        Called with an `Iteration` after each step, whose state has the weights.
-    done : int
-        Steps that were taken before.
-
-    Returns
-    -------
-    array of float64, shape (m,)
-    """
+    """Take the steps `done` + 1 to `steps` along the gradient, cut weights at 0 after each, and return them, shape (m,)."""
     weights = start
     for step in range(done + 1, steps + 1):
         moved = np.maximum(weights + rate * gradient(weights), 0.0)
@@ -143,23 +110,10 @@ def gradient_steps(
 def check_bounded(
     gains: BoolArray, hinges: AtomHinges, least: FloatArray, names: Callable[[int], str] | None = None
 ) -> None:
-    """Refuse rules that would get infinite weights: they gain by weight, and no truth of an atom violates them less than its label.
-
-    Parameters
-    ----------
-    gains : array of bool, shape (m,)
-        Whether the likelihood rises with the weight at 0.
-    hinges : AtomHinges
-    least : array of float64, shape (m,)
-        The sum of the hinges of each rule where those of each atom are least.
-    names : callable, optional
-        Words for rules in messages.
-
-    Raises
-    ------
-    UnboundedWeightError
-    """
+    """Refuse rules that would get infinite weights: they gain by weight, and no truth violates them less than the labels do."""
     names = names or Names(clause="rule {}".format).clause
+    # The likelihood rises with a weight of 0 in `gains`; `least` are the sums of hinges where those of each atom are
+    # least.
     rounding = hinges.ground * np.where(hinges.squared, ROUNDING**2, ROUNDING) + ROUNDING * hinges.observed
     wrong: IntArray = np.flatnonzero(gains & (hinges.observed - least <= rounding))
     if not len(wrong):

@@ -80,24 +80,20 @@ def place_in_lp(weighted: WeightedNetwork, names: Names) -> Place:
 
 
 def write_lp(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
-    r"""Write the integer program of a weighted network in CPLEX LP format, and beside it the map from variables to atoms.
+    """Write the integer program of a weighted network in CPLEX LP format, and beside it the map from variables to atoms.
 
-    The variable of an atom is named `a` and its id; local atoms by default.
-
-    Notes
-    -----
-    Source: Huynh (2011), section 4.3.1, in the form of `sqlrl.solve.relaxation.linear_program` with all variables
-    binary. Minimised is the cost of violation: a world scores ``constant - objective``; a comment gives the constant, and
-    it stays out of the objective, where it would hide a gap. Coefficients are written exactly; solvers work within
-    tolerances of their own (a relative gap of 1e-4 is usual).
+    Source: Huynh (2011), section 4.3.1, in the form of `sqlrl.solve.relaxation.linear_program` with all variables binary. Minimised is
+    the cost of violation: a world scores ``constant - objective``.
     """
     names = names_or_local(names, weighted)
     program = program_of(weighted)
     columns = column_names(program, names.of(weighted))
+    # The constant is in a comment alone: in the objective it would hide a gap.
     note = f"the score of a world is {weighted.constant!r} - objective"
     with new_file(path) as file:
         file.write("\\ the most probable world of a ground network as an integer program\n")
         file.write(f"\\ variables that begin with a are atoms, listed in {map_path(path).name}\n\\ {note}\n")
+        # Coefficients are exact, but solvers work within tolerances of their own: a relative gap of 1e-4 is usual.
         file.write("\\ for an exact answer set the solver's relative and absolute gap to 0\n")
         file.write("Minimize\n obj:\n")
         # All variables stand here, so that every solver has them in this order; -0.0 becomes 0.

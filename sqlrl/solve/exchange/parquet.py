@@ -21,11 +21,16 @@ from sqlrl.solve.structure import grouped, pointers, ragged_ranges
 
 SCHEMA = pa.schema(
     [
+        # A ground clause that the evidence leaves open, or a block, whose atoms are the literals.
         pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        # The number of the model's clause from 0, and the text of its rule. Both are NULL for blocks, for soft evidence on an atom, and for
+        # atoms that evidence makes false.
         pa.field("clause", pa.int32()),
         pa.field("rule", pa.dictionary(pa.int32(), pa.string())),
+        # What a world that satisfies the row gains (log-odds), times `multiplicity`; NULL if every world must satisfy it.
         pa.field("weight", pa.float64()),
         pa.field("multiplicity", pa.int64(), nullable=False),
+        # Variables of the map from 1, negative for negations.
         pa.field("literals", pa.list_(pa.int64()), nullable=False),
     ]
 )
@@ -37,23 +42,11 @@ KINDS = ("clause", "at most one", "exactly one")
 
 
 def write_parquet(extent: Extent, path: str | Path, texts: Texts) -> tuple[int, int]:
-    r"""Write the ground clauses of a program with its weights, batch by batch as the engine makes them, and beside them the map of the atoms.
-
-    None is kept, so that there is no limit of memory beyond the atoms, and the extent's own limit is not asked. Evidence that
-    violates a hard clause is an InfeasibleError, and no file is left. Returns how many atoms and rows there are. `texts`
-    lead from ids to the predicate and the constants of each, for the map.
-
-    Notes
-    -----
-    A row of kind `clause` is a ground clause that the evidence leaves open: `clause` is the number of the model's clause from 0 and
-    `rule` the text of its rule, NULL for soft evidence on an atom and for atoms that evidence makes false; `weight` is what a world
-    gains that satisfies it (log-odds), NULL if each must; it counts `multiplicity` times. `literals` are variables of the map from
-    1, negative for negations. Rows are in no order and equal ones may recur. Rows of kind `at most one` or `exactly one` have the
-    atoms of a block. The score of a world is, up to a constant, the sum of `weight * multiplicity` over the rows that it satisfies.
-    """
+    """Write the ground clauses of a program, not merged and in no order, and the map of the atoms; return the numbers of atoms and rows."""
     atoms = read_atoms(extent)
     written = 0
     with new_path(path) as place, pq.ParquetWriter(place, SCHEMA) as writer:
+        # No batch is kept, so that there is no limit of memory beyond the atoms; the extent's own limit is not asked.
         for batch in _batches(extent, atoms):
             writer.write_table(batch)
             written += batch.num_rows

@@ -96,10 +96,7 @@ def _shown(value: str) -> str:
 
 
 def integers(tokens: Sequence[str], where: str, what: str) -> IntArray:
-    """Numbers from text; an InputError names the first token that is no integer of 64 bits.
-
-    `where` is the file and line, and `what` says what the numbers are, for the error.
-    """
+    """Return integers from text; an InputError names the first token that is none of 64 bits, `where` it is and `what` it should be."""
     try:
         return np.array(tokens, dtype=np.int64)
     except (ValueError, OverflowError):
@@ -111,20 +108,16 @@ def integers(tokens: Sequence[str], where: str, what: str) -> IntArray:
 
 
 def _read_literals(answer: Answer, count: int, needed: int) -> BoolArray:
-    r"""Read what a MaxSAT solver printed: lines `o`, `s` and `v`, with literals or, as since 2022, zeros and ones.
-
-    Other lines are passed over, since solvers print much besides.
-
-    `count` is the number of variables of the exported file, of which the first `needed` must have a value. Of several lines of
-    zeros and ones the last counts: solvers print ever better ones.
-    """
+    """Return the truth of the first `needed` of `count` variables from literals of a MaxSAT solver or, as since 2022, zeros and ones."""
     value = np.full(count + 1, -1, dtype=np.int8)
     bits, literals = "", 0
+    # Lines that begin with neither s nor v are passed over, since solvers print much besides.
     values = [(number, line) for number, line in answer.lines if line.split(maxsplit=1)[0] == "v"]
     _check_status(answer, bool(values))
     for number, line in values:
         tokens = line.split()[1:]
         if len(tokens) == 1 and _are_bits(tokens[0], count):
+            # Of several lines the last counts: solvers print ever better ones.
             bits = tokens[0]
             if len(bits) != count:
                 raise InputError(
@@ -190,20 +183,13 @@ def _set_literals(value: _Truth, tokens: list[str], where: str) -> None:
 
 
 def _read_states(answer: Answer, size: IntArray) -> IntArray:
-    """Read a result file: a line MPE, MAP or MMAP, then the number of variables and their states.
-
-    `size`, of shape (v,), is the number of states of each variable of the exported file.
-
-    Notes
-    -----
-    Of several solutions, which lines `-BEGIN-` part, the last counts. Results of 2010 have one line more, 1, the number
-    of samples of evidence; those of the task MMAP name each variable before its state.
-    """
+    """Return the states of all variables from a result file: a line MPE, MAP or MMAP, then their number and the states."""
     number, task = answer.lines[0]
     if task not in TASKS:
         raise InputError(
             f"{answer.path}:{number}: a result file begins with a line {', '.join(TASKS)}, not {_shown(task)}"
         )
+    # Of several solutions, which lines -BEGIN- part, the last counts.
     begin = max((i for i, (_, line) in enumerate(answer.lines) if line == "-BEGIN-"), default=0)
     tokens = [token for _, line in answer.lines[begin + 1 :] for token in line.split()]
     number = answer.lines[min(begin + 1, len(answer.lines) - 1)][0]
@@ -211,8 +197,10 @@ def _read_states(answer: Answer, size: IntArray) -> IntArray:
     if not tokens:
         raise InputError(f"{where}: no states follow: give the solver more time")
     found, v = integers(tokens, where, "state"), len(size)
+    # Results of 2010 have one line more, 1, the number of samples of evidence.
     if len(found) == v + 2 and found[0] == 1 and found[1] == v:
         found = found[1:]
+    # Results of the task MMAP name each variable before its state.
     pairs = task == "MMAP" and len(found) == 2 * v + 1
     if found[0] != v or not (pairs or len(found) == v + 1):
         raise InputError(
@@ -354,13 +342,7 @@ def _parse_names(lines: Iterable[tuple[int, str]], found: _Values) -> None:
 
 
 def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed: int) -> BoolArray:
-    """Read the solution file of CPLEX, Gurobi, HiGHS, CBC, SCIP, or lines with names and values.
-
-    CBC and SCIP may leave out variables that are 0; then the objective that the file states must be that of its values.
-
-    `names` are the k variables of the exported file, `cost`, of shape (k,), their coefficients in the objective; the first
-    `needed` must have a value, 0 or 1.
-    """
+    """Return the truth of the first `needed` variables from a file of CPLEX, Gurobi, HiGHS, CBC or SCIP, or lines with names and values."""
     found = _parse(answer)
     known = {name: i for i, name in enumerate(names)}
     value = np.full(len(names), np.nan)
@@ -369,6 +351,7 @@ def _read_values(answer: Answer, names: Sequence[str], cost: FloatArray, needed:
             line = f"{answer.path}:{found.line[name]}"
             raise InputError(f"{line}: the exported file has no variable {_shown(name)}: {OTHER_FILE}")
         value[known[name]] = number
+    # CBC and SCIP may leave out variables that are 0; then the objective that the file states must be that of its values.
     if found.sparse:
         value[np.isnan(value)] = 0.0
         _check_objective(found, cost, value)
@@ -436,10 +419,7 @@ def read_world(weighted: WeightedNetwork, answer: Answer, file_format: Format | 
 def check_world(
     weighted: WeightedNetwork, world: BoolArray, source: str, names: Names, describe: Describe | None = None
 ) -> None:
-    """Refuse a world of shape (n,) in which a hard row or a block does not hold, with an InputError that names one of them.
-
-    `source` is where the world comes from, for the error; `describe` has words for a ground clause, ids of atoms by default.
-    """
+    """Refuse a world from `source` in which a hard row or a block does not hold, with an InputError that names one of them."""
     remedy = "the file is not a solution of the network that was exported: export it again, and solve that"
     ids = names.of(weighted)
     broken = np.flatnonzero(weighted.violated(world) & weighted.hard)
@@ -475,17 +455,7 @@ def read_solution(
     describe: Describe | None = None,
     bound: bool = False,
 ) -> MPEResult:
-    r"""Read the world that an outside solver found for an exported network.
-
-    The file is what a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
-    UAI competitions. `file_format` is how the network was exported; by default the answer's first words tell. `names` are as
-    for the export; the map of the file `exported`, if given, must list the atoms of `weighted`. `describe` has words for a
-    ground clause, (local clause, signed local atoms), for errors. `bound` bounds the gap by the linear relaxation.
-
-    The world is scored here. What the solver says about its quality is not taken over: without `bound` the gap is infinite. A
-    file that is damaged, belongs to another network, lacks values of atoms, or whose world violates a hard clause, is an
-    InputError with the line.
-    """
+    """Read, check and score the world that an outside solver found; its gap is infinite unless `bound` asks for that of the linear relaxation."""
     if file_format is not None:
         format_of(path, file_format, FORMATS)
     start = time.perf_counter()
@@ -494,6 +464,7 @@ def read_solution(
         check_map(weighted, exported, place_in(weighted, format_of(exported, None, FORMATS), names), names)
     world = read_world(weighted, Answer.read(path), file_format, names)
     check_world(weighted, world, str(path), names, describe)
+    # What the solver says about its quality is not taken over.
     score, gap, precision = weighted.score(world), np.inf, weighted.rounding
     magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())
     read = time.perf_counter()

@@ -16,12 +16,10 @@ LARGEST_TABLE = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Tables of log-odds: what an entry adds to the score, and whether no world may have it.
+    """Tables of log-odds: what an entry adds to the score, and whether no world may have it."""
 
-    Table i is over the variables `scope[scope_start[i]:scope_start[i + 1]]`, and its entries are `start[i]` to `start[i + 1] -
-    1`; the state of the last variable changes fastest.
-    """
-
+    # Table i is over the variables `scope[scope_start[i]:scope_start[i + 1]]`, and its entries are `start[i]` to `start[i + 1] - 1`; the state of
+    # the last variable changes fastest.
     scope_start: IntArray
     scope: IntArray
     start: IntArray
@@ -34,14 +32,10 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class FactorGraph:
-    """Variables, and tables over them.
+    """Variables, and tables over them, of which the first ones are over each of `variables` alone."""
 
-    `size` are the states of every variable, helpers last; `variables` are those of the atoms and blocks, for each of which
-    there is one of the first tables.
-    """
-
-    variables: Variables
-    size: IntArray
+    variables: Variables  # those of the atoms and blocks
+    size: IntArray  # states of every variable, helpers last
     tables: Tables
 
 
@@ -188,12 +182,7 @@ def _holding_of(variables: Variables, sides: Sides, row: int) -> list[BoolArray]
 
 
 def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
-    """The tables of a weighted network: their entries in a world add up to its score, less the constant.
-
-    A block is one variable, state 0 is *none* where at most one member is true; other atoms are false and true. Rows over the
-    same variables share a table. A row whose table would be too large is split by helper variables, which depend on the others,
-    so that neither scores nor sums over worlds change.
-    """
+    """Return tables whose entries in a world add up to its score, less the constant; helper variables split rows with too large tables."""
     variables = variables_of(weighted)
     sides = sides_of(weighted, variables)
     collector = _Collector(variables)
@@ -202,6 +191,7 @@ def factor_graph(weighted: WeightedNetwork) -> FactorGraph:
     holding = _holding(variables, sides)
     for k in np.unique(count[~is_long & (count > 0)]).tolist():
         _add_short(collector, weighted, variables, sides, np.flatnonzero(~is_long & (count == k)), holding)
+    # Helpers depend on the other variables, so that neither scores nor sums over worlds change.
     helper = len(variables.exact)
     for row in np.flatnonzero(is_long).tolist():
         _add_long(collector, weighted, variables, sides, row, helper)

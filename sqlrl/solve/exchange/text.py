@@ -32,10 +32,7 @@ ENDING = ".atoms.tsv"
 
 @contextmanager
 def new_path(path: str | Path) -> Iterator[Path]:
-    """Give the place of a file that takes its name only when it is complete.
-
-    A file of that name is replaced; a place that cannot be written is an InputError.
-    """
+    """Give the place of a file that takes its name, replacing an older file, only when complete; a failure to write is an InputError."""
     path = Path(path)
     check_characters(str(path), "the path")  # it is written into files
     # A pipe or device is no file that could be replaced.
@@ -62,10 +59,7 @@ def new_file(path: str | Path) -> Iterator[TextIO]:
 
 
 def pieces(start: IntArray) -> Iterator[tuple[int, int]]:
-    """Split groups into runs that hold about `PIECE` members together: the first group of each, and the one after its last.
-
-    Group i has the members `start[i]` to `start[i + 1] - 1`.
-    """
+    """Yield the first group of each run of about `PIECE` members, and the one after its last; `start` has where the members of groups begin."""
     low, groups = 0, len(start) - 1
     while low < groups:
         # Groups may be empty, so that their number is limited, too.
@@ -81,10 +75,7 @@ def texts(values: npt.NDArray[np.generic]) -> pa.Array:
 
 
 def joined(start: IntArray, items: pa.Array, separator: str = " ") -> pa.Array:
-    """The items of each group as one text.
-
-    Groups are as for `pieces`; `items` are texts from `start[0]` on, which need not be 0.
-    """
+    """Return the items of each group, as for `pieces`, as one text; `items` are those from `start[0]` on, which need not be 0."""
     return pc.binary_join(pa.ListArray.from_arrays(pa.array(start - start[0], pa.int32()), items), separator)
 
 
@@ -105,13 +96,10 @@ def unnamed(ids: IntArray) -> Sequence[tuple[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What the atoms of a network are called outside of it.
+    """What the atoms of a network are called outside of it."""
 
-    `ids`, of shape (n,), is the id of each local atom of the network, `Network.atoms`; `texts` leads from ids to the predicate
-    and the constants of each.
-    """
-
-    ids: IntArray
+    ids: IntArray  # shape (n,): of each local atom, `Network.atoms`
+    # From ids to the predicate and the constants of each.
     texts: Callable[[IntArray], Sequence[tuple[str, str]]] = unnamed
 
     def of(self, weighted: WeightedNetwork) -> IntArray:
@@ -131,12 +119,10 @@ def map_path(path: str | Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What each atom is in an exported file: the name or number of its variable, of length n.
-
-    `state`, of shape (n,), is the state of the variable that makes the atom true, where variables have more than two.
-    """
+    """What each atom is in an exported file: the name or number of its variable."""
 
     variable: Sequence[str] | IntArray
+    # Shape (n,): the state of the variable that makes the atom true, where variables have more than two.
     state: IntArray | None = None
 
     def rows(self, ids: IntArray, names: Names, low: int, high: int) -> list[tuple[str, ...]]:
@@ -160,10 +146,7 @@ def write_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: 
 
 
 def write_atoms(ids: IntArray, path: str | Path, place: Place, names: Names, notes: Sequence[str]) -> None:
-    """Write the map of an exported file: lines separated by tabs, below notes that begin with `#`.
-
-    `path` is that of the exported file; `notes` are what else a reader should know.
-    """
+    """Write the map of the exported file `path`: lines separated by tabs, below notes that begin with `#`."""
     with new_file(map_path(path)) as file:
         file.writelines(f"# {note}\n" for note in notes)
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -173,10 +156,7 @@ def write_atoms(ids: IntArray, path: str | Path, place: Place, names: Names, not
 
 
 def check_map(weighted: WeightedNetwork, path: str | Path, place: Place, names: Names) -> None:
-    """Compare the map of an exported file with the atoms of today.
-
-    If there is no map, or it lists other atoms, so that the data or the model changed in between, that is an InputError.
-    """
+    """Compare the map of an exported file with the atoms of today; a missing map or other atoms (data or model changed) are an InputError."""
     ids, file_path = names.of(weighted), map_path(path)
     other = "the network is not the one that was exported: export it again, and solve that"
     try:

@@ -57,23 +57,15 @@ def place_in_uai(weighted: WeightedNetwork) -> Place:
 
 
 def write_uai(weighted: WeightedNetwork, path: str | Path, *, names: Names | None = None) -> None:
-    """Write a weighted network as a Markov network in UAI format, and beside it the map from states to atoms.
-
-    `names` are for the map; local atoms by default. Weights so large that exp() of them is 0, which would make their clauses
-    hard, are a NumericError.
-
-    Notes
-    -----
-    The product of the factors is exp(score - constant), and 0 where a hard clause is violated; the largest number of
-    each factor is 1. The map gives the constant, and by how much the logarithm of the product may be off: exp is
-    rounded to the nearest of 53 binary digits, once for each factor.
-    """
+    """Write a Markov network in UAI format, whose factors multiply to exp(score - constant), or 0 in an impossible world, and its map."""
     names = names_or_local(names, weighted)
     graph = factor_graph(weighted)
     tables = graph.tables
+    # The largest number of each factor is 1; weights so large that exp() of them is 0, which would make their clauses hard, are refused.
     value, taken = _normalised(graph, names.of(weighted))
     number = np.exp(value)
     finite = np.abs(value[np.isfinite(value)])
+    # The logarithm of the product may be off by so much: exp is rounded to 53 binary digits, once for each factor.
     off = EPSILON * len(tables) * (2 + float(finite.max(initial=0.0))) + weighted.rounding
     with new_file(path) as file:
         file.write(f"MARKOV\n{len(graph.size)}\n")

@@ -26,6 +26,8 @@ from sqlrl.solve.solvers import Scaled, scale_to_integers
 from sqlrl.solve.structure import pointers, ragged_ranges
 from sqlrl.solve.weighted import WeightedNetwork
 
+# The first has a line `p wcnf variables clauses top`, and hard clauses have the weight `top`; the second is the format of the MaxSAT
+# Evaluations from 2022 on, with `h` before hard clauses.
 Dialect = Literal["classic", "2022"]
 
 PAIRWISE = 40
@@ -98,22 +100,18 @@ def _mentioned(weighted: WeightedNetwork) -> BoolArray:
 
 
 def clauses_of(weighted: WeightedNetwork, scaled: Scaled) -> Iterator[Clauses]:
-    """All clauses, kind by kind.
-
-    A row that is better violated has a variable z that says so: z costs nothing only if all its literals are false. An
-    atom that nothing depends on gets a clause that always holds, so that every solver gives it a value.
-
-    `scaled` are integers for `linear`, then for the costs of the soft rows.
-    """
+    """Yield all clauses, kind by kind; `scaled` are integers for `linear`, then for the costs of the soft rows."""
     n, hard = len(weighted.atoms), weighted.hard
     cost = np.zeros(len(weighted.cost), dtype=np.int64)
     cost[~hard] = scaled.coefficients[n:]
     yield _some(weighted, np.flatnonzero(hard), None)
     yield from _blocks(weighted)
+    # A row that is better violated has a variable z that says so: z costs nothing only if all its literals are false.
     good = _rewarded(weighted)
     z = n + 1 + np.arange(len(good), dtype=np.int64)
     conjunction = _some(weighted, good, None)
     yield _equal_size(np.stack([np.repeat(-z, np.diff(conjunction.start)), -conjunction.literals], axis=1))
+    # An atom that nothing depends on gets a clause that always holds, so that every solver gives it a value.
     untouched = np.flatnonzero(~_mentioned(weighted)) + 1
     yield _equal_size(np.stack([untouched, -untouched], axis=1))
     units = np.flatnonzero(weighted.linear)
@@ -148,23 +146,13 @@ def place_in_wcnf(weighted: WeightedNetwork) -> Place:
 def write_wcnf(
     weighted: WeightedNetwork, path: str | Path, *, dialect: Dialect = "classic", names: Names | None = None
 ) -> None:
-    """Write a weighted network as weighted partial MaxSAT, and beside it the map from variables to atoms.
-
-    Atom k is variable k + 1. The dialect "classic" has a line `p wcnf variables clauses top`, and hard clauses have the weight
-    `top`; "2022" is the format of the MaxSAT Evaluations from 2022 on, with `h` before hard clauses. `names` are for the map;
-    local atoms by default. Costs that are too far apart for integers are a NumericError; see `sqlrl.solve.solvers`.
-
-    Notes
-    -----
-    A world of cost c (the sum of the weights of violated soft clauses, with the file's own variables at their best)
-    scores ``constant - c / scale``, up to what integers lost; the comments of the file give all three. Blocks are hard
-    clauses.
-    """
+    """Write weighted partial MaxSAT, atom k as variable k + 1, and its map; costs too far apart for integers are a NumericError."""
     names = names_or_local(names, weighted)
     scaled = scaled_costs(weighted, names.of(weighted))
     cost = weighted.cost[np.isfinite(weighted.cost)]
     constant = weighted.constant + float(np.maximum(weighted.linear, 0).sum()) - float(np.minimum(cost, 0).sum())
     integers = np.abs(scaled.coefficients)
+    # A cost is that of the violated soft clauses, with the file's own variables at their best.
     notes = [
         f"weights are log-odds times the scale {scaled.scale:.17g}, rounded, which lost {scaled.lost:.3g} in all",
         f"the score of a world is {constant!r} - (cost of its violated soft clauses) / {scaled.scale:.17g}",

@@ -14,16 +14,12 @@ EPSILON = float(np.finfo(np.float64).eps)
 def dual_bound(hinges: Hinges, dual: FloatArray) -> tuple[float, float]:
     """Return a lower bound of the cost of all hinges, and the rounding that was taken off it.
 
-    `dual` is possible for each hinge: from 0 to its cost if it is linear, from minus that if it is also an equality, not negative if it is
-    a squared or hard inequality; any number otherwise.
-
-    Notes
-    -----
-    Derivation: f(e) >= s e - conjugate(s) for every s, and e = A y + b, so that the sum of f is at least that of ``s b - conjugate(s)`` and
-    ``y (A's)``, which is least at y = 0 or 1; hard hinges have f = 0 where they hold and s e <= 0. No multipliers need to sum
-    to zero: the box takes what is left. Rounding as in Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming"
-    (2004), section 2.
+    f(e) >= s e - conjugate(s) for every s, and e = A y + b, so that the sum of f is at least that of ``s b - conjugate(s)`` and
+    ``y (A's)``, which is least at y = 0 or 1; hard hinges have f = 0 where they hold and s e <= 0. Rounding: Neumaier and Shcherbina,
+    "Safe bounds in linear and mixed-integer linear programming" (2004), section 2.
     """
+    # A dual is possible from 0 to the cost of a linear hinge, from minus that if it is also an equality, from 0 on if it is a squared or hard
+    # inequality, and else anywhere. No multipliers need to sum to zero: the box takes what is left.
     value, size = _dual_value(hinges, dual)
     # Sums over hinges and atoms are compensated: their error is a few units of rounding of the sum of sizes.
     rounding = 8.0 * EPSILON * size

@@ -44,31 +44,9 @@ def map_state(
 ) -> HingeResult:
     """Return the state, from [0, 1]^n, of the least weighted sum of distances in which the hard hinges hold.
 
-    Parameters
-    ----------
-    network : HingeNetwork
-    weights : array of float, shape (m,)
-        Of soft rules finite and at least 0; those of hard rules are not read.
-    options : HingeOptions, optional
-    warm : HingeState, HingeResult or array of float, shape (n,), optional
-        Where the search begins: at a former result of the same network, also under other weights, or at truth values.
-
-    Returns
-    -------
-    HingeResult
-
-    Raises
-    ------
-    InfeasibleHingesError
-        If the hard hinges cannot all hold: it names the rules and rows of a conflict.
-    InputError
-        If weights or start do not fit the network.
-
-    Notes
-    -----
     Inference in hinge-loss Markov random fields: Bach, Broecheler, Huang, Getoor, "Hinge-Loss Markov Random Fields and Probabilistic Soft
-    Logic", JMLR 18 (2017), section 5. Atoms that share no hinge with others are solved in closed form (`single_atoms`); each other
-    connected component has step sizes, restarts and an end of its own (`primal_dual`, or `admm`). The bound is `bound.dual_bound`.
+    Logic", JMLR 18 (2017), section 5. The search begins at `warm`: at a former result of the same network, also under other weights, or at
+    truth values.
     """
     return _Search(problem_of(network, weights), options or HingeOptions(), warm).result()
 
@@ -85,6 +63,7 @@ class _Search:
         self.by_program = np.zeros(problem.joint.components, dtype=np.bool_)
         self.by_interior_point = self.by_program.copy()
         self.refuse_single_conflicts()
+        # Atoms that share no hinge with others; each other connected component has step sizes, restarts and an end of its own.
         self.alone = self.solve_alone()
         self.points = self.begin(warm)
         self.run()

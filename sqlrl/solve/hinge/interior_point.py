@@ -28,11 +28,9 @@ NEAR = 1e-2
 
 
 def interior_points(hinges: Hinges) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield better and better points and duals, shapes (n,) and (h,), until steps get too short.
-
-    The quadratic program has the truth values and the distance t of each hinge that is no equality of squares: t >= e, and t >= 0 or t >= -e;
-    rows are divided by their norms.
-    """
+    """Yield better and better points and duals, shapes (n,) and (h,), until steps get too short."""
+    # The quadratic program has the truth values and the distance t of each hinge that is no equality of squares: t >= e, and t >= 0 or t >= -e;
+    # rows are divided by their norms.
     kind, n = hinges.kind, int(hinges.atom_start[-1])
     norm = np.sqrt(np.add.reduceat(hinges.coefficient**2, hinges.pointer[:-1]))
     matrix = sparse.csr_array(sparse.diags_array(1.0 / norm) @ matrix_of(hinges))

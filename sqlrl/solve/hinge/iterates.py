@@ -12,25 +12,20 @@ from sqlrl.solve.hinge.problem import Hinges, conjugate_of, cost_of, dual_of, vi
 
 
 class Iterates(NamedTuple):
-    """Arrays of p atoms, q hinges and c components, which loops change in place.
+    """The iterates over p atoms, q hinges and c components, in arrays that loops change in place."""
 
-    `y` and `dual` are the point, `gradient` the sum of coefficients times duals of each atom. `best_y` has the lowest objective
-    (`objective`, infinite before there is one) among the points that were looked at and violate no hard hinge by more than the tolerance;
-    `best_dual` has the highest `bound`. `penalty` weighs steps of `y` against those of the duals. `done` is whether the gap of a component
-    is closed, `used` how many iterations it had.
-    """
-
-    y: FloatArray
-    dual: FloatArray
-    gradient: FloatArray
+    y: FloatArray  # shape (p,)
+    dual: FloatArray  # shape (q,)
+    gradient: FloatArray  # shape (p,): the sum of coefficients times duals of each atom
+    # The point of the lowest objective among those that were looked at and violate no hard hinge by more than the tolerance.
     best_y: FloatArray
-    best_dual: FloatArray
-    objective: FloatArray
-    bound: FloatArray
-    penalty: FloatArray
-    done: BoolArray
-    used: IntArray
-    goal: FloatArray
+    best_dual: FloatArray  # those of the highest bound
+    objective: FloatArray  # shape (c,): of `best_y`; infinite before there is one
+    bound: FloatArray  # shape (c,): of `best_dual`
+    penalty: FloatArray  # shape (c,): weighs steps of `y` against those of the duals
+    done: BoolArray  # shape (c,): whether the gap is closed
+    used: IntArray  # shape (c,): iterations so far
+    goal: FloatArray  # shape (c,): parts of the absolute tolerance
 
 
 class Goal(NamedTuple):

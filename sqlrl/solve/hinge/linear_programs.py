@@ -44,11 +44,7 @@ def _two_sided(hinges: Hinges) -> tuple[sparse.csr_array, FloatArray, IntArray]:
 
 
 def hard_point(hinges: Hinges, near: FloatArray, tolerance: float) -> FloatArray | Conflict:
-    """Return a point near another one, shape (n,), at which hard hinges hold within the tolerance, or why there is none.
-
-    The conflict is a solution of the dual program, a vertex, so that it names few hinges; that they are in conflict is
-    computed again from it (Farkas' lemma over the box).
-    """
+    """Return a point near another one, shape (n,), at which hard hinges hold within the tolerance, or why there is none."""
     n = int(hinges.atom_start[-1])
     matrix, constant, rows = _two_sided(hinges)
     # The least t such that no hinge is violated by more than t.
@@ -61,6 +57,8 @@ def hard_point(hinges: Hinges, near: FloatArray, tolerance: float) -> FloatArray
     if least.status != 0:
         return near
     if least.fun > tolerance:
+        # The dual solution is a vertex, so that it names few hinges; that they are in conflict is computed again from it (Farkas' lemma over the
+        # box).
         share = np.maximum(-least.ineqlin.marginals, 0.0)
         share /= max(share.sum(), 1.0)
         excess = float(share @ constant + np.minimum(matrix.T @ share, 0.0).sum())

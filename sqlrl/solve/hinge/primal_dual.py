@@ -31,24 +31,20 @@ EQUILIBRATIONS = 10
 
 
 class Halpern(NamedTuple):
-    """What the iteration keeps beside `Iterates`.
-
-    Steps of atoms and hinges, the anchor, the point that the operator gave, scratch for atoms; and of each component the iterations since the
-    restart, the first residual after it and the last one (negative before there is one).
-    """
+    """What the iteration keeps beside `Iterates`."""
 
     step_y: FloatArray
     step_dual: FloatArray
-    anchor_y: FloatArray
+    anchor_y: FloatArray  # the point at the last restart
     anchor_dual: FloatArray
-    next_y: FloatArray
+    next_y: FloatArray  # the point that the operator gave
     next_dual: FloatArray
-    reflected: FloatArray
+    reflected: FloatArray  # scratch for atoms, as are the next two
     moved: FloatArray
     gradient: FloatArray
-    since: IntArray
-    first: FloatArray
-    last: FloatArray
+    since: IntArray  # of each component: iterations since the restart
+    first: FloatArray  # the first residual after it, negative before there is one
+    last: FloatArray  # the last residual, negative before there is one
 
 
 def prepare(hinges: Hinges, points: Iterates) -> Halpern:
@@ -66,8 +62,7 @@ def prepare(hinges: Hinges, points: Iterates) -> Halpern:
 
 @kernel
 def steps(hinges: Hinges) -> tuple[FloatArray, FloatArray]:
-    """Steps of atoms and hinges, such that the iteration is nonexpansive: for any positive weights R of rows and C of columns,
-    C / sum(R |a|) of a column and R / sum(C |a|) of a row."""
+    """Return steps of atoms and hinges, shapes (n,) and (h,), such that the iteration is nonexpansive."""
     n, h = hinges.atom_start[-1], len(hinges.constant)
     row, column = np.ones(h), np.ones(n)
     for _ in range(EQUILIBRATIONS):
@@ -83,6 +78,7 @@ def steps(hinges: Hinges) -> tuple[FloatArray, FloatArray]:
             row[r] /= np.sqrt(scaled[r])
         for i in range(n):
             column[i] /= np.sqrt(largest[i])
+    # For any positive weights R of rows and C of columns: C / sum(R |a|) of a column and R / sum(C |a|) of a row.
     step_y, step_dual = np.zeros(n), np.zeros(h)
     for r in range(h):
         size = 0.0

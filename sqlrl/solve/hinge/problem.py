@@ -23,20 +23,16 @@ LINEAR, SQUARED, ABSOLUTE, QUADRATIC, AT_MOST, EQUAL = range(6)
 
 
 class Hinges(NamedTuple):
-    """Hinges over atoms that are numbered from 0; those of a group, and its atoms, stand together.
+    """Hinges over atoms that are numbered from 0; those of a group, and its atoms, stand together."""
 
-    `pointer`, of shape (h + 1,), `column` and `coefficient` are as in `HingeNetwork`; `constant`, `kind` and `cost` have shape (h,), where
-    the cost is weight times multiplicity, and 1 of hard hinges. Group c has atoms `atom_start[c]:atom_start[c + 1]` and hinges likewise.
-    """
-
-    pointer: IntArray
+    pointer: IntArray  # shape (h + 1,); it, `column` and `coefficient` are as in `HingeNetwork`
     column: npt.NDArray[np.uint32]
     coefficient: FloatArray
     constant: FloatArray
     kind: KindArray
-    cost: FloatArray
-    atom_start: IntArray
-    hinge_start: IntArray
+    cost: FloatArray  # shape (h,): weight times multiplicity, up to a scale; 1 for hard hinges
+    atom_start: IntArray  # group c has the atoms `atom_start[c]:atom_start[c + 1]`
+    hinge_start: IntArray  # group c has the hinges `hinge_start[c]:hinge_start[c + 1]`
 
 
 def matrix_of(hinges: Hinges) -> sparse.csr_array:
@@ -47,14 +43,11 @@ def matrix_of(hinges: Hinges) -> sparse.csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some of the connected components of a network, each a group of `hinges`.
-
-    `atoms` and `rows` say which atoms and hinges of the network those are.
-    """
+    """Some of the connected components of a network, each a group of `hinges`."""
 
     hinges: Hinges
-    atoms: IntArray
-    rows: IntArray
+    atoms: IntArray  # which atoms of the network they have
+    rows: IntArray  # which hinges of the network they have
 
     @property
     def components(self) -> int:
@@ -81,18 +74,14 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What there is to minimise.
-
-    Costs are divided by `scale`, the largest of them. Atoms of `alone` are in hinges of one atom only, those of `joint` in components of
-    several; `untouched` is how many atoms are in no hinge that counts: one that is hard or costs anything.
-    """
+    """A network under weights, as what there is to minimise."""
 
     network: HingeNetwork
     weights: FloatArray
-    scale: float
-    alone: Part
-    joint: Part
-    untouched: int
+    scale: float  # the largest cost, by which all are divided
+    alone: Part  # atoms in hinges of one atom only
+    joint: Part  # atoms in components of several
+    untouched: int  # how many atoms are in no hinge that is hard or costs anything
 
     def named(self, rows: IntArray) -> IntArray:
         """The rules of some hinges of the network, each once."""
@@ -202,10 +191,10 @@ def problem_of(network: HingeNetwork, weights: npt.ArrayLike) -> Problem:
 
 @inlined
 def dual_of(kind: int, cost: float, value: float, step: float) -> float:
-    """The dual of a hinge that is nearest to `value`: the proximal map of `step` times the conjugate of its cost.
+    """Return the dual of a hinge that is nearest to `value`: the proximal map of `step` times the conjugate of its cost.
 
-    It is the slope of the cost where the expression is `value / step - dual / step`. Source: Boyd et al. (2011), section 6.1, and
-    Bach et al. (2017), section 5.2, whose closed forms in the truth values these are, seen from the duals by Moreau's identity.
+    It is the slope of the cost where the expression is `value / step - dual / step`. Source: Boyd et al. (2011), section 6.1, and Bach et
+    al. (2017), section 5.2, whose closed forms in the truth values these are, seen from the duals by Moreau's identity.
     """
     if kind == 0:
         return min(max(value, 0.0), cost)

@@ -72,28 +72,17 @@ class HingeOptions:
 
 
 class HingeStatus(Enum):
-    """How good a state is proved to be.
+    """How good a state is proved to be."""
 
-    OPTIMAL: the objective is within the tolerances of its lower bound, and hard hinges hold within theirs.
-    FEASIBLE: hard hinges hold, but the limit of iterations was reached before the gap was closed.
-    UNSOLVED: the limit was reached without a state at which hard hinges hold, and without a proof that there is none.
-    """
-
+    # The objective is within the tolerances of its lower bound, and hard hinges hold within theirs.
     OPTIMAL = "optimal"
-    FEASIBLE = "feasible"
+    FEASIBLE = "feasible"  # hard hinges hold, but the limit of iterations was reached before the gap was closed
+    # The limit was reached without a state at which hard hinges hold, and without a proof that there is none.
     UNSOLVED = "unsolved"
 
 
 class InfeasibleHingesError(InfeasibleError):
-    """Hard hinges cannot all hold.
-
-    Parameters
-    ----------
-    rules, rows : array of int64
-        Those of the network that are in conflict, ascending.
-    excess : float
-        In every state one of them is violated by this or more.
-    """
+    """Hard hinges cannot all hold: in every state one of `rows`, of the hard `rules`, is violated by `excess` or more."""
 
     def __init__(self, rules: IntArray, rows: IntArray, excess: float) -> None:
         self.rules, self.rows, self.excess = rules, rows, excess
@@ -115,76 +104,38 @@ def _listed(numbers: IntArray) -> str:
 
 @dataclass(frozen=True, eq=False)
 class HingeState:
-    """From where a search can go on, also under other weights.
+    """A state from which a search can go on, also under other weights."""
 
-    Parameters
-    ----------
-    y : float array, shape (n,)
-        Truth values, between 0 and 1.
-    duals : float array, shape (h,)
-        The dual of each hinge: a slope of its cost; 0 of hinges of atoms that no other atom is connected with.
-    penalty : float array, shape (n,)
-        The penalty (or primal weight) that was last used for the component of each atom.
-    """
-
-    y: FloatArray
+    y: FloatArray  # shape (n,): truth values, between 0 and 1
+    # Shape (h,): a slope of each hinge's cost; 0 of hinges of atoms that no other atom is connected with.
     duals: FloatArray
-    penalty: FloatArray
+    penalty: FloatArray  # shape (n,): the penalty (or primal weight) that was last used for the component of each atom
     _repr_html_ = markup.field_table
 
 
 @dataclass(frozen=True, eq=False)
 class HingeResult:
-    """The most probable state of a soft model, and what is proved about it.
-
-    Parameters
-    ----------
-    state : HingeState
-        Truth values and duals.
-    status : HingeStatus
-    objective : float
-        The weighted sum of the distances of all hinges that are not hard, `base` included, at `y`.
-    bound : float
-        No state that satisfies the hard hinges has a lower objective: it is computed from the duals, with the rounding taken off.
-    tolerance : float
-        The gap that was to be reached.
-    primal_residual : float
-        By how much a dual and the slope of its hinge's cost disagree at most: ``|s - prox(s + e)|``, in units of the largest cost.
-    dual_residual : float
-        By how much a truth value would move at most along its gradient: ``|y - clip(y - A's)|``, in units of the largest cost.
-    violated : int
-        How many hard hinges are violated by more than `HingeOptions.violation`.
-    violation : float
-        By how much the one that is violated most is.
-    iterations, total : int
-        Of the component that took most, and of all together.
-    untouched : int
-        Atoms that no hinge of positive weight and no hard one touches: they are 0.
-    components : mapping of str to int
-        How many connected components each method solved: "closed form", "primal-dual" or "admm", "lp", "interior point".
-    unproved : int
-        Components whose own gap was not closed.
-    seconds : float
-
-    Notes
-    -----
-    A state may violate hard hinges by a millionth, so that its objective can be less than the bound by as little.
-    """
+    """The most probable state of a soft model, and what is proved about it."""
 
     state: HingeState
     status: HingeStatus
-    objective: float
+    objective: float  # the weighted sum of the distances of all hinges that are not hard, `base` included, at `y`
+    # No state that satisfies the hard hinges has a lower objective. A state may violate them by `HingeOptions.violation`, so that its objective
+    # can be less than the bound by as little.
     bound: float
-    tolerance: float
+    tolerance: float  # the gap that was to be reached
+    # By how much a dual and the slope of its hinge's cost disagree at most, ``|s - prox(s + e)|``, and a truth value would move along its gradient,
+    # ``|y - clip(y - A's)|``; in units of the largest cost.
     primal_residual: float
     dual_residual: float
-    violated: int
-    violation: float
-    iterations: int
-    total: int
-    untouched: int
+    violated: int  # hard hinges that are violated by more than `HingeOptions.violation`
+    violation: float  # by how much the one that is violated most is
+    iterations: int  # of the component that took most
+    total: int  # of all components together
+    untouched: int  # atoms that no hinge of positive weight and no hard one touches: they are 0
+    # How many each method solved: "closed form", "primal-dual" or "admm", "lp", "interior point".
     components: Mapping[str, int]
-    unproved: int
+    unproved: int  # components whose own gap was not closed; 0 if the gap of all together is
     seconds: float
     _repr_html_ = markup.field_table
 
@@ -228,17 +179,7 @@ class HingeResult:
 
 
 def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
-    """Return the result of several networks that share no atom as that of one.
-
-    Objectives, bounds and tolerances are summed, and it is proved where all are. The duals are those of one network after the other.
-
-    Parameters
-    ----------
-    results : sequence of HingeResult
-        At least one.
-    order : int64 array, shape (n,)
-        Which of their atoms, one result after the other, is each atom of the whole.
-    """
+    """Return the result of several networks that share no atom as that of one; `order` has the place of each atom in their concatenation."""
     if len(results) == 1:
         return results[0]
     y, penalty, duals = (
@@ -247,6 +188,7 @@ def joined(results: Sequence[HingeResult], order: IntArray) -> HingeResult:
     worst = max(list(HingeStatus).index(each.status) for each in results)
     methods = dict.fromkeys(method for each in results for method in each.components)
     return HingeResult(
+        # Duals are those of one network after the other.
         state=HingeState(y[order], duals, penalty[order]),
         status=list(HingeStatus)[worst],
         objective=math.fsum(each.objective for each in results),

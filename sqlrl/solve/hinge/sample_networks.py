@@ -9,17 +9,14 @@ import numpy as np
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.solve.structure import pointers
 
+# A hinge: its rule, its coefficients by atom, its constant, and its multiplicity, 1 if it is left out.
 Written = tuple[int, Mapping[int, float], float] | tuple[int, Mapping[int, float], float, int]
 
 
 def hinge_network(
     atoms: int, rules: Sequence[str], hinges: Sequence[Written], base: Sequence[float] | None = None
 ) -> HingeNetwork:
-    """A network from a list of hinges; atom k has id k.
-
-    Each rule is a text with "2" in it if it is squared, "." if it is hard and "=" if it is an equality. A hinge is its rule, its
-    coefficients by atom, its constant, and its multiplicity, 1 if it is left out; hinges of one rule keep their order.
-    """
+    """Return a network from a list of hinges, atom k with id k; rules contain "2" if squared, "." if hard, "=" if an equality."""
     ordered = sorted(hinges, key=lambda hinge: hinge[0])
     terms = [sorted(hinge[1].items()) for hinge in ordered]
     squared, hard, equal = (np.array([sign in rule for rule in rules], dtype=np.bool_) for sign in "2.=")

@@ -16,13 +16,12 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class SingleAtoms:
-    """The best truth value of each atom, shape (p,), with what its hinges cost there, how much of that may be rounding, and by how much
-    a hard one of them is violated at most."""
+    """The best truth value of each atom, shape (p,), and what its hinges cost there."""
 
     y: FloatArray
     cost: FloatArray
-    rounding: FloatArray
-    violation: FloatArray
+    rounding: FloatArray  # how much of the cost may be rounding
+    violation: FloatArray  # by how much a hard hinge is violated at most
 
 
 def solve_single_atoms(hinges: Hinges) -> SingleAtoms:

@@ -13,11 +13,7 @@ from sqlrl.solve.randomness import Stream, below
 
 @inner
 def switch(search: Search, k: int) -> tuple[Any, ...]:
-    """The best move that flips atom k of a block.
-
-    Returns the atom that becomes false and the one that becomes true, -1 for none (both if the block has no other state), and
-    what that adds to the broken hard rows and to the soft cost.
-    """
+    """Return the best move that flips atom k of a block: atoms that become false and true (-1: none), and added broken hard rows and soft cost."""
     atom = search.atom[k]
     block = search.block[atom.block]
     if not atom.true:
@@ -82,10 +78,7 @@ def noisy(search: Search, j: int, random: Stream) -> tuple[int, int]:
 
 @inner
 def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, int]:
-    """The cheapest move that flips a literal of the bad row j, (-1, -1) for none.
-
-    A move of an atom that was flipped after step `before` counts only if it leads to a new best world of the component.
-    """
+    """Return the cheapest move that flips a literal of the bad row j, (-1, -1) for none; a tabu one counts only if it gives a new best world."""
     row = search.row[j]
     part = search.component[search.atom[abs(search.literals[row.first]) - 1].component]
     wanted = row.cost > 0
@@ -103,6 +96,7 @@ def greedy(search: Search, j: int, before: int, random: Stream) -> tuple[int, in
             if off < 0 and on < 0:
                 continue
             recent = (off >= 0 and search.atom[off].flipped > before) or (on >= 0 and search.atom[on].flipped > before)
+        # Flipped after step `before`: tabu, unless that leads to a new best world of the component.
         if recent and not less(part.hard + hard, part.soft + soft, part.lowest_hard, part.lowest_soft):
             continue
         if ties > 0 and hard == best_hard and soft == best_soft:

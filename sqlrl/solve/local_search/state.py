@@ -78,31 +78,18 @@ Records = npt.NDArray[np.void]
 
 
 class Search(NamedTuple):
-    """What the kernels read and change; few arrays, because each costs a little at every call.
+    """What the kernels read and change; few arrays, because each costs a little at every call."""
 
-    Parameters
-    ----------
-    row, atom, block, component : shapes (r,), (n,), (b,) and (c,)
-        See `ROW`, `ATOM`, `BLOCK` and `COMPONENT`. Linear terms are rows of one literal.
-    literals, occurrence, member : int32 arrays
-        Signed atoms of the rows; 2 * row, plus 1 where the literal is positive, of the atoms; atoms of the blocks.
-    bad : shape (2, r)
-        The bad hard rows and the bad soft rows.
-    size : shape (2,)
-        How many there are.
-    changed : shape (n,)
-        Atoms flipped since the best world of their component: few, so that keeping a better one is cheap.
-    """
-
-    row: Annotated[Records, ROW]
+    row: Annotated[Records, ROW]  # shape (r,), linear terms too, as rows of one literal
     atom: Annotated[Records, ATOM]
     block: Annotated[Records, BLOCK]
     component: Annotated[Records, COMPONENT]
-    literals: Int32Array
-    occurrence: Int32Array
-    member: Int32Array
-    bad: Annotated[Int32Array, 2]
-    size: IntArray
+    literals: Int32Array  # signed atoms of the rows
+    occurrence: Int32Array  # of the atoms: 2 * row, plus 1 where the literal is positive
+    member: Int32Array  # atoms of the blocks
+    bad: Annotated[Int32Array, 2]  # shape (2, r): the bad hard rows and the bad soft rows
+    size: IntArray  # shape (2,): how many there are
+    # Shape (n,): atoms flipped since the best world of their component: few, so that keeping a better one is cheap.
     changed: Int32Array
 
 
@@ -152,11 +139,7 @@ def _shared(full: WeightedNetwork) -> BoolArray:
 
 
 def start_search(weighted: WeightedNetwork, component: IntArray | None = None) -> Search:
-    """Compile a weighted network for local search; `load` a world before anything else.
-
-    `component`, of shape (n,), is that of each atom, from 0; found if not given. Atoms that share a row or a block have the
-    same.
-    """
+    """Compile a weighted network for local search, to `load` a world before anything else; `component` of atoms is found if not given."""
     full = _with_units(weighted)
     if len(full.literals) >= 2**31:
         raise NumericError(f"{len(full.literals)} literals are too many for local search, which indexes 2**31")
@@ -331,10 +314,7 @@ def flip(search: Search, k: int) -> int:
 
 @kernel
 def overlap(search: Search, off: int, on: int) -> tuple[int, int]:
-    """What making atom `off` false and atom `on` of the same block true costs besides the sum of both flips.
-
-    Not 0 only for rows that have both atoms.
-    """
+    """Return what making `off` false and `on` true in a block costs besides the sum of both flips: not 0 only for rows with both atoms."""
     hard, soft = 0, 0
     for o in range(search.atom[on].first, search.atom[on].end):
         row = search.row[search.occurrence[o] >> 1]

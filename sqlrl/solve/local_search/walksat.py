@@ -152,8 +152,10 @@ def _try(search: Search, random: Stream, effort: _Effort) -> bool:
     _local_optimum(search)
     search.atom["flipped"] = -effort.tabu - 1
     now = 0
+    # In large components a walk soon loses its way, so that the second half makes short excursions from the best states instead.
     half = effort.flips // 2
     while now < effort.flips:
+        # At least one local optimum is always reached; a result that time limits depends on the machine.
         if time.monotonic() >= effort.deadline:
             return False
         if now < half:
@@ -203,28 +205,11 @@ def solve_walksat(
     component: IntArray | None = None,
     seconds: float | None = None,
 ) -> Solution:
-    """A world of high score by MaxWalkSAT, the best state of every component kept apart.
+    """Return a world of high score by MaxWalkSAT, the best state of every component kept apart, from `tries` of `flips` steps each.
 
-    A step picks a bad row at random (hard ones first) and flips one of its literals: a random one with probability
-    `noise`, else the one that leaves the least cost, fewest broken hard rows first. In a block a flip moves the true
-    member. Each try starts from a local optimum. In large components such a walk soon loses its way, so that the second
-    half of each try makes short excursions from the best states instead: chains of moves at neighbouring rows, taken
-    back unless they lead to a better state.
-
-    Each of `tries` takes `flips` steps. The first starts from `start`, of shape (n,), random by default, in which a block that
-    does not hold gets another true member; the others start from random worlds. An atom is not flipped again for `tabu` steps,
-    except by a random flip or to reach a new best state; `excursion` is the length of an excursion in steps. `component`, of
-    shape (n,), is that of each atom, from 0, if it is known already. `seconds` stops it with the best world so far, and then
-    the result depends on the machine; at least one local optimum is always reached.
-
-    The gap is what the world scores less than if every row and every variable were at its best: optimal where nothing is left
-    of it. If hard rows are broken in the best world that was found, so that there may be a better one or none, that is an
-    UnsolvedError.
-
-    Notes
-    -----
-    Source: Kautz, Selman & Jiang, "A general stochastic approach to solving problems with hard and soft constraints"
-    (1997), with tabu as in Alchemy. Excursions are ejection chains (Glover 1996).
+    Source: Kautz, Selman & Jiang, "A general stochastic approach to solving problems with hard and soft constraints" (1997), with tabu as in
+    Alchemy: an atom is not flipped again for `tabu` steps, except by a random flip or to reach a new best state. Excursions are ejection
+    chains (Glover 1996). If hard rows are broken in the best world that was found, that is an UnsolvedError.
     """
     effort = _checked(flips, tries, noise, tabu, excursion, seconds)
     world = _search(weighted, effort, seed, start, component)
@@ -233,15 +218,13 @@ def solve_walksat(
             f"MaxWalkSAT found no world in which all hard clauses hold within {tries} tries of {flips} flips: "
             "there may be none; a complete method such as cpsat decides it"
         )
+    # The gap is to what scored if every row and every variable were at its best: the world is optimal where nothing is left of it.
     gap, rounding = _shortfall(weighted, world)
     return Solution(world, gap + rounding, rounding)
 
 
 def hard_world(weighted: WeightedNetwork, *, seed: int, start: BoolArray) -> BoolArray:
-    """A world near `start` in which the blocks and as many hard rows as could be mended hold; soft costs play no part.
-
-    Blocks hold in `start`, of shape (n,). The result may break hard rows: they are hard to satisfy, or cannot be.
-    """
+    """Return a world near `start` in which blocks, as in `start`, and as many hard rows as could be mended hold; soft costs play no part."""
     kept = weighted.hard[weighted.row]
     length = np.diff(weighted.indptr)[weighted.hard]
     hard = replace(

@@ -30,36 +30,16 @@ DECIMALS = 6
 
 @dataclass(frozen=True, eq=False)
 class MarginalResult:
-    """The probability of each atom and how well it is known; all arrays have shape (n,).
-
-    Parameters
-    ----------
-    probability : float array
-        That the atom is true.
-    error : float array
-        Monte Carlo standard error; 0 where the probability is exact up to rounding, infinite where there were too few
-        samples to tell.
-    rhat : float array
-        Split R-hat: above 1.01 chains disagree; 1 where exact.
-    ess : float array
-        Effective sample size; infinite where exact.
-    code : int8 array
-        The method of each atom, an index into `METHODS`.
-    choices : tuple of Choice
-        What each method did and why.
-    effort : Effort
-        How much was sampled, where anything was.
-    seconds : float
-        Wall time.
-    """
+    """The probability of each atom and how well it is known; all arrays have shape (n,)."""
 
     probability: FloatArray
+    # Monte Carlo standard error; 0 where the probability is exact up to rounding, infinite where there were too few samples to tell.
     error: FloatArray
-    rhat: FloatArray
-    ess: FloatArray
-    code: npt.NDArray[np.int8]
+    rhat: FloatArray  # split R-hat: above 1.01 chains disagree; 1 where exact, NaN where `error` is infinite
+    ess: FloatArray  # effective sample size; infinite where exact
+    code: npt.NDArray[np.int8]  # the method of each atom, an index into `METHODS`
     choices: tuple[Choice, ...]
-    effort: Effort
+    effort: Effort  # how much was sampled, where anything was
     seconds: float
     _repr_html_ = markup.field_table
 
@@ -70,11 +50,9 @@ class MarginalResult:
 
     @property
     def decimals(self) -> IntArray:
-        """How many decimals of each probability are printed; -1 for none at all.
-
-        The unit of the last one is at most two standard errors, so that rounding changes a probability by no more than one.
-        """
+        """How many decimals of each probability are printed, as many as its error supports; -1 for none at all."""
         with np.errstate(divide="ignore"):
+            # The unit of the last one is at most two standard errors, so that rounding changes a probability by no more than one.
             supported = np.ceil(np.round(-np.log10(2.0 * self.error), 9))
         return np.asarray(np.where(self.error > 0.5, -1, np.clip(supported, 0, DECIMALS)), dtype=np.int64)
 
@@ -149,18 +127,11 @@ class MarginalResult:
 
 
 def joined(results: Sequence[MarginalResult], order: IntArray) -> MarginalResult:
-    """Return the result of several networks that share no atom as that of one.
-
-    Parameters
-    ----------
-    results : sequence of MarginalResult
-        At least one, all of the same effort but for what time allowed; that of the whole is the least.
-    order : int64 array, shape (n,)
-        Which of their atoms, one result after the other, is each atom of the whole.
-    """
+    """Return the result of several networks that share no atom as that of one; `order` has the place of each atom in their concatenation."""
     names = ("probability", "error", "rhat", "ess", "code")
     arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in results])[order] for name in names}
     choices = merged([choice for each in results for choice in each.choices])
+    # The least effort is that of the whole.
     effort = min((each.effort for each in results), key=lambda effort: (effort.samples, not effort.stopped))
     return replace(results[0], **arrays, choices=choices, effort=effort, seconds=sum(each.seconds for each in results))
 

@@ -70,25 +70,18 @@ Records = npt.NDArray[np.void]
 
 
 class State(NamedTuple):
-    """The world of one chain, as kernels read and change it; few arrays, because each costs a little at every call.
-
-    `row`, `atom` and `block`, of shapes (r,), (n,) and (b,), are as in `ROW`, `ATOM` and `BLOCK`. `literals` are signed atoms
-    of the rows; `occurrence` is 2 * row, plus 1 where the literal is positive, of the atoms; `member` are atoms of the blocks.
-    """
+    """The world of one chain, as kernels read and change it; few arrays, because each costs a little at every call."""
 
     row: Annotated[Records, ROW]
     atom: Annotated[Records, ATOM]
     block: Annotated[Records, BLOCK]
-    literals: Int32Array
-    occurrence: Int32Array
-    member: Int32Array
+    literals: Int32Array  # signed atoms of the rows
+    occurrence: Int32Array  # of the atoms: 2 * row, plus 1 where the literal is positive
+    member: Int32Array  # atoms of the blocks
 
 
 def start_state(weighted: WeightedNetwork, found: Occurrences, world: BoolArray) -> State:
-    """The state of a chain that starts in a world in which blocks (and hard rows) hold.
-
-    Chains share the arrays of `found`, which is of this network. 2**31 or more literals are a NumericError.
-    """
+    """Return the state of a chain that starts in a world in which blocks and hard rows hold; chains share the arrays of `found`."""
     if len(weighted.literals) >= 2**31:
         raise NumericError(f"{len(weighted.literals)} literals are too many for samplers, which index 2**31")
     row, atom = np.zeros(len(weighted.cost), ROW), np.zeros(len(weighted.atoms), ATOM)
@@ -124,23 +117,17 @@ def toggle(state: State, k: int) -> None:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to sample.
+    """How much to sample; the same seed gives the same numbers, whatever `threads` is, unless time is limited."""
 
-    Each chain draws `samples` worlds, 1 or more, after `burn_in` ones that it forgets; `threads` of the independent `chains`, 1
-    or more, run at the same time. The same seed gives the same numbers, whatever `threads` is, unless time is limited.
-
-    `until`, a moment by `time.perf_counter`, is when sampling should end: then a quarter of the time that is left goes to burning in at
-    the most, and as many worlds are drawn after it as its speed allows, two at least; where to start takes long, chains are fewer. `stopped`
-    says that there are fewer samples or chains than asked for.
-    """
-
-    samples: int = 1000
-    burn_in: int = 100
+    samples: int = 1000  # worlds that each chain draws, 1 or more, after burn-in
+    burn_in: int = 100  # worlds of each chain that are forgotten
     chains: int = 4
     seed: int = 0
-    threads: int = 1
+    threads: int = 1  # chains that run at the same time
+    # When sampling should end, by `time.perf_counter`: a quarter of the time that is left goes to burning in at the most, then as many worlds
+    # are drawn as speed allows, two at least; if first worlds take long, there are fewer chains.
     until: float | None = None
-    stopped: bool = False
+    stopped: bool = False  # there are fewer samples or chains than asked for
     _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
@@ -152,16 +139,12 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class SampleBatch:
-    """Consecutive samples of one chain.
-
-    `first` is the number of the first sample after burn-in, from 0, and `chain` that of the chain, from 0; `worlds` has shape
-    (samples, n). `mean`, of shape (n,), is the running estimate of each atom's probability over the samples of this chain so
-    far.
-    """
+    """Consecutive samples of one chain."""
 
     chain: int
-    first: int
-    worlds: BoolArray
+    first: int  # the number of the first sample after burn-in, from 0
+    worlds: BoolArray  # shape (samples, n)
+    # Shape (n,): the running estimate of each atom's probability over the samples of this chain so far.
     mean: FloatArray
 
 
@@ -176,10 +159,7 @@ class Chain(Protocol):
     """One chain of a sampler."""
 
     def advance(self, total: FloatArray, square: FloatArray, samples: int, worlds: BoolArray) -> None:
-        """Draw samples; add each atom's probability given the rest to `total`, and its square to `square`, shape (n,).
-
-        The worlds go to the rows of `worlds`, which has either none or one for each sample.
-        """
+        """Draw samples, and their worlds if `worlds` has rows; add each atom's probability given the rest to `total`, its square to `square`."""
 
 
 def run_chains(
@@ -188,10 +168,7 @@ def run_chains(
     effort: Effort,
     write: Callable[[SampleBatch], None] | None = None,
 ) -> Moments:
-    """Run chains to their end, in slices, so that Ctrl-C stops them soon.
-
-    Chains are at their first world; `write` is called with the samples.
-    """
+    """Run chains, which are at their first world, to their end, in slices, so that Ctrl-C stops them soon; `write` is called with the samples."""
     n, draws = len(weighted.atoms), effort.samples
     longest = max(1, SLICE // (n + len(weighted.literals) + len(weighted.cost) + 1))
     pool = ThreadPoolExecutor(min(effort.threads, len(chains)))

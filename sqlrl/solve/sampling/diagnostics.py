@@ -22,26 +22,18 @@ AGREED = 1.01
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the draws of several chains.
+    """Sums over the draws of several chains, in batches, of which there is an even number, or one."""
 
-    Batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1` of each chain; the number of batches is even, or one. `total`, of
-    shape (chains, batches, n), are sums of each batch; `square`, of shape (chains, 2, n), sums of the squares of the first and
-    of the second half of the batches. `burned` counts draws of each chain before these, which are forgotten.
-    """
-
-    draws: int
-    bounds: IntArray
-    total: FloatArray
-    square: FloatArray
-    burned: int = 0
+    draws: int  # of each chain
+    bounds: IntArray  # batch i holds the draws `bounds[i]` to `bounds[i + 1] - 1` of each chain
+    total: FloatArray  # shape (chains, batches, n): sums of each batch
+    square: FloatArray  # shape (chains, 2, n): sums of the squares of the first and of the second half of the batches
+    burned: int = 0  # draws of each chain before these, which are forgotten
 
 
 def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> Moments:
-    """Sums that are still 0, of n numbers; chains, and draws of each, are 1 or more.
-
-    There are about sqrt(draws) batches, so that a batch is long beside the memory of a chain and there are still enough of them
-    (Flegal & Jones 2010).
-    """
+    """Return sums, still 0, of n numbers, in about sqrt(draws) batches, at most `MOST_BATCHES` (Flegal & Jones 2010)."""
+    # A batch is long beside the memory of a chain, and there are still enough of them.
     batches = max(1, min(MOST_BATCHES, int(np.sqrt(draws))) // 2 * 2)
     bounds = np.arange(batches + 1, dtype=np.int64) * draws // batches
     return Moments(draws, bounds, np.zeros((chains, batches, n)), np.zeros((chains, 2, n)), burned)
@@ -49,36 +41,24 @@ def start_moments(n: int, chains: int, draws: int, burned: int = 0) -> Moments:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Averages over chains and what they are worth, each of shape (n,).
+    """Averages over chains and what they are worth, each of shape (n,)."""
 
-    `mean` is over all draws of all chains; `error` is its Monte Carlo standard error, infinite if there are too few draws to
-    tell. `rhat`, split R-hat, is 1 where chains agree, infinite where each stays at a value of its own. `ess`, the effective
-    sample size, is how many independent draws would be worth as much. `draws` is how many each of the `chains` made, after `burned` ones.
-    """
-
-    mean: FloatArray
-    error: FloatArray
+    mean: FloatArray  # over all draws of all chains
+    error: FloatArray  # Monte Carlo standard error; infinite if there are too few draws to tell
+    # Split R-hat: 1 where chains agree, infinite where each stays at a value of its own, NaN if there are too few draws to tell.
     rhat: FloatArray
-    ess: FloatArray
-    draws: int
+    ess: FloatArray  # how many independent draws would be worth as much
+    draws: int  # of each chain, after `burned` ones
     chains: int
     burned: int
 
 
 def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
-    """Averages over chains of numbers between 0 and 1, with their errors.
+    """Return averages over chains of numbers between 0 and 1, with errors; dependent numbers have the same label in `component`.
 
-    Numbers that depend on each other have the same label, from 0, in `component`, of shape (n,); all of them by default.
-
-    Notes
-    -----
-    R-hat is the classic one over split chains: Gelman et al., "Bayesian Data Analysis" (3rd edition), section 11.4;
-    Vehtari et al., "Rank-normalization, folding, and localization" (2021), equations 1 to 4, without ranks, which need
-    all draws and do nothing for bounded numbers. The error comes from the means of batches around the mean of all
-    chains (Flegal & Jones 2010). Where chains disagree (R-hat above 1.01), batches of one chain are no independent
-    evidence, and the error is at least that of the means of half chains. Added in quadrature is 1 / (the smallest
-    effective sample size of the component): what so many independent worlds have never met, a rare mode, may still have
-    that probability, and atoms that only change with it look perfectly mixed until then.
+    R-hat is the classic one over split chains: Gelman et al., "Bayesian Data Analysis" (3rd edition), section 11.4; Vehtari et al.,
+    "Rank-normalization, folding, and localization" (2021), equations 1 to 4, without ranks, which need all draws and do nothing for bounded
+    numbers. The error comes from the means of batches around the mean of all chains (Flegal & Jones 2010).
     """
     chains, batches, n = moments.total.shape
     mean = moments.total.sum(axis=(0, 1)) / (chains * moments.draws)
@@ -99,9 +79,12 @@ def estimate(moments: Moments, component: IntArray | None = None) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):
         rhat = np.where(whole == 0, 1.0, np.sqrt(whole / inside))
         ess = np.where((whole > 0) & (between > 0), whole / between, np.inf)
+    # Where chains disagree, batches of one chain are no independent evidence: the error is at least that of the means of half chains.
     squared = np.where(rhat > AGREED, np.maximum(between, outside / (2 * chains)), between)
     ess = np.clip(ess, 1.0, chains * moments.draws)
     label = np.zeros(n, dtype=np.int64) if component is None else component
+    # Added in quadrature is 1 / (the smallest effective sample size of the component): a rare mode that so many independent worlds have never
+    # met may still have that probability, and atoms that only change with it look perfectly mixed until then.
     slowest = np.full(int(label.max(initial=-1)) + 1, np.inf)
     np.minimum.at(slowest, label, ess)
     return Estimate(mean, np.sqrt(squared + slowest[label] ** -2.0), rhat, ess, moments.draws, chains, moments.burned)

@@ -75,11 +75,7 @@ def _hold(row: Records, rows: Int32Array, following: Int32Array, first: int) -> 
 
 @inner
 def draw_component(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> bool:
-    """Draw the component that `gather` found uniformly from its worlds, unless they are too many to count.
-
-    `variables` and `rows` are its size. Returns False if the search gave up; then the world is as before. Whether it does is
-    independent of the world.
-    """
+    """Draw the component that `gather` found uniformly from its worlds; False, and the world as before, if they are too many to count."""
     _file_rows(state, cut, variables, rows)
     for i in range(variables):
         cut.saved[i] = true_atom(state, cut.order[i])
@@ -87,6 +83,7 @@ def draw_component(state: State, cut: Slice, variables: int, rows: int, random: 
     # Kernels that are called at each step take few arrays: passing all of a slice costs more than the step.
     tried = cut.tried
     found, steps, depth, back, before = 0, 0, 0, variables, 0
+    # Whether the search gives up is independent of the world.
     most = budget = STEPS + STEPS_EACH * variables
     tried[0] = 0
     while depth >= 0 and steps < budget:

@@ -20,15 +20,12 @@ from sqlrl.solve.weighted import WeightedNetwork
 
 
 class Sweep(NamedTuple):
-    """What a sweep needs besides the state of its chain.
+    """What a sweep needs besides the state of its chain."""
 
-    `visit` has atoms outside of blocks as they are, blocks b as -b - 1, in ascending order of their first atoms. `gain` is room
-    for what each state of the widest block is worth, `fixes` room for the hard rows that each of them mends.
-    """
-
+    # Atoms outside of blocks as they are, blocks b as -b - 1, in ascending order of their first atoms.
     visit: Int32Array
-    gain: FloatArray
-    fixes: IntArray
+    gain: FloatArray  # room for what each state of the widest block is worth
+    fixes: IntArray  # room for the hard rows that each of them mends
 
 
 def start_sweep(weighted: WeightedNetwork) -> Sweep:
@@ -103,10 +100,7 @@ def _update_block(state: State, sweep: Sweep, b: int, random: Stream, total: Flo
 
 @kernel
 def sweep_once(state: State, sweep: Sweep, random: Stream, total: FloatArray, square: FloatArray) -> None:
-    """Draw each variable given all others; add each atom's probability before its draw to `total`, its square to `square`.
-
-    Hard rows that hold before hold after it.
-    """
+    """Draw each variable given all others, adding its probabilities before that to `total`, squares to `square`; hard rows that hold keep holding."""
     for v in range(len(sweep.visit)):
         k = sweep.visit[v]
         if k < 0:
@@ -172,11 +166,7 @@ def settled(weighted: WeightedNetwork, state: State, sweep: Sweep, random: Strea
 def second_world(
     weighted: WeightedNetwork, found: Occurrences, label: IntArray, first: BoolArray, random: Stream
 ) -> BoolArray:
-    """Return where the second chain of a pair starts, of a network without hard rows, shape (n,).
-
-    `found` is of this network, `label`, of shape (n,), the component of each atom, and `first`, of shape (n,), where the first
-    chain has settled; `random` is that of the second chain.
-    """
+    """Return where the second chain of a pair starts in a network without hard rows; `first` is where the first one has settled."""
     state = start_state(weighted, found, opposite(found, first))
     world = settled(weighted, state, start_sweep(weighted), random)
     return unless_much_worse(weighted, label, world, first, lambda: random_world(found, random))
@@ -191,17 +181,11 @@ def is_gibbs(weighted: WeightedNetwork) -> bool:
 def sample_gibbs(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:
-    """Marginals by Gibbs sampling of atoms and blocks.
+    """Return marginals by Gibbs sampling of atoms and blocks: averages of each atom's probabilities given all others (Rao-Blackwell).
 
-    A sample is a sweep over all atoms; `write` is called with the samples. Averaged are each atom's probabilities given all
-    others, which vary less than its truth does (Rao-Blackwell). Hard rows are a ValueError: single flips may not lead from one
-    of their worlds to another. Use MC-SAT.
-
-    Notes
-    -----
-    Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages of conditional probabilities.
-    Chains come in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`), unless
-    that side has hardly any probability (`much_worse`). Both sweep 20 times to settle, before burn-in.
+    Source: Geman & Geman (1984); Gelfand & Smith (1990), section 2.3, for the averages, which vary less than those of truths do. Chains come
+    in pairs: the first starts in a random world, the second opposite to where the first has settled (`opposite`), unless that side has hardly
+    any probability (`much_worse`).
     """
     if not is_gibbs(weighted):
         raise ValueError(

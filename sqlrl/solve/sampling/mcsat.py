@@ -65,6 +65,8 @@ def _step(state: State, cut: Slice, random: Stream, jumps: float) -> None:
                 if unit(random) < 0.5:
                     toggle(state, k)
                 continue
+        # Small components are drawn uniformly from the list of their worlds, and so are larger ones with stiff rows while their worlds can be
+        # counted; others piece by piece, each uniformly given the rest, now and then from a world that SampleSAT finds.
         variables, rows, stiff = gather(state, cut, k)
         if not stiff or 2.0**variables <= WORLDS:
             resample(state, cut, variables, random)
@@ -126,11 +128,7 @@ class _MCSatChain:
 def first_world(
     weighted: WeightedNetwork, found: Occurrences, seed: int, random: Stream, near: BoolArray | None = None
 ) -> BoolArray:
-    """A world in which hard rows and blocks hold, shape (n,): where a chain may start.
-
-    `found` is of this network; the seed is of local search and CP-SAT. Blocks hold in `near`, of shape (n,); a random world by
-    default. If there is no world, that is an UnsatisfiableError.
-    """
+    """Return a world in which hard rows and blocks hold: `near`, in which blocks hold, or else a random world, mended."""
     # Mended until hard rows hold; local search cannot tell that no such world is there, CP-SAT can.
     world = random_world(found, random) if near is None else near
     if not weighted.hard.any():
@@ -178,26 +176,11 @@ def walk_mcsat(weighted: WeightedNetwork, world: BoolArray, samples: int, random
 def sample_mcsat(
     weighted: WeightedNetwork, effort: Effort | None = None, *, write: Callable[[SampleBatch], None] | None = None
 ) -> Estimate:
-    """Marginals by MC-SAT.
+    """Return marginals by MC-SAT: averages of the probabilities in the sweeps of Gibbs sampling that end each step.
 
-    Each step draws a slice: a satisfied row of cost c stays satisfied with probability 1 - exp(-c), a hard row always,
-    a violated row of negative cost c stays violated with probability 1 - exp(c), and linear terms are rows of one
-    literal. Then it draws a world of the slice: atoms that unit propagation fixes stay; small components are drawn
-    uniformly from the list of their worlds, and so are larger ones with hard or nearly hard rows, as long as their
-    worlds can be counted; others piece by piece, each piece uniformly given the rest, where hard rows could hold them
-    fast now and then from a world that SampleSAT finds. Two sweeps of Gibbs sampling end the step and give
-    the probabilities that are averaged.
-
-    `write` is called with the samples. Hard rows and blocks that cannot all hold are an UnsatisfiableError.
-
-    Notes
-    -----
-    Source: Poon & Domingos, "Sound and efficient inference with probabilistic and deterministic dependencies" (2006);
-    Wei, Erenrich & Selman, "Towards efficient sampling" (2004). Drawing pieces and counted components leaves the
-    distribution exactly as it is. SampleSAT is only nearly uniform, so that it is left to large components that nothing
-    else may pass between the worlds of. Chains start in random worlds; where there are hard rows, in worlds of these, each
-    improved by a short local search of its own. Every second chain starts opposite to the world in which the one
-    before it has started (among hard rows, mended and improved in turn) or settled, unless that side has hardly any probability.
+    Source: Poon & Domingos, "Sound and efficient inference with probabilistic and deterministic dependencies" (2006); Wei, Erenrich & Selman,
+    "Towards efficient sampling" (2004). Drawing pieces and counted components leaves the distribution exactly as it is. SampleSAT is only
+    nearly uniform, so that it is left to large components that nothing else may pass between the worlds of.
     """
     plan, found = effort or Effort(), occurrences(weighted)
     hard, label = bool(weighted.hard.any()), component_labels(weighted)[1]
@@ -207,6 +190,8 @@ def sample_mcsat(
         if chains and plan.until is not None and time.perf_counter() - begun > STARTING * (plan.until - begun):
             break
         seed = plan.seed + number
+        # Every second chain starts opposite to where the one before it has started (among hard rows, mended and improved in turn) or settled,
+        # unless that side has hardly any probability.
         first = chains[-1] if number % 2 else None
         if first is None:
             world = _walked(weighted, found, seed, random) if hard else random_world(found, random)

@@ -112,10 +112,7 @@ def _propagate(rows: Occurrences, forcing: _Forcing) -> int:
 
 
 def propagate(weighted: WeightedNetwork) -> Values:
-    """The atoms that have one value in every world in which hard rows and blocks hold, as far as units show it.
-
-    0, 1 or -1 (free), of shape (n,), for `restrict`. Units that contradict each other are an UnsatisfiableError.
-    """
+    """Return the value that atoms have in every world in which hard rows and blocks hold, as far as units show it, else -1 (free)."""
     rows = occurrences(keep_rows(weighted, weighted.hard))
     n = len(weighted.atoms)
     forcing = _Forcing(

@@ -109,10 +109,7 @@ def _anneal(state: State, broken: Int32Array, size: int, variable: int, random: 
 
 @inner
 def jump(state: State, cut: Slice, variables: int, rows: int, random: Stream) -> None:
-    """Move a component of a slice to a world that SampleSAT finds from a random start; back to its own if it finds none.
-
-    The component is the one that `gather` found; `variables` and `rows` are its size.
-    """
+    """Move the component that `gather` found to a world that SampleSAT finds from a random start; back to its own if it finds none."""
     broken, size = np.empty(rows, dtype=np.int32), 0
     for i in range(variables):
         cut.saved[i] = true_atom(state, cut.order[i])

@@ -27,55 +27,28 @@ STIFF = 3.0
 
 
 class Slice(NamedTuple):
-    """Scratch memory of one chain for its slices; n atoms, r rows, b blocks.
+    """Scratch memory of one chain for its slices of n atoms and r rows."""
 
-    Parameters
-    ----------
-    keep : shape (r,)
-        Probability that a row is kept which the world satisfies (or violates, if it costs less than 0); 2 if hard.
-    keep_linear : shape (n,)
-        Likewise for linear terms.
-    queue : shape (n,)
-        Frozen atoms, in the order in which they were found.
-    order : shape (n,)
-        The variables of a component: atoms k as they are, blocks b as -b - 1.
-    rows : shape (r,)
-        The rows of a component.
-    saved, kept, tried : shape (n,)
-        Of each variable in `order`: its true atom (-1 for none) before and after a draw, and states tried by a search.
-    position : shape (n,)
-        The place of each atom's variable in `order`, of the component that is listed.
-    at : shape (64,)
-        Where the variables of a piece begin in its list of atoms.
-    inside : shape (65,)
-        The atoms of a piece; bit i of a world of the piece is atom i.
-    positive, negative : shape (r,)
-        The literals of the rows of a piece, as bits.
-    last, following : shapes (at least n + 2,) and (r,)
-        Rows as lists, by the last variable that they need: the first row of each list, and the next.
-    worlds : shape (WORLDS,)
-        The worlds of a piece.
-    stamp : shape (1,)
-        Number of the piece.
-    """
-
+    # Shape (r,): the probability, 1 - exp(-|cost|), that a row is kept which the world satisfies (or violates, if it costs less than 0); 2 if hard.
     keep: FloatArray
-    keep_linear: FloatArray
-    queue: Int32Array
-    order: Int32Array
-    rows: Int32Array
+    keep_linear: FloatArray  # shape (n,): likewise for linear terms, as rows of one literal
+    queue: Int32Array  # shape (n,): frozen atoms, in the order in which they were found
+    order: Int32Array  # shape (n,): the variables of a component: atoms k as they are, blocks b as -b - 1
+    rows: Int32Array  # shape (r,): the rows of a component
+    # Shapes (n,): of each variable in `order`, its true atom (-1 for none) before and after a draw, and states tried by a search.
     saved: Int32Array
     kept: Int32Array
     tried: Int32Array
-    position: Int32Array
-    at: IntArray
-    inside: Int32Array
-    positive: npt.NDArray[np.uint64]
+    position: Int32Array  # shape (n,): the place of each atom's variable in `order`, of the component that is listed
+    at: IntArray  # where the variables of a piece begin in `inside`
+    inside: Int32Array  # the atoms of a piece; bit i of a world of the piece is atom i
+    positive: npt.NDArray[np.uint64]  # shapes (r,): the literals of the rows of a piece, as bits
     negative: npt.NDArray[np.uint64]
+    # Rows as lists, by the last variable that they need: the first row of each list, shape (at least n + 2,), and the next, shape (r,).
     last: Int32Array
     following: Int32Array
-    worlds: npt.NDArray[np.uint64]
-    stamp: IntArray
+    worlds: npt.NDArray[np.uint64]  # shape (WORLDS,): the worlds of a piece
+    stamp: IntArray  # shape (1,): the number of the piece
 
 
 def start_slice(weighted: WeightedNetwork) -> Slice:
@@ -104,10 +77,7 @@ def start_slice(weighted: WeightedNetwork) -> Slice:
 
 @inner
 def choose(state: State, cut: Slice, random: Stream) -> int:
-    """Choose the slice: which rows and linear terms the next world must satisfy; returns how many atoms are frozen so far.
-
-    A row that costs less than 0 is kept as its negation: all its literals must be false.
-    """
+    """Choose which rows (negated if they cost less than 0) and linear terms the next world must satisfy; return how many atoms are frozen."""
     frozen = 0
     for k in range(len(state.atom)):
         atom = state.atom[k]
@@ -177,10 +147,7 @@ def freeze(state: State, cut: Slice, frozen: int) -> None:
 
 @inner
 def gather(state: State, cut: Slice, k: int) -> tuple[int, int, bool]:
-    """The component of the slice that has atom k, which is not frozen: its variables, in depth-first order, and its rows.
-
-    Returns how many variables and rows `cut.order` and `cut.rows` have now, and whether a row is stiff.
-    """
+    """Write the component of an atom that is not frozen to `cut.order`, depth-first, and `cut.rows`; return both sizes and whether a row is stiff."""
     cut.stamp[0] += 1
     variables, rows, stiff = 0, 0, False
     # The stack of variables to visit grows down from the end of `order`; each is there once.

@@ -25,12 +25,10 @@ much as the scores of settled worlds vary."""
 
 
 def much_worse(weighted: WeightedNetwork, label: IntArray, world: BoolArray, than: BoolArray) -> BoolArray:
-    """Return the atoms of the components in which a world scores so much less than another that it has hardly any probability.
-
-    `label`, of shape (n,), is from `component_labels`; hard rows hold in both worlds.
-    """
+    """Return the atoms of components in which a world scores so much less than another that it has hardly any probability."""
     size = np.bincount(label)
     gap = np.bincount(label, weights=weighted.linear * (than.astype(np.float64) - world))
+    # Hard rows hold in both worlds.
     rows = np.flatnonzero(~weighted.hard & (np.diff(weighted.indptr) > 0))
     broken = weighted.violated(world)[rows].astype(np.float64) - weighted.violated(than)[rows]
     first = np.abs(weighted.literals[weighted.indptr[rows]]) - 1
@@ -48,15 +46,10 @@ def unless_much_worse(
 
 
 def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
-    """Return the world in which every variable has another state.
+    """Return the world in which every variable has another state than in `world`, in which blocks hold.
 
-    Blocks hold in `world`, of shape (n,). Atoms outside of blocks are flipped. The next member of a block is true, after the
-    last one none if that may be, else the first: blocks that agreed agree again.
-
-    Notes
-    -----
-    Source: Gelman & Rubin, "Inference from iterative simulation using multiple sequences" (1992), who ask for starting points that
-    are more spread out than the distribution, without saying how to find them. Antithetic worlds are ours.
+    Source: Gelman & Rubin, "Inference from iterative simulation using multiple sequences" (1992), who ask for starting points that are more
+    spread out than the distribution, without saying how to find them. Antithetic worlds are our own.
     """
     other: BoolArray = ~world & (found.block < 0)
     start, size = found.member_start[:-1], np.diff(found.member_start)
@@ -64,6 +57,7 @@ def opposite(found: Occurrences, world: BoolArray) -> BoolArray:
     position[found.member] = np.arange(len(found.member))
     holder = true_members(found, world)
     place = np.where(holder < 0, size, position[holder] - start)
+    # The next member of a block is true, after the last one none if that may be, else the first: blocks that agreed agree again.
     place = (place + 1) % np.maximum(size + ~found.exact, 1)
     some = place < size
     other[found.member[(start + place)[some]]] = True

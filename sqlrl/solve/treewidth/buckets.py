@@ -18,78 +18,41 @@ from sqlrl.solve.treewidth.order import Order
 
 
 class Buckets(NamedTuple):
-    """WeightedNetwork rows in elimination order; b buckets, one for each variable, components one after the other.
+    """Tables of elimination with the rows of a network: b buckets, one for each variable, in elimination order, component by component."""
 
-    Parameters
-    ----------
-    component_start : shape (c + 1,)
-        Component i has the buckets `component_start[i]` to `component_start[i + 1] - 1`; the last is its root.
-    parent : shape (b,)
-        The bucket that gets the message, -1 for roots; always a later one.
-    children : shape (b,)
-        How many messages it gets.
-    dim_start : shape (b + 1,)
-        Bucket i has the dimensions `dim[dim_start[i]:dim_start[i + 1]]`.
-    dim : shape (dimensions,)
-        The bucket of each dimension's variable: the bucket itself, its parent, then others, ascending.
-    width : shape (b,)
-        States of its own variable.
-    cells : shape (b,)
-        Cells of its table.
-    table_start : shape (b,)
-        Where its table begins if the tables of its component stand one after the other.
-    state_start : shape (b + 1,)
-        Its own variable has the states `state_start[i]` to `state_start[i + 1] - 1`.
-    state_atom : shape (states,)
-        The atom that each state makes true, -1 for none.
-    state_value : shape (states,)
-        What each state adds to the score.
-    row_start, row : shapes (b + 1,) and (rows,)
-        The rows that stand in bucket i, ascending: those of which its variable is eliminated first.
-    side_start : shape (r + 1,)
-        Row j has the sides `side_start[j]` to `side_start[j + 1] - 1`, see `Sides`.
-    side_bucket : shape (sides,)
-        The bucket of the side's variable.
-    side_member : shape (sides,)
-        True if the side holds in one state only.
-    term_start, term_state : shapes (sides + 1,) and (terms,)
-        That state, or the states in which the side does not hold, ascending.
-    cost : shape (r,)
-        What violating the row costs, infinite for hard rows.
-    """
-
+    # Shape (c + 1,): component i has the buckets `component_start[i]` to `component_start[i + 1] - 1`; the last is its root.
     component_start: IntArray
-    parent: IntArray
-    children: IntArray
-    dim_start: IntArray
-    dim: IntArray
-    width: IntArray
-    cells: IntArray
+    parent: IntArray  # shape (b,): the bucket that gets the message, -1 for roots; always a later one
+    children: IntArray  # shape (b,): how many messages it gets
+    dim_start: IntArray  # shape (b + 1,): bucket i has the dimensions `dim[dim_start[i]:dim_start[i + 1]]`
+    dim: IntArray  # the bucket of each dimension's variable: the bucket itself, its parent, then others, ascending
+    width: IntArray  # shape (b,): states of its own variable
+    cells: IntArray  # shape (b,): cells of its table
+    # Shape (b,): where its table begins if the tables of its component stand one after the other.
     table_start: IntArray
+    # Shape (b + 1,): its own variable has the states `state_start[i]` to `state_start[i + 1] - 1`.
     state_start: IntArray
-    state_atom: IntArray
-    state_value: FloatArray
+    state_atom: IntArray  # the atom that each state makes true, -1 for none
+    state_value: FloatArray  # what each state adds to the score
+    # Shape (b + 1,): bucket i has the rows of which its variable is eliminated first, `row[row_start[i]:row_start[i + 1]]`, ascending.
     row_start: IntArray
     row: IntArray
-    side_start: IntArray
-    side_bucket: IntArray
-    side_member: BoolArray
+    side_start: IntArray  # shape (r + 1,): row j has the sides `side_start[j]` to `side_start[j + 1] - 1`, see `Sides`
+    side_bucket: IntArray  # the bucket of the side's variable
+    side_member: BoolArray  # the side holds in one state only
+    # Shape (sides + 1,): that state, or the states in which the side does not hold, ascending, are its terms.
     term_start: IntArray
     term_state: IntArray
-    cost: FloatArray
+    cost: FloatArray  # shape (r,): of violating the row, infinite for hard rows
 
 
 class Scratch(NamedTuple):
-    """Working memory for one component at a time, large enough for each.
+    """Working memory for one component at a time, large enough for each."""
 
-    `tables` are those of a component, `cell` are places in a table, `states` those of one variable; `message`, `gathered` and
-    `sums` are of the shape of a message.
-    """
-
-    tables: FloatArray
-    cell: IntArray
-    states: IntArray
-    message: FloatArray
+    tables: FloatArray  # those of a component
+    cell: IntArray  # places in a table
+    states: IntArray  # those of one variable
+    message: FloatArray  # it and the next two are of the shape of a message
     gathered: FloatArray
     sums: FloatArray
 
@@ -101,11 +64,7 @@ def component_sums(buckets: Buckets, values: IntArray) -> IntArray:
 
 
 def compile_buckets(order: Order, linear: FloatArray, cost: FloatArray) -> Buckets:
-    """Lay out the tables of a network.
-
-    All components of the order are within the bounds. `linear`, of shape (n,), is what each atom adds when it is true; `cost`,
-    of shape (r,), what violating each row costs, infinite for hard rows.
-    """
+    """Lay out the tables of an order within its bounds; true atoms add `linear`, violated rows cost `cost`, infinite for hard rows."""
     variables, sides, b = order.variables, order.sides, len(order.sequence)
     place = np.empty(len(variables.exact), dtype=np.int64)
     place[order.sequence] = np.arange(b)
@@ -161,10 +120,7 @@ def scratch_for(buckets: Buckets) -> Scratch:
 
 @inlined
 def row_cells(buckets: Buckets, scratch: Scratch, i: int, j: int) -> int:
-    """Find the cells in which all sides of row j hold, in the table of bucket i; `scratch.cell` has their places in `scratch.tables`.
-
-    Returns how many there are.
-    """
+    """Write to `scratch.cell` the places in `scratch.tables` of bucket i's cells in which all sides of row j hold; return their number."""
     dim, dim_start, width = buckets.dim, buckets.dim_start, buckets.width
     side_start, side_bucket, member = buckets.side_start, buckets.side_bucket, buckets.side_member
     term_start, term_state, cell, states = buckets.term_start, buckets.term_state, scratch.cell, scratch.states
@@ -229,12 +185,8 @@ def load_states(buckets: Buckets, scratch: Scratch, c: int) -> None:
 
 @inner
 def project(dim: IntArray, dim_start: IntArray, width: IntArray, i: int, up: int, cell: IntArray) -> int:
-    """Where the cells of the parent's table are in the message of bucket i.
-
-    `up` is its parent; `dim`, `dim_start` and `width` are those of `Buckets`. `cell` is overwritten: entry o is the place in
-    the message of the o-th run of cells that differ in the parent's own state only; those stand side by side in both. Returns
-    how many runs there are.
-    """
+    """Write to `cell` where runs of cells of the parent's table are in the message of bucket i; return how many runs there are."""
+    # Entry o is the place of the o-th run of cells that differ in the parent's own state only; those stand side by side in both.
     count, stride = 1, width[up]
     mine, end = dim_start[i] + 2, dim_start[i + 1]
     cell[0] = 0

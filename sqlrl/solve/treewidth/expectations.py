@@ -20,19 +20,12 @@ LISTED = 1024
 
 
 class RowCells(NamedTuple):
-    """The cells in which all sides of a row hold, found once for all costs, since finding them takes longer than using them.
+    """The cells in which all sides of a row hold, found once for all costs, since finding them takes longer than using them."""
 
-    Parameters
-    ----------
-    start : shape (rows + 1,)
-        The r-th row that stands in a bucket (`Buckets.row`) has the cells `cell[start[r]:start[r + 1]]`; none is listed in tables of more than
-        `LISTED` cells, where a row may have thousands.
-    cell : int32 array, shape (cells,)
-        Their places in the tables of the component.
-    """
-
+    # Shape (rows + 1,): the r-th row that stands in a bucket (`Buckets.row`) has the cells `cell[start[r]:start[r + 1]]`; none is listed in tables of
+    # more than `LISTED` cells, where a row may have thousands.
     start: IntArray
-    cell: npt.NDArray[np.int32]
+    cell: npt.NDArray[np.int32]  # places in the tables of the component
 
 
 def list_row_cells(buckets: Buckets, scratch: Scratch) -> RowCells:
@@ -185,12 +178,11 @@ def expectations(
     violated: FloatArray,
     limit: int,
 ) -> tuple[int, bool]:
-    """Sum over the worlds of some components, from the `first` of them on, with `limit` steps at most, about.
+    """Sum over the worlds of some `components`, from the `first` of them on, for about `limit` steps; each takes `work` of them, shape (c,).
 
-    `components`, of shape (k,), are the places of components, `work`, of shape (c,), the steps that each component takes. Overwritten are, of
-    these components, `value`, of shape (c,): the log partition function; `state`, one entry for each state: its probability; and
-    `violated`, of shape (r,): the probability that a row is violated, 0 for rows that no table has. Returns the place in
-    `components` to go on from (k at the end) and True, or of the component that has no world and False.
+    Of these components `value`, shape (c,), gets the log partition function, `state` the probability of each state, and `violated`, shape
+    (r,), that a row in a table is violated. Returns the place in `components` to go on from (their number at the end) and True, or that of
+    the component that has no world and False.
     """
     steps = 0
     for place in range(first, len(components)):

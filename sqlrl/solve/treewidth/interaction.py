@@ -14,31 +14,15 @@ from sqlrl.kernels import inner, kernel
 
 
 class Graph(NamedTuple):
-    """Pairs of variables in a hash table, and the half-edges of each variable in a linked list.
+    """Pairs of variables in a hash table, and the half-edges of each variable in a linked list."""
 
-    Parameters
-    ----------
-    table : int64 array
-        Open addressing: smaller * v + larger of each pair, -1 where empty; the length is a power of two.
-    target, link : int64 arrays
-        Of each half-edge: the other variable, and the next half-edge of the same variable or -1.
-    head : shape (v,)
-        The first half-edge of each variable, or -1.
-    degree : shape (v,)
-        Neighbours that are not eliminated.
-    mates : shape (v,)
-        Their exclusive or: of a leaf it is its neighbour.
-    edges : shape (1,)
-        How many pairs.
-    """
-
-    table: IntArray
-    target: IntArray
-    link: IntArray
-    head: IntArray
-    degree: IntArray
-    mates: IntArray
-    edges: IntArray
+    table: IntArray  # open addressing: smaller * v + larger of each pair, -1 where empty; the length is a power of two
+    target: IntArray  # of each half-edge: the other variable
+    link: IntArray  # of each half-edge: the next one of the same variable, or -1
+    head: IntArray  # shape (v,): the first half-edge of each variable, or -1
+    degree: IntArray  # shape (v,): neighbours that are not eliminated
+    mates: IntArray  # shape (v,): their exclusive or: of a leaf it is its neighbour
+    edges: IntArray  # shape (1,): how many pairs
 
 
 @inner
@@ -108,11 +92,7 @@ def grown(graph: Graph, room: int) -> Graph:
 
 @kernel
 def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolArray, first: int, limit: int) -> int:
-    """Join the variables of each row from `first` on, except those to `skip`, of shape (r,), with `limit` steps at most, about.
-
-    The graph gets the pairs; row j has the variables `variable[row_start[j]:row_start[j + 1]]`. Returns the row before which it
-    stopped for want of room or after `limit` steps; r at the end.
-    """
+    """Join the variables of rows from `first` on, except of `skip`; return the row before which room or (about) `limit` steps ended, or r."""
     steps = 0
     for j in range(first, len(skip)):
         begin, end = row_start[j], row_start[j + 1]
@@ -130,12 +110,7 @@ def join_rows(graph: Graph, row_start: IntArray, variable: IntArray, skip: BoolA
 
 @kernel
 def later_neighbours(graph: Graph, sequence: IntArray, place: IntArray, start: IntArray, scope: IntArray) -> None:
-    """List the neighbours of each variable of `sequence` that come after it, ascending, as places in `sequence`.
-
-    The graph is as `search_order` left it. `place` is where each variable is in `sequence` (-1: not). `start`, of shape
-    (len(sequence) + 1,), is overwritten with where the neighbours of each begin, and `scope`, of shape (start[-1],), with them;
-    if it is empty only `start` is.
-    """
+    """List the later neighbours of each variable, ascending, as places in `sequence`; with an empty `scope` only `start` is written."""
     for i in range(len(sequence)):
         count, h = 0, graph.head[sequence[i]]
         while h >= 0:

@@ -75,10 +75,7 @@ def _trace(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: 
 
 @inner
 def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, world: BoolArray) -> bool:
-    """Find a best world of one component, and return whether there is any; without one nothing is written.
-
-    The arrays are those of `best_worlds`.
-    """
+    """Find a best world of one component, with the arrays of `best_worlds`; False, and nothing written, if there is none."""
     if _collect(buckets, scratch, c, False, False) == -np.inf:
         return False
     _trace(buckets, scratch, c, chosen, world)
@@ -89,11 +86,10 @@ def best_world(buckets: Buckets, scratch: Scratch, c: int, chosen: IntArray, wor
 def best_worlds(
     buckets: Buckets, scratch: Scratch, work: IntArray, first: int, chosen: IntArray, world: BoolArray, limit: int
 ) -> tuple[int, bool]:
-    """Find a best world of each component from `first` on, with `limit` steps at most, about.
+    """Find a best world of each component from `first` on, for about `limit` steps; each takes `work` of them, shape (c,).
 
-    `work`, of shape (c,), are the steps that each component takes. Overwritten are `chosen`, of shape (b,), the state of each
-    variable, and `world`, of shape (n,), the truth of each atom. Returns the next component (c at the end) and True, or the one
-    that has no world and False.
+    `chosen`, shape (b,), gets the state of each variable, and `world`, shape (n,), the truth of each atom. Returns the next component (c at the
+    end) and True, or the one that has no world and False.
     """
     steps = 0
     for c in range(first, len(work)):
@@ -199,12 +195,10 @@ def beliefs(
     other: FloatArray,
     limit: int,
 ) -> tuple[int, bool]:
-    """Compare the states of each variable.
+    """Compare the states of each variable by best worlds, or by sums over worlds if `total`; other arguments and the result as in `best_worlds`.
 
-    `total` sums over worlds, instead of taking the best. Overwritten are `value`, of shape (c,): the log partition function of
-    each component, or its best score; and `state` and `other`, one entry for each state: the log probability of each state, or
-    how far the best world with it is from the best of all (0 or less); and the same of the best of the other states of its
-    variable. The other arguments and the result are as in `best_worlds`.
+    `value`, shape (c,), gets the best score of each component, or its log partition function; `state` how far the best world with each state is
+    from the best of all (0 or less), or the log probability of the state; `other` the same of the best of the other states of its variable.
     """
     tables, table_start, cells, state_start = scratch.tables, buckets.table_start, buckets.cells, buckets.state_start
     steps = 0

@@ -27,47 +27,22 @@ _DONE, _MORE, _ROOM = 0, 1, 2
 
 
 class Search(NamedTuple):
-    """What the search for an order reads and changes.
+    """What the search for an order reads and changes."""
 
-    Parameters
-    ----------
-    width : shape (v,)
-        States of each variable, at least two, so that a bound on cells bounds the number of neighbours too.
-    member : shape (v,)
-        Variables by component, ascending.
-    start : shape (components + 1,)
-        Where each component begins in `member` and in `order`.
-    order : shape (v,)
-        Variables in elimination order; no more than begun where `within` is false.
-    within : shape (components,)
-        Components that are within the bounds, as far as is known.
-    gone : shape (v,)
-        Eliminated.
-    cells : shape (components,)
-        Of all tables so far.
-    key : shape (v,)
-        The price of each variable: new pairs * (bound + 1) + cells, or `NEVER`.
-    heap, where : int64 arrays
-        Variables of the component at hand, the cheapest first, and where each one is.
-    near, around : int64 arrays
-        Neighbours of the variable that is priced, and of the one that is eliminated.
-    progress : shape (4,)
-        Component, next variable to load, size of the heap, next place of the order.
-    """
-
+    # Shape (v,): states of each variable, at least two, so that a bound on cells bounds the number of neighbours too.
     width: FloatArray
-    member: IntArray
-    start: IntArray
-    order: IntArray
-    within: BoolArray
-    gone: BoolArray
-    cells: FloatArray
-    key: IntArray
-    heap: IntArray
-    where: IntArray
-    near: IntArray
-    around: IntArray
-    progress: IntArray
+    member: IntArray  # shape (v,): variables by component, ascending
+    start: IntArray  # shape (components + 1,): where each component begins in `member` and in `order`
+    order: IntArray  # shape (v,): variables in elimination order; no more than begun where `within` is false
+    within: BoolArray  # shape (components,): components that are within the bounds, as far as is known
+    gone: BoolArray  # shape (v,): eliminated
+    cells: FloatArray  # shape (components,): of all tables so far
+    key: IntArray  # shape (v,): the price of each variable: new pairs * (bound + 1) + cells, or `NEVER`
+    heap: IntArray  # variables of the component at hand, the cheapest first
+    where: IntArray  # where each one is
+    near: IntArray  # neighbours of the variable that is priced
+    around: IntArray  # neighbours of the variable that is eliminated
+    progress: IntArray  # shape (4,): component, next variable to load, size of the heap, next place of the order
 
 
 @kernel
@@ -251,11 +226,7 @@ def _min_fill(graph: Graph, search: Search, bound: int, total: int, most: int, l
 
 
 def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: int) -> Search:
-    """Prepare the search for the elimination orders of all components.
-
-    `component` and `size`, of shape (v,), are the component and the states of each variable. `allowed`, of shape (components,),
-    are components that are worth looking at; overwritten. `most` is the number of neighbours that any table has room for.
-    """
+    """Prepare the search for elimination orders of `allowed` components, which is overwritten; a table has room for `most` neighbours."""
     v, members = len(component), np.bincount(component, minlength=len(allowed))
     return Search(
         width=np.maximum(size, 2).astype(np.float64),
@@ -275,12 +246,8 @@ def start_search(component: IntArray, size: IntArray, allowed: BoolArray, most: 
 
 
 def search_order(sides: Sides, skip: BoolArray, search: Search, bound: int, total: int, most: int) -> Graph:
-    """Order the variables of all allowed components, into `search.order`.
-
-    All variables of a row are neighbours of each other, but rows of `skip`, of shape (r,), join nothing. Components that do not
-    stay within the bounds (`bound` cells of a table, `total` of all tables of a component) leave `search.within`; `most` is as
-    in `start_search`. The graph that it returns has all pairs that elimination added.
-    """
+    """Order the variables of all allowed components into `search.order`; return the graph with all pairs that elimination added."""
+    # Components with more than `bound` cells in a table, or `total` in all tables, leave `search.within`; rows of `skip` join nothing.
     room = most * most + 2
     graph = grown(empty_graph(len(search.gone)), max(room, 2 * int((~skip).sum())))
     at = 0

@@ -27,33 +27,19 @@ COMPONENT_CELLS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """In which order to eliminate variables, and between which of them tables stand.
-
-    Parameters
-    ----------
-    component : shape (v,)
-        The connected component of each variable, in ascending order of the first variable.
-    within : shape (components,)
-        Which components stay within the bounds.
-    sequence : shape (b,)
-        The variables of these components in elimination order, components one after the other.
-    component_start : shape (within.sum() + 1,)
-        The i-th component within the bounds has the places `component_start[i]` to `component_start[i + 1] - 1` of
-        `sequence`.
-    scope_start : shape (b + 1,)
-        The neighbours of place i when it is eliminated are `scope[scope_start[i]:scope_start[i + 1]]`.
-    scope : shape (neighbours,)
-        Places in `sequence`, ascending; all after the place whose neighbours they are.
-    """
+    """In which order to eliminate variables, and between which of them tables stand."""
 
     variables: Variables
     sides: Sides
-    component: IntArray
-    within: BoolArray
+    component: IntArray  # shape (v,): of each variable, in ascending order of the first variable
+    within: BoolArray  # shape (components,): which stay within the bounds
+    # Shape (b,): the variables of these components in elimination order, components one after the other.
     sequence: IntArray
+    # Of the components within the bounds, the i-th one has the places `component_start[i]` to `component_start[i + 1] - 1` of `sequence`.
     component_start: IntArray
+    # Shape (b + 1,): the neighbours of place i when it is eliminated are `scope[scope_start[i]:scope_start[i + 1]]`.
     scope_start: IntArray
-    scope: IntArray
+    scope: IntArray  # places in `sequence`, ascending; all after the place whose neighbours they are
 
 
 def _components(sides: Sides, v: int) -> tuple[int, IntArray]:
@@ -81,16 +67,9 @@ def _wide(sides: Sides, width: IntArray, bound: int) -> BoolArray:
 def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component_cells: int = COMPONENT_CELLS) -> Order:
     """Find an elimination order for every component whose tables stay within bounds; the same for the same input.
 
-    No table of two or more variables has more than `bucket_cells`, 1 to 2**40; a variable with one state counts as having two.
-    All tables of a component together have no more than `component_cells`, or `VARIABLE_CELLS` for each of its variables if
-    that is more, unless it is a single variable.
-
-    Notes
-    -----
-    Min-fill (Kjaerulff, "Triangulation of graphs", 1990), among the variables whose tables are small enough; ties go to
-    the smaller table, then to the higher variable. Leaves come first, the highest one first, so that the root of a tree
-    is its lowest variable. Whether a component is within the bounds depends on the greedy order: one that is not may
-    have a better order.
+    Min-fill (Kjaerulff, "Triangulation of graphs", 1990), among the variables whose tables are small enough; ties go to the smaller table,
+    then to the higher variable. Leaves come first, the highest one first, so that the root of a tree is its lowest variable. Whether a
+    component is within the bounds depends on the greedy order: one that is not may have a better order.
     """
     if not 1 <= bucket_cells <= 2**40:
         raise ValueError(f"bucket_cells is {bucket_cells}: give 1 to 2**40")
@@ -124,11 +103,7 @@ def elimination_order(rows: Rows, *, bucket_cells: int = BUCKET_CELLS, component
 
 
 def part_of_order(order: Order, rows: Rows, atoms: BoolArray) -> Order:
-    """The order of a part of a network, without another search.
-
-    The part is whole components, all within the bounds; `atoms`, true for its own, has shape (n,) of the whole network. The
-    result is what `elimination_order` finds for the part under the same bounds.
-    """
+    """Return what `elimination_order` finds under the same bounds for whole components, those of `atoms`, without another search."""
     variables = variables_of(rows)
     chosen = np.zeros(len(order.variables.exact), dtype=np.bool_)
     chosen[order.variables.of_atom[atoms]] = True

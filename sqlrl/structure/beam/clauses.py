@@ -26,38 +26,18 @@ NEW = -1
 
 @dataclass(frozen=True)
 class SearchClause:
-    """A clause of a search: what it is, and how it came from the clause that the search began with.
+    """A clause of a search, and how it came from its origin, the clause that the search began with."""
 
-    Parameters
-    ----------
-    variables : tuple of (str, str)
-        With their types.
-    literals : tuple of Literal or EqualityLiteral
-    marks : tuple of int
-        For each literal which one of the origin it was, `NEW` for one that was added; below that for one that was changed (`_change`).
-    origin : int or None
-        The clause of the model that the search began with, None for one that was no part of it.
-    size : int
-        The literals of the origin, 0 without one.
-    merged : int
-        How many variables became one.
-    operations : frozenset of str
-        What may be done to it.
-    added : str or None
-        The predicate of the literal by which it differs from the clause that it was made of, if it has one more.
-    sign : int
-        -1 where its negation is what the origin speaks for: of a conjunction, and of a clause with a negative weight.
-    """
-
-    variables: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]  # names and types
     literals: tuple[Part, ...]
+    # For each literal which one of the origin it was, `NEW` for one that was added, below `NEW` for one that was changed (`_change`).
     marks: tuple[int, ...]
-    origin: int | None = None
-    size: int = 0
-    merged: int = 0
-    operations: Operations = ALL
-    added: str | None = None
-    sign: int = 1
+    origin: int | None = None  # place of the origin in the model; None for one that was no part of it
+    size: int = 0  # literals of the origin
+    merged: int = 0  # how many variables were merged into others
+    operations: Operations = ALL  # what may be done to it
+    added: str | None = None  # the predicate of the literal that it has more than the clause that it was made of
+    sign: int = 1  # -1 if the origin speaks for its negation: a conjunction, or a clause with a negative weight
 
     def __str__(self) -> str:
         return " v ".join(map(str, self.literals))
@@ -82,30 +62,16 @@ class SearchClause:
 
 @dataclass(frozen=True)
 class Language:
-    """What clauses a search may make.
+    """The clauses that a search may make."""
 
-    Parameters
-    ----------
-    predicates : mapping of str to tuple of str
-        The types of the arguments of those that literals are of.
-    max_literals, max_variables : int
-    example_type : str or None
-        The type whose constants are the examples, if arguments say them: all literals of a clause are of one example.
-    equalities : bool
-        Whether clauses may say that two variables are equal.
-    constants : mapping of str to tuple of str
-        For each type the constants that may take the place of others.
-    fresh : bool
-        Whether literals that are added may have variables that the clause lacks.
-    """
-
-    predicates: Mapping[str, tuple[str, ...]]
+    predicates: Mapping[str, tuple[str, ...]]  # argument types of the predicates that literals may be of
     max_literals: int
     max_variables: int
+    # The type whose constants are the examples, if arguments say them: all literals of a clause are of one example.
     example_type: str | None = None
-    equalities: bool = True
-    constants: Mapping[str, tuple[str, ...]] | None = None
-    fresh: bool = True
+    equalities: bool = True  # whether clauses may say that two variables are equal
+    constants: Mapping[str, tuple[str, ...]] | None = None  # by type, those that may take the place of others
+    fresh: bool = True  # whether added literals may have variables that the clause lacks
 
     def unit(self, predicate: str, operations: Operations = ALL) -> SearchClause:
         """Return the clause of one atom of a predicate, all of whose arguments differ; those that are the example are one."""
@@ -132,12 +98,7 @@ class Language:
         return Shaper(lambda predicate, place: self.predicates[predicate][place], self.example_type)
 
     def neighbours(self, clause: SearchClause) -> Iterator[SearchClause]:
-        """Yield the clauses that differ from one in a literal, as far as its operations say, and the clause itself if they say so.
-
-        What is left of a clause without a literal shares variables as well: one that falls apart is none. A literal that is added shares a variable with the clause; its other arguments are variables of the clause or, if the language has `fresh` ones, new, each of which it has
-        once. That two variables differ where it matters (`x = y v ...`) is a literal, too; that they are the same (`x != y v ...`)
-        makes one of them.
-        """
+        """Yield the clauses that differ from a clause by one of its operations, and with `KEEP` the clause itself."""
         if KEEP in clause.operations:
             yield clause
         if DELETE in clause.operations:
@@ -161,6 +122,7 @@ class Language:
                 for j, x in enumerate(clause.literals)
                 if j != i and (isinstance(x, Literal) or all(t.name in plain for t in _variables(x)))
             ]
+            # What is left must be connected by common variables.
             if any(isinstance(clause.literals[j], Literal) for j in kept) and _connected(
                 [clause.literals[j] for j in kept]
             ):
@@ -217,10 +179,12 @@ class Language:
             pair = Variable(left), Variable(right)
             if one != other or one == self.example_type or frozenset(pair) in equal:
                 continue
+            # The literal `x = y` restricts the clause to bindings in which both variables differ.
             yield SearchClause(
                 clause.variables, (*clause.literals, EqualityLiteral(*pair)), (*clause.marks, NEW), clause.origin, clause.size,
                 clause.merged, clause.operations, sign=clause.sign,
             )  # fmt: skip
+            # The literal `x != y` would restrict it to those in which they are the same: they are merged.
             same: dict[Term, Term] = {pair[1]: pair[0]}
             literals = [_renamed(x, same) for x in clause.literals]
             found = _changed(clause, literals, clause.marks)

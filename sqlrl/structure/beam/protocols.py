@@ -81,20 +81,12 @@ class ClauseSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GivenRule:
-    """A rule of the model that a search begins with.
-
-    Parameters
-    ----------
-    rule : Rule
-    clauses : tuple of Clause
-        What it comes to: one, or, of a formula that is no clause, several, of which one at the most is violated in a grounding.
-    sign : int
-        1 if n counts where they are all true, -1 if it counts where one is violated.
-    """
+    """A rule of the model that a search begins with."""
 
     rule: Rule
+    # One, or several for a formula that is no clause, of which a grounding violates at most one.
     clauses: tuple[Clause, ...]
-    sign: int
+    sign: int  # 1 if n counts where all clauses are true, -1 if it counts where one is violated
 
     @property
     def hard(self) -> bool:
@@ -109,30 +101,14 @@ class GivenRule:
 
 @dataclass(frozen=True, eq=False)
 class ClauseSearch:
-    """What a search is about.
+    """The model, the predicates and the data of a search for clauses."""
 
-    Parameters
-    ----------
-    model : Model
-        Its declarations are those of all predicates that literals may be of, with the types of the data.
-    rules : sequence of GivenRule
-        The rules that the search begins with.
-    predicates : mapping of str to tuple of str
-        Those that literals may be of, with their types.
-    example_type : str or None
-    constants : mapping of str to tuple of str
-        Of the types of constants that rules name, those that the data have.
-    equalities : tuple of str
-        Predicates that hold identities alone, and are read as `=`.
-    source : ClauseSource
-    """
-
-    model: Model
-    rules: Sequence[GivenRule]
-    predicates: Mapping[str, tuple[str, ...]]
+    model: Model  # it declares all predicates that literals may be of, with the types of the data
+    rules: Sequence[GivenRule]  # those that the search begins with
+    predicates: Mapping[str, tuple[str, ...]]  # argument types of the predicates that literals may be of
     example_type: str | None
-    constants: Mapping[str, tuple[str, ...]]
-    equalities: tuple[str, ...]
+    constants: Mapping[str, tuple[str, ...]]  # the data's constants of each type of which rules name constants
+    equalities: tuple[str, ...]  # predicates that hold identities alone, and are read as `=`
     source: ClauseSource
 
 

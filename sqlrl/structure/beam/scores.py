@@ -38,39 +38,23 @@ class Member(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Atoms of a predicate that are alike.
+    """Atoms of a predicate, a row for those that are alike."""
 
-    What their clauses say, shape (r, m), their truth as 1 or -1, their share of all atoms, and their log-odds by what is not learned: soft evidence and fixed weights.
-    """
-
-    says: FloatArray
-    truth: FloatArray
-    share: FloatArray
-    offset: FloatArray
+    says: FloatArray  # by how much n of each learned clause grows if the atom is true, shape (r, m)
+    truth: FloatArray  # 1 or -1
+    share: FloatArray  # of all atoms of the predicate; 0 where a hard clause decides
+    offset: FloatArray  # log-odds by what is not learned: soft evidence and fixed weights
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A model with its best weights.
-
-    Parameters
-    ----------
-    members : tuple of Member
-    weights : float array, shape (k,)
-        Of the k members that are learned.
-    value : float
-        The weighted pseudo-log-likelihood less the Gaussian prior.
-    atoms : mapping of str to PartitionRows
-        The atoms of each predicate by what the members say.
-    rows : mapping of str to Rows
-        What the k members say of the atoms of each predicate.
-    """
+    """A model with its best weights."""
 
     members: tuple[Member, ...]
-    weights: FloatArray
-    value: float
-    atoms: Mapping[str, PartitionRows]
-    rows: Mapping[str, Rows]
+    weights: FloatArray  # of the k members that are learned, shape (k,)
+    value: float  # the weighted pseudo-log-likelihood less the Gaussian prior
+    atoms: Mapping[str, PartitionRows]  # the atoms of each predicate by what the members say
+    rows: Mapping[str, Rows]  # what the k members say of the atoms of each predicate
 
 
 class Gain(NamedTuple):
@@ -84,13 +68,8 @@ class Gain(NamedTuple):
 class Objective:
     """Scores models and candidates by WPLL = sum_r (1 / g_r) sum_k log P(x_rk | others) less `strength / 2 * sum(w^2)`.
 
-    Here r are predicates, g_r the number of atoms of one, and k its atoms. An atom without which, or with which, a hard clause would be violated adds 0. Soft
-    evidence and clauses whose weights are fixed have their say, and no part in the prior.
-
-    Notes
-    -----
-    Source: Kok and Domingos (2005), section 4.1, equation 4. They find weights by L-BFGS, of candidates loosely, from the weights that the
-    model has; here by Newton steps from there, which end at the same optimum, since the score is concave and models have few clauses.
+    Here r are predicates, g_r the number of atoms of one, and k its atoms. Source: Kok and Domingos (2005), section 4.1, equation 4. They use
+    L-BFGS, loosely for candidates; Newton steps end at the same optimum, since the score is concave and models have few clauses.
     """
 
     def __init__(self, source: ClauseSource, strength: float) -> None:

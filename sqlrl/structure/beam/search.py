@@ -20,32 +20,15 @@ Strategy = Literal["beam", "shortest-first"]
 
 @dataclass(frozen=True)
 class SearchParameters:
-    """How clauses are searched.
-
-    Parameters
-    ----------
-    strategy : {"beam", "shortest-first"}
-    beam : int
-        How many candidates of a step are gone on from.
-    penalty : float
-        What each literal costs by which a clause differs from the one that the search began with, in units of the score.
-    least_weight : float
-        Candidates with a smaller weight are no good.
-    unchanged : int
-        The beam search ends after so many steps without a better clause.
-    reexamined : int
-        So many of the best candidates are scored again with precise weights.
-    max_clauses : int or None
-        How many clauses are added at the most.
-    """
+    """How clauses are searched."""
 
     strategy: Strategy = "beam"
-    beam: int = 5
-    penalty: float = 0.01
-    least_weight: float = 0.01
-    unchanged: int = 2
-    reexamined: int = 10
-    max_clauses: int | None = None
+    beam: int = 5  # candidates of a step that the next one goes on from
+    penalty: float = 0.01  # cost of each literal by which a clause differs from its origin, in units of the score
+    least_weight: float = 0.01  # candidates with a smaller absolute weight are not taken
+    unchanged: int = 2  # steps without a better clause that end a beam search
+    reexamined: int = 10  # how many of the best candidates are scored again with precise weights
+    max_clauses: int | None = None  # the most clauses that are added
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,52 +67,19 @@ class Added:
 
 @dataclass
 class Learned:
-    """What a search found.
+    """What a search found."""
 
-    Parameters
-    ----------
-    model : Scored
-        All members: those that the search began with and are left, and what it added.
-    kept : list of int
-        Which of the members that it began with are left.
-    added : list of Added
-        What was added and is left, in order.
-    candidates : int
-        How many candidates were scored.
-    """
-
-    model: Scored
-    kept: list[int]
-    added: list[Added] = field(default_factory=list)
-    candidates: int = 0
+    model: Scored  # the members that the search began with and are left, then what it added
+    kept: list[int]  # places of those that it began with and are left
+    added: list[Added] = field(default_factory=list)  # what was added and is left, in order
+    candidates: int = 0  # how many were scored
 
 
 class ClauseSearcher:
-    """Adds clauses to a model, one after the other, as long as one raises its score by more than its literals cost; then takes out what says nothing.
+    """Adds clauses to a model as long as one raises its score by more than its literals cost, then takes out those that do not raise it.
 
-    Parameters
-    ----------
-    source : ClauseSource
-    language : Language
-        What clauses there may be.
-    parameters : SearchParameters
-    strength : float
-        Of the Gaussian prior.
-    report : callable, optional
-        Called with a `Step` after each step of the search.
-
-    Notes
-    -----
-    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005), section 4.2 and Tables 2 to 4. The beam begins with the clauses that are
-    given; each step scores all clauses that differ by one literal from one of the beam, and goes on from the best of those that raise the
-    score. When the best has not changed for two steps it is added to the model, and the search begins again.
-    Shortest-first search scores all clauses of a length, adds the best one as long as one raises the score, and only then goes on to those
-    that are longer by a literal.
-
-    What the source leaves open: candidates that are equal up to names of variables and the order of literals are one; a candidate is scored once in
-    a search, and its counts are kept for the searches after it. Clauses of the model itself, and those that are always true, are no candidates. A clause
-    whose best weight is below `least_weight` is none either. Of the best candidates `reexamined` are scored again with precise weights before one is chosen. A
-    clause is revised by adding the revised one; the old one is taken out at the end, if the score is no lower without it.
+    Source: Kok and Domingos, "Learning the structure of Markov logic networks" (2005), section 4.2 and Tables 2 to 4. Left open there: the best
+    candidates are scored again with precise weights; a clause is revised by adding the revised one, and pruning may take out the old one.
     """
 
     def __init__(
@@ -218,11 +168,13 @@ class ClauseSearcher:
         fresh: dict[Instance, SearchClause] = {}
         for clause in clauses:
             for candidate in self.language.neighbours(clause):
+                # Candidates that are equal up to names of variables and the order of literals are one.
                 instance = self._shaper(candidate.clause)
                 before = fresh.get(instance)
                 if instance in seen or (before is not None and before.distance <= candidate.distance):
                     continue
                 fresh[instance] = candidate
+        # A candidate is scored once in a search; the source keeps its counts for the searches after it.
         seen.update(fresh)
         self.source.learn((instance, clause.added) for instance, clause in fresh.items())
         found = []

@@ -33,30 +33,17 @@ def check_threshold(threshold: object) -> None:
 
 @dataclass(frozen=True)
 class ClauseBins:
-    """How the groundings of a rule fall into the bins, for the atoms of one target.
+    """How many pairs of a ground clause of a rule and an atom X of one target in it fall into each bin."""
 
-    For a ground clause, an atom X of the target in it, X's truth v in the data, and sigma, which says whether X is positive there:
-
-    Parameters
-    ----------
-    rule : int
-        The place of the rule, from 0.
-    target : str
-    applies_good, applies_bad : float
-        The other literals are false, so that X decides: it is true if X is v, or if X is not v.
-    idle_good, idle_bad : float
-        Another literal is true, so that it holds whatever X is: if sigma is not v, or if it is.
-    error : float
-        The standard error of the shares; 0 if nothing was sampled.
-    """
-
-    rule: int
+    rule: int  # its place, from 0
     target: str
+    # The other literals are false, so that X decides: its literal is true in the data (good), or false (bad).
     applies_good: float
     applies_bad: float
+    # Another literal is true, so that the clause holds whatever X is: its literal is false in the data (good), or true (bad).
     idle_good: float
     idle_bad: float
-    error: float = 0.0
+    error: float = 0.0  # the standard error of the shares; 0 if nothing was sampled
 
     @property
     def total(self) -> float:
@@ -87,21 +74,16 @@ class ClauseBins:
 
 
 def diagnose(rules: Sequence[Member], source: ClauseSource, effort: Effort) -> list[ClauseBins]:
-    """Return the bins of each rule for each predicate that it mentions.
+    """Return the bins of each rule for each predicate in it as target, whose atoms are unknown and all others evidence; ordered by rule.
 
-    Notes
-    -----
-    Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1. Each predicate in turn is the target, its atoms are unknown and all others evidence.
-
-    What it leaves open: all pairs of a ground clause and an atom of the target in it are tallied, also those of ground clauses that the evidence satisfies:
-    these are the bins of what does not apply, and the shares are of all four bins. Where a clause has one literal of the target, whether the others are false is known
-    from the data, and its bins are exact numbers. Where it has several, the others are those of a chain that samples the target's atoms
-    (`sqlrl.solve.bins`). Bins of a rule that comes to several clauses are added up; those of a conjunction are of the conjunction (see there). Weights
-    are no part of them: of a rule with a negative weight the `opposite` bins say whether it speaks for the truth.
+    Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1. Left open there: pairs in ground clauses
+    that evidence satisfies count as idle, and shares are of all four bins.
     """
     source.learn((instance, None) for rule in rules for instance in rule.instances)
     found: list[ClauseBins] = []
     for target in staged("diagnosing", source.names):
+        # Where a clause has one literal of the target, the data tell whether the others are false, and its bins are exact; where it has
+        # several, a chain samples the target's atoms.
         several = [i for i, rule in enumerate(rules) if _literals(rule, target) > 1]
         sampled = _sampled(target, several, source, effort) if several else {}
         for i, rule in enumerate(rules):

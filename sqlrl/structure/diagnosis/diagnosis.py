@@ -106,10 +106,8 @@ def diagnosis(
     *,
     shown: int = SHOWN,
 ) -> Diagnosis:
-    """Diagnose rules, and look for groundings that show why they are marked.
-
-    A rule with a negative weight says what its negation says with a positive one, and is diagnosed as that.
-    """
+    """Diagnose rules, and look for groundings that show why they are marked."""
+    # A rule with a negative weight says what its negation says with a positive one, and is diagnosed as that.
     bins = [
         x if given[x.rule].stance == given[x.rule].sign else x.opposite() for x in diagnose(members, source, effort)
     ]

@@ -45,15 +45,9 @@ class FoundMapping:
 
 
 def find_mapping(source: Model, search: ClauseSearch, language: Language, strength: float) -> FoundMapping:
-    """Choose for each rule of a source the legal mapping under which it says most of the data.
+    """Choose for each rule the legal mapping under which it raises the weighted pseudo-log-likelihood of unit clauses most.
 
-    A rule says as much as it raises the weighted pseudo-log-likelihood of the clauses of single atoms. Mappings are legal if they keep numbers of arguments
-    and types, and map no two predicates to one (`sqlrl.logic.mapping.legal_mappings`); rules may differ in theirs.
-
-    Notes
-    -----
-    Beyond Mihalkova and Mooney (2006), who take the mapping as given; that it is found clause by clause is from later work of theirs, which scores a clause by
-    WPLL as well. Where two mappings are as good the first one in the order of the data's declarations is taken. A rule that becomes one that another became before is left out.
+    Mihalkova and Mooney (2006) take the mapping as given; a later work of theirs finds it clause by clause, by WPLL as here.
     """
     target: Mapping[str, Predicate] = search.model.predicates
     objective, shaper = Objective(search.source, strength), language.shaper()
@@ -93,6 +87,7 @@ def _best(
 ) -> MappedRule:
     best: MappedRule | None = None
     for mapped, mapping, instance in candidates:
+        # Where two mappings are as good the first one in the order of the data's declarations is taken.
         gain = objective.gain(units, instance).gain
         if best is None or gain > best.gain:
             best = MappedRule(rule, mapped, mapping, gain)

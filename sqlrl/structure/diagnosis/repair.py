@@ -14,30 +14,25 @@ from sqlrl.structure.beam.search import ClauseSearcher, Found, Learned
 
 
 class RepairSearch(ClauseSearcher):
-    """Searches for what takes the place of clauses in question: of each at most one clause with a positive weight.
-
-    Of several, a noisy domain always has some that raise the score beside the right one, and together they can do what it does and drive it out. With a negative
-    weight a clause says what its negation does, and of what a rule concludes that is what the rule says with the other sign of its conclusion: `!Old(x) v !Slow(x)`
-    with -3 would stand for `!Old(x) v Slow(x)`. Of a conjunction, and of a rule with a negative weight, the clause is the negation of what it says: there the weight is to be
-    negative.
-    """
+    """Searches for replacements of clauses in question: at most one of each, with a weight of the sign that its origin speaks for."""
 
     def _best(self, model: Scored, starts: Sequence[SearchClause], known: set[Instance]) -> Found | None:
+        # In a noisy domain several clauses raise the score beside the right one, and together they could do what it does and drive it out.
         # What was added is a start as well: a clause in question that has an answer is there twice.
         asked = Counter(each.origin for each in starts)
         return super()._best(model, [each for each in starts if asked[each.origin] == 1], known)
 
     def _is_good(self, found: Found) -> bool:
+        # With a negative weight a clause says what its negation does: `!Old(x) v !Slow(x)` with -3 would stand for `!Old(x) v Slow(x)`. Where
+        # `sign` is -1 the clause is the negation of what its origin says, and its weight is to be negative.
         return found.weight * found.clause.sign > 0 and super()._is_good(found)
 
 
 def in_place(
     found: Learned, rules: Sequence[Rule], held: Sequence[int], given: Sequence[Rule]
 ) -> tuple[Learned, list[Rule], list[Rule]]:
-    """Put rules that came back as they were to where they were; return what was found without these, all rules, and those in question that have no answer.
-
-    `rules` are those of the search: what is left of those at the places `held` of the given ones and of unit clauses, and what was added.
-    """
+    """Put unchanged rules back in their places; return what was found without these, all rules, and rules in question without an answer."""
+    # The rules of the search: what is left of those at the places `held` of the given ones and of unit clauses, then what was added.
     kept, added = rules[: len(found.kept)], rules[len(found.kept) :]
     origins = [each.clause.origin for each in found.added]
     back = {

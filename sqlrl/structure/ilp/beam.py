@@ -26,13 +26,12 @@ INSTANCES = 4
 
 
 class _Forms(NamedTuple):
-    """Forms of clauses: `components` of each, ascending, those that it has several times also once; `first`, a clause of each;
-    `of`, the form of each clause, shape (q,); `again`, which forms have a component several times, shape (f,)."""
+    """The f forms of q clauses: clauses with the same components, each as often, have one form."""
 
-    components: list[tuple[int, ...]]
-    first: IntArray
-    of: IntArray
-    again: BoolArray
+    components: list[tuple[int, ...]]  # of each form, ascending, each once
+    first: IntArray  # a clause of each form, shape (f,)
+    of: IntArray  # the form of each clause, shape (q,)
+    again: BoolArray  # which forms have a component several times, shape (f,)
 
 
 class Beam:

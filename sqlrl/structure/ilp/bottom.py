@@ -32,33 +32,15 @@ _REMEDY = "correct the type or add a mode with an output of it"
 
 @dataclass(frozen=True, eq=False)
 class BottomClause:
-    """The bottom clause of a seed.
+    """The bottom clause of a seed: j literals over v variables, of which the first h are those of the head."""
 
-    Parameters
-    ----------
-    head : tuple of int
-        The term of each argument of the head: a variable, or a constant where the mode has `#`.
-    literals : tuple of BodyLiteral
-        j of them, no two alike, by the depth at which they were found first, then in the order of the modes.
-    variables : bool array, shape (j, v)
-        The variables of each literal; the head's are the first h.
-    option : int64 array, shape (o,)
-        Literals, ascending, each once for each mode that reached it.
-    needs : bool array, shape (o, v)
-        The variables that an option's mode takes as inputs: they must stand in the head or in other literals.
-    inputs : bool array, shape (v,)
-        The variables that a clause has from the start: those of the head's `+` places.
-    wanted : bool array, shape (v,)
-        The variables that a body must bring in: those of the head's `-` places.
-    """
-
-    head: tuple[int, ...]
-    literals: tuple[BodyLiteral, ...]
-    variables: BoolArray
-    option: IntArray
-    needs: BoolArray
-    inputs: BoolArray
-    wanted: BoolArray
+    head: tuple[int, ...]  # the term of each argument: a variable, or a constant where the mode has `#`
+    literals: tuple[BodyLiteral, ...]  # no two alike, by the depth at which they were found first, then by mode
+    variables: BoolArray  # of each literal, shape (j, v)
+    option: IntArray  # literals, ascending, each once for each mode that reached it, shape (o,)
+    needs: BoolArray  # the inputs of each option's mode, which the head or other literals must have, shape (o, v)
+    inputs: BoolArray  # the variables of the head's `+` places, which a clause has from the start, shape (v,)
+    wanted: BoolArray  # the variables of the head's `-` places, which a body must bring in, shape (v,)
 
 
 class BottomClauses:
@@ -70,11 +52,7 @@ class BottomClauses:
         self._predicate = [index[mode.predicate] for mode in bias.body]
 
     def of(self, facts: Saturated, place: int, arguments: IntArray) -> BottomClause:
-        """Return the bottom clause of a seed.
-
-        `place` is the seed's among those that were saturated; `arguments`, int64 of shape (h,), are its constants. If it has
-        more literals than the limit, the GroundingLimitError names the mode that has most of them.
-        """
+        """Return the bottom clause of the seed `place` of `facts` with these constants, shape (h,); over the limit it is a GroundingLimitError."""
         first, last = np.searchsorted(facts.seed, [place, place + 1])
         modes, rows = facts.mode[first:last].tolist(), facts.arguments[first:last].tolist()
         names = _Names(self._bias.head.arity)
@@ -154,32 +132,23 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """A body predicate of which no literal can stand in a clause.
-
-    `reason` says why, and how to mend it; `depth` is the least variable depth that would reach it, None if none does.
-    """
+    """A body predicate of which no literal can stand in a clause."""
 
     predicate: str
-    reason: str
-    depth: int | None
+    reason: str  # why, and how to mend it
+    depth: int | None  # the least variable depth that would reach it; None if none does
 
     def __str__(self) -> str:
         return f"{self.predicate}: {self.reason}"
 
 
 def mode_depths(bias: Bias) -> tuple[int | None, ...]:
-    """Return the least depth of the new variables of each body mode's literals, from 1; None where it is never reached.
-
-    With Aleph's setting `i` the bottom clause has the literals of the modes whose depth is at most `i`.
-    """
+    """Return the least depth, from 1, of new variables in each body mode's literals, None if never reached; Aleph's `i` bounds it."""
     return _depths(bias.body, _type_depths(bias))
 
 
 def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
-    """Return the body predicates that no clause can have at a variable depth, in the order of the bias, with the reasons.
-
-    `depth` is the greatest depth of a variable, from 1 (Aleph's `i`).
-    """
+    """Return the body predicates that no clause can have at a depth of variables (Aleph's `i`), with reasons, in the order of the bias."""
     if depth < 1:
         raise InputError(f"the depth of variables is {depth}: expected 1 or more")
     types = _type_depths(bias)
@@ -202,11 +171,7 @@ def unreached(bias: Bias, depth: int) -> tuple[Unreached, ...]:
 
 
 def check_reach(bias: Bias, depth: int) -> tuple[Unreached, ...]:
-    """Refuse a bias that reaches nothing from the head; warn of the predicates that it does not reach, and return them.
-
-    `depth` is the greatest depth of a variable, from 1 (Aleph's `i`). Nothing reached is a ModelError; the warning is a
-    BiasWarning.
-    """
+    """Return the predicates that a bias does not reach at a depth (Aleph's `i`), with a BiasWarning; reaching none is a ModelError."""
     found = unreached(bias, depth)
     if not found:
         return found

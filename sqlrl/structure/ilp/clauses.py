@@ -56,11 +56,7 @@ def _atoms(body: Formula) -> Iterator[Atom]:
 
 
 class ClauseWriter:
-    """Writes clauses as implications of the target.
-
-    `predicates` are those of bodies, by index; `types` those of the arguments of each predicate; `names` returns the names of a
-    type's constants, by id.
-    """
+    """Writes clauses as implications of the target; `predicates` are those of bodies by index, `names` gives a type's constants by id."""
 
     def __init__(
         self,
@@ -74,11 +70,7 @@ class ClauseWriter:
         self._atoms: dict[Atom, Atom] = {}
 
     def formula(self, head: Sequence[int], components: Sequence[Component], *, once: bool = False) -> Formula:
-        """Return a clause: its body implies its head; the head alone if it has no body.
-
-        `head` are the terms of its arguments. With `once` variables of the body alone are under quantifiers, so that a clause has one
-        grounding for each atom, however many the facts are that make its body true.
-        """
+        """Return a clause that implies a head with these terms, or the head alone; with `once` variables of the body alone are quantified."""
         body = body_of(components, len(head))
         atoms = [(self._predicates[x.predicate], x.terms) for x in body]
         kinds: dict[int, str] = {}
@@ -90,6 +82,7 @@ class ClauseWriter:
         start, *rest = (self._atom(name, terms, names) for name, terms in [(self._target, head), *atoms])
         if not rest:
             return start
+        # Quantified, a clause has one grounding for each atom, however many the facts are that make its body true.
         parts = self._quantified(head, components, rest, names) if once else rest
         return Implies(And(tuple(parts)) if len(parts) > 1 else parts[0], start)
 

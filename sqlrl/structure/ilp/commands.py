@@ -48,72 +48,32 @@ Head = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Found:
-    """A clause that was found.
+    """A clause that was found."""
 
-    Parameters
-    ----------
-    head : tuple of int
-        The terms of the head's arguments; see `BottomClause`.
-    components : tuple of int
-        Those of its body, by their numbers in `Induction.components`.
-    positives, negatives : int
-        Atoms that it covers, of all.
-    score : float
-        When it was met; with `induce`, positive atoms that were covered before do not count in it.
-    seed : int
-        The place of the atom in whose bottom clause it was met first.
-    """
-
-    head: Head
-    components: tuple[int, ...]
-    positives: int
+    head: Head  # as in `BottomClause`
+    components: tuple[int, ...]  # of its body, by their numbers in `Induction.components`
+    positives: int  # atoms that it covers, of all
     negatives: int
-    score: float
-    seed: int
+    score: float  # as it was met: with `induce`, positive atoms that were covered before do not count
+    seed: int  # the place of the atom in whose bottom clause it was met first
 
 
 class SeedReport(NamedTuple):
-    """What a seed has brought.
+    """What the search of a seed has brought."""
 
-    Parameters
-    ----------
-    seed : int
-        Its place among the target atoms.
-    done : int
-        Seeds searched so far.
-    positives, left : int
-        Positive atoms, and those of them that may still become seeds.
-    nodes : int
-        Clauses that were scored.
-    score : float or None
-        That of the best clause; None if none was acceptable.
-    theory, candidates : int
-        Clauses so far.
-    seconds : float
-        Since the start.
-    """
-
-    seed: int
-    done: int
+    seed: int  # its place among the target atoms
+    done: int  # seeds searched so far
     positives: int
-    left: int
-    nodes: int
-    score: float | None
-    theory: int
-    candidates: int
-    seconds: float
+    left: int  # positive atoms that may still become seeds
+    nodes: int  # clauses that were scored
+    score: float | None  # of the best clause; None if none was acceptable
+    theory: int  # clauses of the theory so far
+    candidates: int  # all clauses found so far
+    seconds: float  # since the start
 
 
 class Induction:
-    """Finds clauses from n target atoms; stopped at any time, it has what it found by the last seed.
-
-    The argument `components` knows canonical forms. `candidates` are all clauses that were kept, the theory's among them, each
-    once, in the order in which they were met; `missed` has for each threshold the number of clauses that failed it and none
-    before it; `nodes` is the number of clauses that were scored. `seeds` is the number of positive atoms that were searched,
-    `cut` that of those whose search met as many clauses as it may, `facts` that of the literals of all their bottom clauses;
-    `unmatched` are the predicates of the bias of which there was no fact around any of them. `passed_over` are positive atoms that
-    were no seeds because their facts or bottom clauses are too large, and what was too large.
-    """
+    """Finds clauses from n target atoms; after an interruption it has what it found until the last seed."""
 
     def __init__(
         self, source: CoverageSource, bias: Bias, parameters: ILPParameters, components: Components | None = None
@@ -134,10 +94,15 @@ class Induction:
         # Of induce_max: the best clause of each positive atom, and its score.
         self._chosen = np.full(len(self._truth), -1, dtype=np.int64)
         self._scores = np.full(len(self._truth), -np.inf)
+        # All clauses that were kept, the theory's among them, each once, in the order in which they were met.
         self.candidates: list[Found] = []
+        # For each threshold the number of clauses that failed it and none before it.
         self.missed: Counter[Threshold] = Counter()
+        # Clauses scored, positive atoms searched, those whose search met as many clauses as it may, and literals of their bottom clauses.
         self.nodes = self.seeds = self.cut = self.facts = 0
+        # Predicates of which there was no fact around any seed.
         self.unmatched = {mode.predicate for mode in bias.body}
+        # Positive atoms that were no seeds because their facts or bottom clauses are too large, and what was too large.
         self.passed_over: dict[int, GroundingLimitError | CountOverflowError] = {}
 
     @property
@@ -174,12 +139,7 @@ class Induction:
         return int(counted_bits((union & self._positive)[None])[0]), int(self._truth.sum()), len(self._truth)
 
     def run(self, on_seed: Callable[[SeedReport], None] | None = None) -> None:
-        """Search seed after seed; `on_seed` is called after each.
-
-        Seeds whose bottom clause, or the facts around them, are more than their limit are `passed_over`; if all are, that is a
-        GroundingLimitError. If the modes reach nothing from any positive atom, so that m has nothing to be chosen by, that is a
-        ModelError.
-        """
+        """Search seed after seed and call `on_seed` after each; if all seeds are passed over as too large, the first error is raised."""
         start = time.perf_counter()
         left = self._truth.copy()
         if self._parameters.m == "likelihood":
@@ -208,13 +168,11 @@ class Induction:
         return order
 
     def _outcomes(self, left: BoolArray) -> Iterator[tuple[int, BottomClause, Outcome]]:
-        """Yield the positive atoms that are left when their turn comes, with what the search of each has found.
-
-        Several are searched together, twice as many each time, as long as none of them is covered before its turn comes: its search
-        was for nothing then. `induce` scores by what is left, so that nothing can be searched before its turn.
-        """
+        """Yield the positive atoms that are left when their turn comes, with what the search of each has found."""
+        # Twice as many are searched together each time, as long as none is covered before its turn, which wastes its search.
         most = 1
         for facts, seeds in self._seeds(left):
+            # `induce` scores by what is left, so that nothing can be searched before its turn.
             alone = self._parameters.command == "induce"
             while seeds := [(place, seed) for place, seed in seeds if left[seed]]:
                 some = seeds[:most]

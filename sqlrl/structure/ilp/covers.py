@@ -38,11 +38,7 @@ _CELLS = 1 << 26
 
 
 class Rows:
-    """A two-dimensional array to which rows are added; as a list, it is copied when its room is full, and when it gets columns.
-
-    There are more columns than `width` as soon as rows with more are added; `fill` is what rows have in columns that they were
-    not given.
-    """
+    """A two-dimensional array that grows by rows and becomes as wide as the widest; `fill` stands in columns that rows were not given."""
 
     def __init__(self, width: int, dtype: npt.DTypeLike, fill: int = 0) -> None:
         self._fill, self._size = fill, 0
@@ -123,14 +119,10 @@ def _bytes(rows: npt.NDArray[Any]) -> Keys:
 
 
 class Literals(NamedTuple):
-    """Literals of a bottom clause, as rows; all arrays are int64.
+    """Literals of a bottom clause, as rows."""
 
-    `kind`, of shape (j,), is equal where literals differ in the names of existential variables alone. Rows of `variables`, of
-    shape (j, t), have their existential variables in order of first appearance, then `NOTHING`.
-    """
-
-    kind: IntArray
-    variables: IntArray
+    kind: IntArray  # equal where literals differ in the names of existential variables alone, shape (j,)
+    variables: IntArray  # existential variables in order of first appearance, then `NOTHING`, shape (j, t)
 
     def take(self, rows: IntArray) -> Literals:
         """Return some of them."""
@@ -138,24 +130,18 @@ class Literals(NamedTuple):
 
 
 class Parents(NamedTuple):
-    """Components of a bottom clause that a literal joins; all arrays are int64.
+    """Components of a bottom clause that a literal joins, a row for each of q literals."""
 
-    `number`, of shape (q, p), has those of their forms in `Covers`, `NOTHING` after the last. `variables`, of shape (q, p, w),
-    has the bottom clause's variable for each existential variable of the form, in order, then `NOTHING`.
-    """
-
-    number: IntArray
+    number: IntArray  # of their forms in `Covers`, then `NOTHING`, shape (q, p)
+    # The bottom clause's variable for each existential variable of the form, in order, then `NOTHING`, shape (q, p, w).
     variables: IntArray
 
 
 class Ways(NamedTuple):
-    """How components grow, one way for each.
+    """How components grow, one way for each."""
 
-    `keys` are equal where parents and literal are joined alike. `new` has, for ways that nobody has gone before, the form, and
-    where each of its variables comes from.
-    """
-
-    keys: list[bytes]
+    keys: list[bytes]  # equal where parents and literal are joined alike
+    # For new ways, the form and where each of its variables comes from.
     new: dict[bytes, tuple[Component, list[int]]]
 
 
@@ -183,12 +169,8 @@ class Forms:
         return Literals(np.array(kinds, dtype=np.int64), variables)
 
     def ways(self, parents: Parents, literal: Literals, members: Callable[[int], Sequence[BodyLiteral]]) -> Ways:
-        """Return the ways on which components grow that are each made of parents and a literal.
-
-        `parents` share an existential variable with the literal, and are in the order of their forms, so that ways are few;
-        there is one literal for each component. `members` returns all literals of a component, given its row; it is called for
-        a way that is new.
-        """
+        """Return how components grow from parents and one literal each; `members` gives all literals of the component of a row."""
+        # Parents come in the order of their forms, so that ways are few.
         places = _places(parents, literal)
         keys = row_bytes(np.column_stack([literal.kind + 1, places + 1, parents.number + 1]))
         first = self._ways.unknown(keys)
@@ -214,12 +196,8 @@ class Forms:
         literal: Literals,
         number: Callable[[Sequence[Component]], IntArray],
     ) -> tuple[IntArray, IntArray]:
-        """Return the forms of components that have grown; their ways are remembered.
-
-        `ways`, `parents` and `literal` are as of `ways`; others may have gone the same ways since. `number` returns the numbers
-        of forms in `Covers`; it is called with those that new ways lead to. Returns int64 arrays: the number of each form,
-        shape (q,), and its variables as in `Parents`, shape (q, w).
-        """
+        """Return the numbers of the forms of grown components, shape (q,), and their variables as in `Parents`, (q, w); remember their ways."""
+        # Other searches may have met the same ways since `ways` was called.
         if first := self._ways.unknown(list(ways.new)):
             self._learn(first, [ways.new[key] for key in first], number)
         way = self._ways.of(ways.keys)
@@ -288,10 +266,7 @@ def counted_bits(bits: Bits) -> IntArray:
 
 
 class Covers:
-    """Knows what components cover of n target atoms; new ones are evaluated by the source, all of a call at once.
-
-    `components` are those that are known; numbers are places in it.
-    """
+    """Knows which of n target atoms components cover, by their places in `components`; the source evaluates all new ones of a call at once."""
 
     def __init__(self, source: CoverageSource) -> None:
         self._source, self.size = source, len(source.truth)
@@ -309,10 +284,7 @@ class Covers:
         return np.array([self._numbers[x] for x in components], dtype=np.int64)
 
     def evaluate(self, components: Iterable[Component], *, keep: bool) -> None:
-        """Get to know components.
-
-        `keep` is whether larger ones may be built from them; see `CoverageSource.evaluate`.
-        """
+        """Evaluate the components that are not known; `keep` says whether larger ones may be built from them (see `CoverageSource`)."""
         new = [x for x in dict.fromkeys(components) if x not in self._numbers]
         if not new:
             return

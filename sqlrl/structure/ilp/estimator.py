@@ -96,13 +96,7 @@ def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
 
 
 class Clock:
-    """Measures stages one after the other.
-
-    Attributes
-    ----------
-    seconds : dict of str to float
-        Wall time of each stage.
-    """
+    """Measures stages one after the other; `seconds` has the wall time of each."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -556,13 +550,7 @@ class ILP(Relearning):
 
 
 def _check_bodies(bias: Bias) -> None:
-    """Refuse recursive clauses.
-
-    Raises
-    ------
-    UnsupportedError
-        A mode for bodies is of the target.
-    """
+    """Refuse a bias that puts the target into bodies, since recursive clauses are not supported."""
     mode = next((mode for mode in bias.body if mode.predicate == bias.head.predicate), None)
     if mode is not None:
         where = f"{bias.path}:{mode.line}: " if mode.line else ""
@@ -575,12 +563,7 @@ def _check_bodies(bias: Bias) -> None:
 
 
 def _check_labels(truth: BoolArray, target: str) -> None:
-    """Refuse a target whose atoms are all alike.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a target without both positive and negative atoms."""
     if not len(truth):
         raise InputError(
             f"{target} has no labelled query atoms to learn from: check examples=, its facts and its scope"
@@ -620,11 +603,9 @@ def _short(value: object) -> str:
 
 
 def _little_found(induction: Induction, parameters: ILPParameters) -> str | None:
-    """Say which parameter to change where a theory covers less than half of the positive atoms; None where it covers more.
-
-    With `keep_above` the model has other clauses besides, which may cover the rest.
-    """
+    """Say which parameter to change where a theory covers less than half of the positive atoms; None where it covers more."""
     covered, positives, atoms = induction.covered()
+    # With `keep_above` the model has other clauses besides, which may cover the rest.
     if 2 * covered >= positives or parameters.keep_above is not None:
         return None
     text = f"the theory covers {covered:,} of {counted(positives, 'positive atom')}"

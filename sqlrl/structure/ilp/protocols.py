@@ -40,8 +40,7 @@ COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
 class CoverageSource(Protocol):
     """The labelled query atoms of a target, and what the database knows around them.
 
-    A clause `l1 ^ l2 ^ ... => target(A, B, ...)` is searched as the components of its body (`Components.split`). It covers the
-    atoms that all of its components cover; its number of body groundings at an atom is the product of theirs.
+    A clause covers the atoms that all components of its body cover (`Components.split`); its body groundings at an atom are the product of theirs.
     """
 
     @property
@@ -65,34 +64,14 @@ class CoverageSource(Protocol):
         ...
 
     def saturate(self, seeds: IntArray, depth: int) -> Saturated:
-        """Return the facts around seeds (places of target atoms), in one query for each depth, whatever the number of seeds.
-
-        Raises
-        ------
-        GroundingLimitError
-            If there are more than the source's limit; names the mode that explodes.
-        """
+        """Return the facts around seeds (places of target atoms), in one query for each depth; too many are a GroundingLimitError."""
         ...
 
     def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
-        """Return where components hold, in a few queries, whatever their number. Known ones are not asked for again.
+        """Return where canonical components hold, row i for `layer[i]`, in a few queries; `keep` keeps bindings for larger components to be built.
 
-        The source finds by itself how to build them: a component is made of the components that are left when one of its literals
-        is taken away, and of that literal. Those of the clauses that a search has refined are known, if they were evaluated;
-        what is missing is evaluated on the way.
-
-        Parameters
-        ----------
-        layer : sequence of Component
-            In canonical form; repeats are allowed.
-        keep : bool
-            Whether components will be built from these: their bindings are kept as long as the source is open. Clauses of the greatest
-            length need no bindings.
-
-        Returns
-        -------
-        ComponentCounts
-            Row i for `layer[i]`; empty for one that can only be made of components with more bindings than the source's limit.
+        Components are built from known ones and from missing ones, which are evaluated on the way; a row is empty if all ways lead over one with
+        more bindings than the limit.
         """
         ...
 
@@ -151,18 +130,7 @@ class InducingSession(Protocol):
     def keep(
         self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str
     ) -> Model:
-        """Keep what was found, all or nothing, and end the run; return the model with the rules added.
-
-        Parameters
-        ----------
-        rules : sequence of Rule
-        candidates : pyarrow.Table
-            Of `CANDIDATE_SCHEMA`.
-        coverage : pyarrow.Table
-            Of `COVERAGE_SCHEMA`.
-        seconds : mapping of str to float
-        status : {"done", "interrupted", "failed"}
-        """
+        """Keep what was found, all or nothing, and end the run as "done", "interrupted" or "failed"; return the model with the rules added."""
         ...
 
 
@@ -176,16 +144,7 @@ class InducingData(Protocol):
     def induction(
         self, target: Model | str, bias: Bias, *, examples: Any, limit: int | None
     ) -> AbstractContextManager[InducingSession]:
-        """Open a target with its data; a run that an error or Ctrl-C ends is kept with that status.
-
-        Parameters
-        ----------
-        target : Model or str
-        bias : Bias
-        examples : query or list of names, optional
-        limit : int, optional
-            The most bindings of a layer of components, and facts around seeds.
-        """
+        """Open a target with its data and a run, which keeps an error or Ctrl-C as its status; `limit` bounds bindings and facts around seeds."""
         ...
 
 

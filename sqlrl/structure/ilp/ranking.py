@@ -42,10 +42,7 @@ _STEPS, _PRECISION = 50, 1e-8
 
 
 def gains(positives: npt.ArrayLike, negatives: npt.ArrayLike, all_positives: float, all_negatives: float) -> FloatArray:
-    """Return by how much clauses make labels likelier than their share of positive atoms alone does, in nats.
-
-    `positives` and `negatives`, of shape (c,), are what each clause covers of all. That is half of the G statistic of a clause and the labels.
-    """
+    """Return in nats how much likelier c clauses make labels than their overall share does, from what each covers: half of its G statistic."""
     p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
     apart = _likelihood(p, n) + _likelihood(all_positives - p, all_negatives - n)
     together = _likelihood(np.array([all_positives]), np.array([all_negatives]))
@@ -54,10 +51,7 @@ def gains(positives: npt.ArrayLike, negatives: npt.ArrayLike, all_positives: flo
 
 
 def costs(bodies: Sequence[Sequence[Component]]) -> FloatArray:
-    """Return what it costs to describe the bodies of clauses, in nats, shape (c,).
-
-    The choice between constants is that between those that any of the bodies has at the same argument of the same predicate.
-    """
+    """Return what it costs to describe the bodies of clauses, in nats, shape (c,)."""
     met: dict[tuple[int, int], set[int]] = {}
     places: list[list[tuple[int, int]]] = []
     for body in bodies:
@@ -65,6 +59,7 @@ def costs(bodies: Sequence[Sequence[Component]]) -> FloatArray:
         for predicate, i, term in own:
             met.setdefault((predicate, i), set()).add(term)
         places.append([(predicate, i) for predicate, i, _ in own])
+    # The choice is between the constants that any of the bodies has at the same argument of the same predicate.
     choice = {place: float(np.log(len(terms))) for place, terms in met.items()}
     literals = np.array([sum(map(len, body)) for body in bodies], dtype=np.float64)
     constants = np.array([sum(choice[place] for place in own) for own in places], dtype=np.float64)
@@ -84,19 +79,7 @@ def rank(
     cost: FloatArray,
     least: float = 0.0,
 ) -> Chosen:
-    """Choose clauses that rank atoms; those before a clause stay when it comes.
-
-    Parameters
-    ----------
-    cover : csr matrix
-        Float64 of shape (c, n): 1 where a clause covers an atom.
-    truth : bool array
-        The labels, shape (n,), of both kinds.
-    cost : float array
-        What each clause costs, in nats.
-    least : float
-        The least gain beyond that.
-    """
+    """Choose clauses one by one by gain less cost (nats), above `least`; `cover` is float64 of shape (c, n), 1 where a clause covers an atom."""
     found = Chosen([], [])
     label = truth.astype(np.float64)
     positives, size = cover @ label, np.asarray(cover.sum(axis=1)).reshape(-1)

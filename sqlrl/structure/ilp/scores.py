@@ -27,32 +27,15 @@ _GRID = 113
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores clauses.
+    """Scores clauses; one that covers nothing scores minus infinity.
 
-    - coverage: P - N
-    - compression: P - N - L + 1
-    - accuracy: P / n
-    - laplace: (P + 1) / (n + 2)
-    - mestimate: (P + m * prior) / (n + m), for a given m
-    - auto_m: the same with m = sqrt(n) of each clause. Aleph's manual calls that the maximum likelihood estimate of the best m; what
-      its program computes is sqrt(n). (n = 0 and prior 1/2 aside, it is also the estimate of a binomial share whose worst expected
-      squared error is least.) `likelihood_m` finds the m that really maximises a likelihood.
-
-    A clause that covers nothing scores minus infinity.
-
-    Parameters
-    ----------
-    evaluation : str
-        One of the above.
-    prior : float
-        The share of positive atoms among all.
-    m : float, optional
-        That of mestimate; None is sqrt(n), as in Aleph.
+    coverage: P - N; compression: P - N - L + 1; accuracy: P / n; laplace: (P + 1) / (n + 2); mestimate: (P + m * prior) / (n + m) for a given m;
+    auto_m: the same with m = sqrt(n) of each clause.
     """
 
     evaluation: Evaluation
-    prior: float
-    m: float | None = None
+    prior: float  # the share of positive atoms among all
+    m: float | None = None  # of mestimate; None is sqrt(n), as in Aleph
 
     def __call__(self, positives: npt.ArrayLike, negatives: npt.ArrayLike, length: int) -> FloatArray:
         """Return the scores of clauses, shape (c,), given their P (`positives`), N (`negatives`) and one L (`length`)."""
@@ -62,17 +45,13 @@ class Scorer:
         return np.where(p + n > 0, found, -np.inf)
 
     def best(self, positives: npt.ArrayLike, length: int) -> FloatArray:
-        """Return the greatest scores that clauses can have that cover no more positive atoms than these: with no negative one.
-
-        All scores grow with P and fall with N, so no refinement of a clause scores more.
-        """
+        """Return the greatest scores that clauses can have that cover no more positive atoms than these: with no negative one."""
+        # All scores grow with P and fall with N, so no refinement of a clause scores more.
         return self(positives, np.zeros_like(np.asarray(positives)), length)
 
     def seed(self) -> float:
-        """Return the score of a seed's own fact as a clause, from which Aleph's search starts: P = 1, N = 0, L = 2.
-
-        With accuracy, and the m-estimate with an m of 0, that is 1, which no clause could exceed: minus infinity then.
-        """
+        """Return the score of a seed's own fact as a clause, from which Aleph's search starts; minus infinity if no clause could exceed it."""
+        # With accuracy, and the m-estimate with an m of 0, it is 1, which no clause could exceed.
         score = float(self([1], [0], 2)[0])
         bounded = self.evaluation not in ("coverage", "compression")
         return -np.inf if bounded and score >= 1 else score
@@ -88,21 +67,17 @@ class Scorer:
             case "laplace":
                 return (p + 1) / (p + n + 2)
             case "mestimate" | "auto_m":
+                # Aleph's manual calls auto_m the maximum likelihood estimate of the best m, which `likelihood_m` finds; its program computes
+                # sqrt(n), with which the worst expected squared error of a binomial share is least if the prior is 1/2.
                 m = np.sqrt(p + n) if self.evaluation == "auto_m" or self.m is None else self.m
                 return (p + m * self.prior) / (p + n + m)
 
 
 def likelihood_m(positives: IntArray, negatives: IntArray, prior: float) -> float:
-    """Return the m under which the coverage of some clauses is most likely.
+    """Return the m, from exp(-12) to exp(16), under which the coverage of some clauses is most likely, given a prior above 0 and below 1.
 
-    The m-estimate is the mean of a clause's accuracy after P and N were seen, if accuracies are drawn from a Beta distribution with
-    mean `prior` and sum of parameters m. The likelihood of m is then the product of Beta-binomial probabilities over the clauses (type
-    II maximum likelihood; Cussens 1993, section 3), taken as if they were independent. One clause alone says next to
-    nothing about m: if it covers no negative atom, m = 0 is best, and its estimate is 1.
-
-    `positives` and `negatives`, of shape (c,), are P and N of clauses (those that cover nothing say nothing); `prior` is above
-    0 and below 1. The result is from exp(-12) to exp(16): 0 and infinity are the limits for clauses that are all pure, and for
-    clauses that differ no more than by chance.
+    Source: Cussens (1993), section 3: the m-estimate is the mean accuracy given P and N if accuracies are drawn from a Beta distribution with mean
+    `prior` and sum of parameters m; the likelihood is a product of Beta-binomial probabilities, as if clauses were independent.
     """
     p, n = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
 
@@ -111,6 +86,7 @@ def likelihood_m(positives: IntArray, negatives: IntArray, prior: float) -> floa
         a, b = np.exp(log_m) * prior, np.exp(log_m) * (1 - prior)
         return -float(np.sum(betaln(p + a, n + b) - betaln(a, b)))
 
+    # The ends stand for 0 and infinity: m of clauses that are all pure, as one alone may be, and of those that differ only by chance.
     # The likelihood may be flat at both ends, so a grid finds the hill first.
     grid = np.linspace(*_LOG_M, _GRID)
     top = int(np.argmin([loss(x) for x in grid]))

@@ -60,14 +60,10 @@ _FEW, _BLOCK = 16, 512
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Clauses of one length; both arrays are int64 of shape (c, k).
+    """Clauses of one length, with k literals in their bodies; both arrays are int64 of shape (c, k)."""
 
-    `literals` are places of literals in the bottom clause, ascending in each row; `parts` are the components of each body, as
-    the refiner numbers them, `NONE` where there are fewer.
-    """
-
-    literals: IntArray
-    parts: IntArray
+    literals: IntArray  # places in the bottom clause, ascending in each row
+    parts: IntArray  # the components of each body, as the refiner numbers them; `NONE` where there are fewer
 
     def __len__(self) -> int:
         return len(self.literals)
@@ -89,16 +85,12 @@ class _New(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """Clauses with one more literal, before it is known what they cover.
+    """Clauses with one more literal, before it is known what they cover."""
 
-    `literals` is int64 of shape (q, k + 1). `others`, of shape (q, k), are the components that the new literal does not join,
-    `NONE` elsewhere; `keys` are of the components with the new literal; `new` are those that were never met, if any.
-    """
-
-    literals: IntArray
-    others: IntArray
-    keys: list[bytes]
-    new: _New | None
+    literals: IntArray  # shape (q, k + 1)
+    others: IntArray  # the components that the new literal does not join, `NONE` elsewhere, shape (q, k)
+    keys: list[bytes]  # of the components with the new literal
+    new: _New | None  # those of them that were never met, if any
 
     @property
     def forms(self) -> list[Component]:
@@ -142,10 +134,7 @@ class Refiner:
         return np.asarray(self._variables(nodes)[:, wanted].all(axis=1))
 
     def pairs(self, nodes: Nodes) -> tuple[IntArray, IntArray]:
-        """Return which literals can be added to which clauses: those that they lack and whose inputs they have.
-
-        Returns the clause and the literal of each pair, int64 arrays of shape (q,), ascending.
-        """
+        """Return the clause and the literal, each of shape (q,), ascending, of pairs where a clause lacks a literal and has its inputs."""
         if not self.bottom.literals:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         lacking = (~self._variables(nodes)).astype(np.float32) @ self._needs
@@ -160,11 +149,7 @@ class Refiner:
         return rows, row_keys(rows, len(self.bottom.literals))
 
     def refine(self, nodes: Nodes, clause: IntArray, literal: IntArray, rows: IntArray) -> Refinement:
-        """Add a literal to clauses.
-
-        `clause` and `literal`, int64 of shape (q,), say what is refined by which literal; `rows`, of shape (q, k + 1), are the
-        literals of the children.
-        """
+        """Add `literal` to `clause`, both of shape (q,); `rows`, of shape (q, k + 1), are the literals of the children."""
         parts = nodes.parts[clause]
         touched = self._touches.values[parts, literal[:, None]]
         joined = np.where(touched, parts, NONE)
@@ -264,33 +249,26 @@ def run_together(covers: Covers, searches: Sequence[Waiting[Result]]) -> list[Re
 
 @dataclass(frozen=True)
 class Judge:
-    """Counts and scores.
+    """What clauses are judged by: the atoms that count, and scores."""
 
-    `positive` and `negative`, uint64 of shape (w,), are the atoms that count; `positives` are all positive atoms, whether they
-    count or not. The `scorer` is that by which the best clause is chosen, `estimate` the m-estimate, for `keep_above`.
-    """
-
-    positive: Bits
+    positive: Bits  # positive atoms that count, shape (w,)
     negative: Bits
-    positives: int
-    scorer: Scorer
-    estimate: Scorer
+    positives: int  # all positive atoms, whether they count or not
+    scorer: Scorer  # by which the best clause is chosen
+    estimate: Scorer  # the m-estimate, for `keep_above`
     parameters: ILPParameters
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What clauses of one length are worth, an entry for each.
-
-    `complete` ones have all variables of the head, `allowed` ones cover what they must, `acceptable` ones also score enough.
-    """
+    """What clauses of one length are worth, an entry for each."""
 
     positives: IntArray
     negatives: IntArray
     score: FloatArray
-    complete: BoolArray
-    allowed: BoolArray
-    acceptable: BoolArray
+    complete: BoolArray  # whether they have all variables of the head's `-` places
+    allowed: BoolArray  # whether they also cover what they must
+    acceptable: BoolArray  # whether they also score enough
 
     @property
     def selectable(self) -> FloatArray:
@@ -304,30 +282,23 @@ class Judged:
 
 @dataclass(frozen=True)
 class Met:
-    """A clause that a search found.
+    """A clause that a search found."""
 
-    `components` are those of its body, by their numbers in `Covers`, ascending, each once; `positives` and `negatives` are the
-    atoms that it covers of those that counted.
-    """
-
-    components: tuple[int, ...]
-    positives: int
+    components: tuple[int, ...]  # of its body, by their numbers in `Covers`, ascending, each once
+    positives: int  # atoms that it covers, of those that count
     negatives: int
     score: float
 
 
 @dataclass
 class Outcome:
-    """What the search in one bottom clause found.
+    """What the search in one bottom clause found."""
 
-    `nodes` are the clauses that were scored; `best` is the first of the acceptable ones with the greatest score; `kept` are
-    those whose m-estimate exceeds `keep_above`, in the order of the search; `missed` has for each threshold the clauses that
-    failed it and none before it.
-    """
-
-    nodes: int = 0
-    best: Met | None = None
+    nodes: int = 0  # clauses that were scored
+    best: Met | None = None  # the first of the acceptable ones with the greatest score
+    # In the order of the search: those whose m-estimate exceeds `keep_above`; of `Beam` all that no threshold stops.
     kept: list[Met] = field(default_factory=list)
+    # For each threshold the clauses that failed it and none before it.
     missed: Counter[Threshold] = field(default_factory=Counter)
 
 
@@ -434,11 +405,9 @@ class Search:
         return Judged(positives, negatives, score, complete, allowed, allowed & (score >= parameters.min_score))
 
     def _look(self, block: _Block) -> IntArray:
-        """Take what is good of a block; return the rows that can be refined.
-
-        The block is read as if its clauses came one by one: each knows the best score before it.
-        """
+        """Take what is good of a block, read as if its clauses came one by one; return the rows that can be refined."""
         parameters, judged = self._parameters, block.judged
+        # Each clause knows the best score before it.
         scores = np.concatenate([[self._best], judged.selectable])
         before = np.maximum.accumulate(scores)[:-1]
         counts = open_ = np.ones(len(before), dtype=np.bool_)

@@ -79,13 +79,7 @@ BY_COVER = (
 
 @dataclass(frozen=True, kw_only=True)
 class ILPParameters:
-    """How clauses are found; `ILP` says what each parameter means.
-
-    Raises
-    ------
-    InputError
-        A value is out of range; the message says which.
-    """
+    """How clauses are found, checked when made; `ILP` says what each parameter means."""
 
     command: ByCommand = "induce_cover"
     depth: Depth = 2
@@ -130,17 +124,7 @@ FALLBACKS: Mapping[str, object] = {each.name: each.default for each in fields(IL
 def resolved(
     given: Mapping[str, Any], settings: Mapping[str, Any], positives: int = 0, negatives: int = 0
 ) -> ILPParameters:
-    """Return the parameters: what is given comes first, then what the bias sets, then the defaults, which may depend on the labels.
-
-    Parameters
-    ----------
-    given : mapping
-        By the names of `ILPParameters`; None is not given.
-    settings : mapping
-        Aleph's settings of a bias.
-    positives, negatives : int
-        Labels of each kind; 0 where they are not known yet.
-    """
+    """Return the parameters: what is given (not None), then what the bias sets by Aleph's names, then defaults, which may depend on labels."""
     values = {name: settings[aleph] for name, aleph in OF_ALEPH.items() if aleph in settings}
     # A bias says m for mestimate only.
     if {**values, **{k: v for k, v in given.items() if v is not None}}.get("evaluation") != "mestimate":
@@ -150,6 +134,7 @@ def resolved(
     if "command" not in values:
         # Of those that bias and caller may leave open each one that is there was set; the others have defaults.
         by_cover = any(name in values and (name in OF_ALEPH or values[name] != default[name]) for name in BY_COVER)
+        # Labels that are not known yet count 0, and the target is not sparse then.
         sparse = ENOUGH <= positives < SPARSE * (positives + negatives)
         values["command"] = "rank" if sparse and not by_cover else "induce_cover"
     found = ILPParameters(**values)

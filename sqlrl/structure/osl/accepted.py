@@ -80,24 +80,13 @@ class AcceptedClauses:
         return sum(found.count for found in self._patterns.values())
 
     def add(self, pattern: Shape, constants: npt.ArrayLike, clauses: npt.ArrayLike) -> None:
-        """Add clauses of one pattern; each counts as often as it is added.
-
-        `pattern` is as for `WindowBindings.of`. `constants`, int32 of shape (c, k), are those of each clause, in the order of
-        the pattern's parameters. `clauses`, int64 of shape (c, 2), are the ids of the clause with all literals negative and of
-        the Horn clause; `NONE` for one that is not accepted.
-        """
+        """Add clauses of a pattern, counting repeats: constants, shape (c, k), and ids of the all-negative and Horn clauses, (c, 2), or `NONE`."""
         if pattern not in self._patterns:
             self._patterns[pattern] = _Clauses(len(pattern.parameters))
         self._patterns[pattern].add(np.asarray(constants, dtype=np.int32), np.asarray(clauses, dtype=np.int64))
 
     def rows(self, window: PatternWindow, place: int) -> Rows:
-        """Return the ground clauses of all accepted clauses in one example that are not the same in every world.
-
-        `place` is which of the window's chosen examples. Rows are in order of the clauses; literals are over the atoms of the
-        window's network, distinct and ascending in each row. Literals that evidence makes false are left out, ground clauses
-        that are true or false whatever the world too. There is one row for each grounding (multiplicity 1): identical ones are
-        not merged.
-        """
+        """Return the ground clauses that depend on the world in chosen example `place` of a window, by clause; identical ones are not merged."""
         room = self._room
         used = (0, 0)
         for found, bindings in zip(self._patterns.values(), self._bound(window), strict=True):
@@ -128,6 +117,7 @@ class AcceptedClauses:
                     break
                 room = self._room = room.grown(rows, literals)
             used = (rows, literals)
+        # Literals are over the atoms of the window's network, distinct and ascending in each row, without those that evidence makes false.
         return _in_order(room.clause[: used[0]], room.length[: used[0]], room.literals[: used[1]])
 
     def _bound(self, window: PatternWindow) -> list[Bindings]:
@@ -178,10 +168,7 @@ def _fill(
     rows: int,
     size: int,
 ) -> tuple[int, int]:
-    """Write the ground clauses of one pattern behind the first `rows`; return how many rows and literals that makes.
-
-    What does not fit is counted only, so that the caller can make room and ask again.
-    """
+    """Write the ground clauses of one pattern behind the first `rows`; return how many rows and literals that makes."""
     key = np.empty(atoms.keys.shape[1], np.int32)
     rest = np.empty(len(code.arity), np.int64)
     for row in range(first, last):
@@ -196,6 +183,7 @@ def _fill(
                     length = _length(rest, count, start, variant == 1)
                     if clause < 0 or length == 0:
                         continue
+                    # What does not fit is counted only, so that the caller can make room and ask again.
                     if rows < len(row_clause) and size + length <= len(literals):
                         row_clause[rows], row_length[rows] = clause, length
                         _write(literals, size, rest, count, start, variant == 1)

@@ -28,33 +28,15 @@ _NUMBERS = ("pattern", "horn", "step", "example", "atom", "delta_n")
 
 
 class Addition(NamedTuple):
-    """A clause that was added.
+    """A clause that was added."""
 
-    Parameters
-    ----------
-    pattern : int
-        Its pattern, a place in `PatternBook.patterns`.
-    horn : bool
-        True for the clause in which the start is positive.
-    constants : tuple of int
-        Ids of the constants of the pattern's parameters.
-    step : int
-        The step that added it, from 0.
-    example : int
-        The example of that step.
-    atom : int
-        Id of the wrongly predicted atom from which its path was found first.
-    delta_n : int
-        Its delta n then.
-    """
-
-    pattern: int
-    horn: bool
-    constants: tuple[int, ...]
-    step: int
-    example: int
-    atom: int
-    delta_n: int
+    pattern: int  # a place in `PatternBook.patterns`
+    horn: bool  # whether the start is positive
+    constants: tuple[int, ...]  # ids, by the pattern's parameters
+    step: int  # that added it, from 0
+    example: int  # of that step
+    atom: int  # id of the wrongly predicted atom from which its path was found first
+    delta_n: int  # at that step
 
 
 class KnownClauses:
@@ -68,10 +50,7 @@ class KnownClauses:
         return len(self._keys)
 
     def add(self, shape: Shape, rows: npt.NDArray[np.int32]) -> list[bool]:
-        """Add clauses of a canonical shape; return for each whether it is new.
-
-        `rows`, int32 of shape (n, k), are the least rows of constants that the shape's symmetries allow: `Variant.rows`.
-        """
+        """Add clauses of a canonical shape by rows of constants, as `Variant.rows` returns them; return for each whether it is new."""
         number = self._shapes.setdefault(shape, len(self._shapes))
         new = []
         for row in np.ascontiguousarray(rows, dtype=np.int32):
@@ -165,11 +144,7 @@ def _kinds_of(additions: Sequence[Addition]) -> list[tuple[int, IntArray]]:
 
 
 def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
-    """Return a clause of a pattern with a `+` variable for each parameter, and these variables in order.
-
-    With `horn` it is the clause in which the first literal of the pattern's shape, the start, is positive: an implication of
-    the start.
-    """
+    """Return a clause of a pattern with a `+` variable for each parameter, and these variables; with `horn` it implies its first literal."""
     names = variable_names((*shape.variables, *shape.parameters))
     variables, plus = names[: len(shape.variables)], names[len(shape.variables) :]
 
@@ -183,11 +158,7 @@ def template_of(shape: Shape, *, horn: bool) -> tuple[Formula, tuple[str, ...]]:
 def rules_of(
     book: PatternBook, additions: Sequence[Addition], weights: FloatArray, names: Callable[[str], Sequence[str]]
 ) -> tuple[tuple[Rule, ...], list[int]]:
-    """Return added clauses as rules, and the additions in the order in which the rules list them.
-
-    Rules are templates that list their clauses; a pattern without parameters is a plain rule. `weights` are the log-odds of
-    each addition; `names` returns the names of a type's constants, by id.
-    """
+    """Return added clauses as rules, templates that list them, and the additions in the order listed; `weights` are log-odds of each."""
     rules: list[Rule] = []
     order: list[int] = []
     for kind, members in _kinds_of(additions):

@@ -26,14 +26,10 @@ def delta_counts(
     observed: BoolArray,
     predicted: BoolArray,
 ) -> IntArray:
-    r"""Return delta n of the two clauses of each candidate of one pattern, in one example: int64, shape (c, 2).
+    """Return delta n of the all-negative and the Horn clause of each candidate of one pattern in one chosen example: int64, shape (c, 2).
 
-    That is true groundings in the observed world minus those in the predicted one, of the clause with all literals negative and
-    of the Horn clause (OSL paper, section 3.1).
-
-    `bindings` are of the pattern, in a window, and `table` is that window's; `place` is which of the chosen examples.
-    `constants`, int32 of shape (c, k), are those of each candidate, in the order of the pattern's parameters. The two worlds
-    are bool of shape (n,) over the window's network; only atoms of the example are read.
+    Delta n is true groundings in the observed world minus those in the predicted one (OSL paper, section 3.1). `constants` are by parameter, shape
+    (c, k); both worlds are over the atoms of the window's network.
     """
     return _counted(bindings, place, constants, table, (observed, predicted), compared=True)
 
@@ -41,11 +37,7 @@ def delta_counts(
 def violations(
     bindings: Bindings, place: int, constants: npt.ArrayLike, table: AtomTable, world: BoolArray
 ) -> IntArray:
-    """Return how many groundings of the two clauses of each candidate a world violates, in one example.
-
-    The arguments are as for `delta_counts`, and the result is int64 of shape (c, 2): groundings that evidence violates in every
-    world count too.
-    """
+    """Return how many groundings a world violates, those that evidence violates in every world too; shapes are as in `delta_counts`."""
     return _counted(bindings, place, constants, table, (world, world), compared=False)
 
 

@@ -29,11 +29,8 @@ def chain_of(values: Annotated[Int32Array, 2], row: int, columns: IntArray, size
 def link(
     constants: Annotated[Int32Array, 2], place: IntArray, heads: IntArray, following: IntArray, start: int
 ) -> None:
-    """Put the rows from `start` on in front of their chains.
-
-    `constants` is int32 of shape (n, k); `place` are the columns that say to which chain a row belongs. `heads` has the first
-    row of each chain and `following`, of shape (n,), the row after each in its chain, -1 for none; both are int64 and changed.
-    """
+    """Put the rows from `start` on in front of their chains, which the columns `place` give; `heads` and `following` are changed."""
+    # `following` has the row after each in its chain, -1 for none.
     for row in range(start, len(constants)):
         chain = chain_of(constants, row, place, len(heads))
         following[row] = heads[chain]
@@ -58,15 +55,13 @@ def agree(
 
 @inner
 def slot_of(table: IntArray, rows: IntArray, row: IntArray) -> int:
-    """The slot of an open-addressing table that holds the number of an equal row, or the free slot (-1) where it goes.
-
-    The table's length is a power of two and greater than the number of rows.
-    """
+    """Return the slot of a hash table that holds the number of an equal row, or the free slot (-1) where it goes."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for x in row:
         mixed ^= np.uint64(x)
         mixed *= np.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> np.uint64(32)
+    # The length of the table is a power of two and greater than the number of rows, so that there is a free slot.
     mask = len(table) - 1
     slot = np.int64(mixed >> np.uint64(1)) & mask
     while table[slot] >= 0:
@@ -115,11 +110,7 @@ def _distinct(rows: Annotated[IntArray, 2], first: IntArray, group: IntArray) ->
 
 
 def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return where each distinct row stands first, and the number of each row's equals in that order.
-
-    `rows` is int64 of shape (n, w). Returns int64 arrays: `first`, of shape (g,), ascending, and `group`, of shape (n,), so
-    that `rows[first[group]]` equals `rows`.
-    """
+    """Return where each distinct row stands first, ascending, shape (g,), and the index there of each row's equal, shape (n,)."""
     first, group = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
     count = _distinct(np.ascontiguousarray(rows, dtype=np.int64), first, group)
     return first[:count], group

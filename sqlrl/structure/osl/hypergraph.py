@@ -24,43 +24,21 @@ from sqlrl.logic.modes import UNEXPLORED, Modes
 
 @dataclass(frozen=True, eq=False)
 class Hypergraph:
-    """Hyperedges of the examples of a window, with the nodes at their input and output places; all arrays are int64.
+    """Hyperedges of the examples of a window, with the nodes at their input and output places; all arrays are int64."""
 
-    Parameters
-    ----------
-    predicates : tuple of str
-        Those that paths may have, sorted.
-    examples : shape (x,)
-        Ids of the examples, ascending.
-    start : shape (x + 1,)
-        The hyperedges of the i-th example are `start[i]` to `start[i + 1] - 1`.
-    example : shape (e,)
-        The example of each hyperedge.
-    predicate : shape (e,)
-        Place in `predicates`; ascending inside an example, and then by arguments.
-    arguments : shape (e, width)
-        Ids of constants; -1 past the arity.
-    nodes : shape (e, width)
-        The node at each input and output place, else -1.
-    indptr, edges : shapes (v + 1,) and (number of incidences,)
-        Node k is in the hyperedges `edges[indptr[k]:indptr[k + 1]]`, each listed once, ascending: `H` of Algorithm 2.
-    """
-
-    predicates: tuple[str, ...]
-    examples: IntArray
-    start: IntArray
-    example: IntArray
-    predicate: IntArray
-    arguments: IntArray
-    nodes: IntArray
+    predicates: tuple[str, ...]  # those that paths may have, sorted
+    examples: IntArray  # ids, ascending, shape (x,)
+    start: IntArray  # the i-th example has the hyperedges `start[i]` to `start[i + 1] - 1`, shape (x + 1,)
+    example: IntArray  # id of the example of each hyperedge, shape (e,)
+    predicate: IntArray  # place in `predicates`; ascending inside an example, and then by arguments, shape (e,)
+    arguments: IntArray  # ids of constants, -1 past the arity, shape (e, width)
+    nodes: IntArray  # the node at each input and output place, else -1, shape (e, width)
+    # Node k is in the hyperedges `edges[indptr[k]:indptr[k + 1]]`, each listed once, ascending: `H` of Algorithm 2.
     indptr: IntArray
     edges: IntArray
 
     def find(self, example: int, predicate: str, arguments: IntArray) -> IntArray:
-        """Return the hyperedges of atoms, int64 of shape (n,), from their arguments, int64 of shape (n, arity).
-
-        It is -1 for an atom that is not true in the example, or whose predicate paths may not have.
-        """
+        """Return the hyperedges of atoms from their arguments, shape (n, arity); -1 if not true in the example, or if paths may not have them."""
         place = int(np.searchsorted(self.examples, example))
         if predicate not in self.predicates or place == len(self.examples) or self.examples[place] != example:
             return np.full(len(arguments), -1, dtype=np.int64)
@@ -101,10 +79,7 @@ class _Edges(NamedTuple):
 
 
 def build_hypergraph(facts: WindowFacts, modes: Modes) -> Hypergraph:
-    """Build the hypergraph of a window: `CreateHG` of Algorithm 2 for all its examples.
-
-    Predicates with recall 0 have no hyperedges.
-    """
+    """Build the hypergraph of a window, `CreateHG` of Algorithm 2 for all its examples, without predicates of recall 0."""
     examples = np.unique(facts.examples)
     names = modes.in_paths()
     atoms = [facts.atoms[name] for name in names]

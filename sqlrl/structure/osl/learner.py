@@ -99,10 +99,7 @@ def _change_table(changes: Sequence[Changes]) -> pa.Table:
 
 
 class Growing(NamedTuple):
-    """Weights and counters of some clauses, with room for more.
-
-    The arrays of `state` have at least `size` places, for as many clauses; its `steps` is not looked at.
-    """
+    """Weights and counters of `size` clauses, in arrays with room for more; the `steps` of the state are not looked at."""
 
     state: AdaGradState
     tally: Tally
@@ -146,11 +143,7 @@ def _weights_before(state: AdaGradState, clauses: IntArray, step: int, rates: Ad
 def _update(
     state: AdaGradState, tally: Tally, clauses: IntArray, delta_n: IntArray, step: int, rates: AdaGradRates
 ) -> FloatArray:
-    """Take step `step` (from 1) for clauses that occur in its example, in place; return their weights after it.
-
-    `clauses`, int64 of shape (k,), are distinct; `delta_n` of those that are only discounted is 0. `state` and `tally` are
-    changed.
-    """
+    """Take step `step` (from 1) in place for distinct clauses of its example, which a delta n of 0 only discounts; return weights after it."""
     weights = np.empty(len(clauses))
     for k in range(len(clauses)):
         clause = clauses[k]
@@ -170,12 +163,7 @@ def _update(
 def _step_worlds(
     network: Network, weights: FloatArray, loss: FloatArray | None, parameters: Parameters, describe: Describe
 ) -> tuple[BoolArray, BoolArray]:
-    """Return the most probable world, and the one that is most probable with a loss added.
-
-    The network is that of one example, with n atoms and m clauses; `weights` are log-odds of shape (m,). `loss`, of shape (n,),
-    is added for each true atom; without one both worlds are the same. `parameters` say how worlds are found, `describe` has
-    words for ground clauses. Hard clauses that cannot all hold raise InfeasibleError.
-    """
+    """Return the most probable world of one example, and the one with `loss` added for each true atom; without a loss they are the same."""
     structure = compile_network(network)
     if parameters.inference == "exact" and structure.forest.all():
         program = compile_forest(structure)
@@ -196,20 +184,14 @@ def _step_worlds(
 
 
 def appended(network: Network, clauses: IntArray, rows: Rows) -> Network:
-    """Append weighted clauses with their ground clauses to a network.
-
-    The network has n atoms and m clauses. `clauses`, int64 of shape (k,), are ids of the new clauses, ascending and greater
-    than those of the network; `rows` are ground clauses with at least one literal over the network's atoms, whose `clause`
-    counts the new clauses from 0.
-
-    The new clauses have the places m to m + k - 1 and count satisfied groundings. As in `example_network`, counts are those of
-    the whole up to a constant: use differences.
-    """
+    """Append clauses with ascending ids above those of the network, and their ground clauses, in which `clause` counts the new ones from 0."""
     m, k = len(network.clauses), len(clauses)
+    # Each ground clause has at least one literal.
     _, unit, long = rows.split()
     order = np.argsort(long.clause, kind="stable")
     start, length = long.starts(), long.length[order]
     literals = long.literals[ragged_ranges(start[:-1][order], length)]
+    # As in `example_network`, counts are those of the whole up to a constant: use differences.
     nothing = np.zeros(k, dtype=object)
     return replace(
         network,
@@ -241,17 +223,13 @@ def _units(rows: Rows, atoms: int, clauses: int) -> sparse.csr_array:
 
 
 class Kept(NamedTuple):
-    """A learner between two windows.
-
-    `model` and `added` are the weights of the model's clauses and of the added ones; `infeasible` are hard clauses that the
-    labels so far violate.
-    """
+    """What a learner keeps between two windows."""
 
     steps: int
-    model: Growing
-    added: Growing
+    model: Growing  # the weights of the model's clauses, by their ids in its program
+    added: Growing  # the weights of the added clauses, numbered in the order in which they were added
     additions: tuple[Addition, ...]
-    infeasible: InfeasibleTruth
+    infeasible: InfeasibleTruth  # hard clauses that the labels so far violate
     searched: Searched
 
 
@@ -261,10 +239,7 @@ def nothing_kept() -> Kept:
 
 
 def to_state(kept: Kept, patterns: Iterable[Shape]) -> dict[str, npt.NDArray[Any]]:
-    """Return all that a learner needs to go on later as plain arrays, which are copies.
-
-    `patterns` are those of the pattern book, in its order.
-    """
+    """Return all that a learner needs to go on later as plain arrays, which are copies; `patterns` are those of the book, in order."""
     arrays: dict[str, npt.NDArray[Any]] = {"steps": np.array(kept.steps, dtype=np.int64)}
     for name, growing in (("model", kept.model), ("added", kept.added)):
         arrays |= {f"{name}_{key}": x for key, x in growing.state._asdict().items() if key != "steps"}
@@ -321,24 +296,7 @@ class _Pass:
 
 
 class OSLLearner:
-    """Learns clauses and weights from windows of examples, one step for each example.
-
-    Parameters
-    ----------
-    parameters : OSLParameters
-    modes : Modes
-    types : mapping of str to tuple of str
-        The types of the arguments of the predicates that paths may have.
-    names : Names, optional
-        Words for clauses and examples in messages.
-
-    Notes
-    -----
-    A window counts as a whole or not at all: after an exception, Ctrl-C included, the learner is as it was before it.
-
-    Clauses of the model have the ids of its program; those that are added have the numbers 0, 1, ... in the order in which they
-    were added.
-    """
+    """Learns clauses and weights from windows, one step for each example; a window that fails leaves the learner as it was."""
 
     def __init__(
         self,
@@ -424,13 +382,7 @@ class OSLLearner:
         *,
         names: Names | None = None,
     ) -> Self:
-        """Make a learner that goes on where `state` was taken.
-
-        Raises
-        ------
-        InputError
-            The arrays are not those of an OSL learner.
-        """
+        """Make a learner that goes on where `state` was taken; arrays of another learner are an InputError."""
         learner = cls(parameters, modes, types, names=names)
         learner._kept, patterns = from_state(state)
         for shape in patterns:
@@ -447,40 +399,13 @@ class OSLLearner:
     # ---- learning -------------------------------------------------------------------------------------------
 
     def learn_one(self, window: GrowingWindow, example: int) -> WindowReport:
-        """Take one step, from one example of a window; as `learn_many`.
-
-        Parameters
-        ----------
-        window : GrowingWindow
-        example : int
-            One of its examples.
-
-        Raises
-        ------
-        InputError
-            As `learn_many`; or the example is not in the window.
-        """
+        """Take one step, from one example of a window; as `learn_many`."""
         if example not in window.examples:
             raise InputError(f"example {self.names.example(example)} is not in the window")
         return self._learned(window, np.array([example], dtype=np.int64))
 
     def learn_many(self, window: GrowingWindow) -> WindowReport:
-        """Take one step for each example of a window, in its order: predict, compare, find clauses, update.
-
-        Parameters
-        ----------
-        window : GrowingWindow
-
-        Returns
-        -------
-        WindowReport
-            In its changes an added clause has the id `FIRST` plus its number.
-
-        Raises
-        ------
-        InputError, ConflictError, NumericError
-            As `OnlineLearner.learn_many`.
-        """
+        """Take one step per example of a window, in order: predict, compare, find clauses, update; added clauses are reported from `FIRST` on."""
         return self._learned(window, window.examples)
 
     def _learned(self, window: GrowingWindow, examples: IntArray) -> WindowReport:

@@ -48,11 +48,7 @@ Keep = Callable[[IntArray], BoolArray]
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Sets of hyperedges.
-
-    Path i has the hyperedges `atom[indptr[i]:indptr[i + 1]]` of the graph, the start first, the others ascending; `indptr` is
-    int64 of shape (p + 1,).
-    """
+    """Sets of hyperedges: path i is `atom[indptr[i]:indptr[i + 1]]`, the start first, the others ascending."""
 
     indptr: IntArray
     atom: IntArray
@@ -71,15 +67,10 @@ class Paths:
 def find_paths(
     graph: Hypergraph, starts: IntArray, modes: Modes, max_length: int, *, keep: Keep | None = None
 ) -> Paths:
-    """Find all paths of 2 to `max_length` atoms from some atoms: `ModeGuidedFindPaths` of Algorithm 3.
+    """Find all paths of 2 to `max_length` atoms from distinct hyperedges `starts`: `ModeGuidedFindPaths` of Algorithm 3.
 
-    The graph was built with the same modes. `starts`, int64 of shape (s,), are distinct hyperedges, of one example or of
-    several; `max_length` is at least 1. Paths come shorter ones first; those of one length in the order of the paths that they
-    extend, those in the order of `starts`. More than `MOST_PATHS` paths raise InputError.
-
-    `keep` is called with the paths of each length, shortest first; those that it masks are neither returned nor made longer.
-    With an upper bound on the delta n of all clauses that a path and its extensions give, this is look-ahead pruning (not in
-    the paper).
+    Shorter paths come first, those of one length in the order of the paths that they extend. What `keep` masks is neither returned nor made longer;
+    with an upper bound on the delta n of a path and its extensions that is look-ahead pruning, which is not in the paper.
     """
     if max_length < 1:
         raise InputError(f"the longest path has {counted(max_length, 'atom')}: give a max_length of 1 or more")

@@ -44,12 +44,7 @@ _PADDING, _PARAMETER, _VARIABLE = 0, 1, 2
 
 
 def clause_of(shape: Shape, names: Sequence[str], *, horn: bool = False) -> Clause:
-    """Return a clause of a pattern.
-
-    `shape` is that of the pattern, or any other of plain literals; `names` has the constant of each parameter. With `horn` it
-    is the clause in which the first literal, the start, is positive. Its variables are named by the initials of their types,
-    numbered where several share one.
-    """
+    """Return a clause of a shape of plain literals with `names` for its parameters; with `horn` its first literal is positive."""
     variables = variable_names(shape.variables)
 
     def term(slot: Slot) -> Term:
@@ -90,39 +85,26 @@ def variable_names(types: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the clauses of a pattern, in canonical form.
+    """One of the clauses of a pattern, in canonical form."""
 
-    `shape` is as `Shaper` returns it, and `symmetries` are its `parameter_symmetries`. `order` is the pattern's parameter that
-    fills each parameter of the shape. `start`, of the Horn clause alone, is the literal of the shape that was the start, its
-    only positive one.
-    """
-
-    shape: Shape
-    order: tuple[int, ...]
-    symmetries: tuple[tuple[int, ...], ...]
-    start: int | None = None
+    shape: Shape  # as `Shaper` returns it
+    order: tuple[int, ...]  # the pattern's parameter that fills each parameter of the shape
+    symmetries: tuple[tuple[int, ...], ...]  # `parameter_symmetries` of the shape
+    start: int | None = None  # of the Horn clause, the literal of the shape that was the start: the only positive one
 
     def rows(self, constants: Constants) -> Constants:
-        """Return rows of the pattern's constants as rows of the shape's: equal exactly if the clauses are.
-
-        Both are int32 of shape (n, k).
-        """
+        """Return rows of the pattern's constants, shape (n, k), as rows of the shape's: equal exactly if the clauses are."""
         return least_rows(constants[:, list(self.order)], self.symmetries)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A path without its constants.
+    """A path without its constants."""
 
-    In `shape` all literals are negative; `literals[0]` is the start, the others are in canonical order. `symmetries` are
-    exchanges of its parameters that leave it, and its start, the same. `negative` is the clause of all its literals, `horn` the
-    one in which the start is positive.
-    """
-
-    shape: Shape
-    symmetries: tuple[tuple[int, ...], ...]
-    negative: Variant
-    horn: Variant
+    shape: Shape  # all literals are negative; the first is the start, the others are in canonical order
+    symmetries: tuple[tuple[int, ...], ...]  # exchanges of its parameters that leave it, and its start, the same
+    negative: Variant  # the clause of all its literals
+    horn: Variant  # the one in which the start is positive
 
     @property
     def variants(self) -> tuple[Variant, Variant]:
@@ -131,23 +113,15 @@ class Pattern:
 
 
 class Candidates(NamedTuple):
-    """The distinct paths of one pattern, up to their variables.
+    """The distinct paths of one pattern, up to their variables."""
 
-    `pattern` is a place in `PatternBook.patterns`; `constants`, int32 of shape (n, k), are ids of the pattern's parameters;
-    `start`, int64 of shape (n,), is the hyperedge that each started from.
-    """
-
-    pattern: int
-    constants: Constants
-    start: IntArray
+    pattern: int  # a place in `PatternBook.patterns`
+    constants: Constants  # ids of the pattern's parameters, shape (n, k)
+    start: IntArray  # the hyperedge that each started from, shape (n,)
 
 
 class PatternBook:
-    """Remembers the patterns of a run and turns paths into patterns and constants.
-
-    `types` are those of the arguments of each predicate that paths may have; `patterns` are in the order in which they were
-    met.
-    """
+    """Turns paths into patterns and constants, and keeps `patterns` in the order met; `types` are of the predicates that paths may have."""
 
     def __init__(self, modes: Modes, types: Mapping[str, tuple[str, ...]]) -> None:
         self.patterns: list[Pattern] = []
@@ -165,22 +139,15 @@ class PatternBook:
             self._constant[i, : len(types[name])] = modes.of[name].constants
 
     def number_of(self, shape: Shape) -> int:
-        """Return the place of a pattern in `patterns`; it is added if it is new.
-
-        When a run is resumed, the shapes of its patterns in their order give them their places again.
-        """
+        """Return the place of a pattern in `patterns`; it is added if it is new."""
+        # When a run is resumed, the shapes of its patterns in their order get their places again.
         if shape not in self._numbers:
             self._numbers[shape] = len(self.patterns)
             self.patterns.append(_pattern(shape, self._shaper))
         return self._numbers[shape]
 
     def grouped(self, graph: Hypergraph, paths: Paths) -> tuple[list[Candidates], IntArray]:
-        """Return the distinct (pattern, constants, start) of paths, in the order of `patterns`, and the candidate of each path.
-
-        The graph was built with the same modes. There are `Candidates` for each pattern that occurs. The second array, int64 of
-        shape (p,), is the place of each path's candidate when the candidates of all patterns are numbered through, in the order
-        of the list.
-        """
+        """Return the distinct paths by pattern, and each path's candidate, shape (p,), with candidates numbered through the list."""
         pattern, constants = self._read(graph, paths)
         start = paths.atom[paths.indptr[:-1]]
         first, group = distinct_rows(np.column_stack([pattern, start, constants]))
@@ -270,11 +237,7 @@ class PatternBook:
 
 
 def least_rows(rows: npt.NDArray[Integer], symmetries: Sequence[tuple[int, ...]]) -> npt.NDArray[Integer]:
-    """Return for each row the least of the rows to which symmetries lead.
-
-    `rows` and the result have shape (n, k); `symmetries` are permutations of the columns, as
-    `sqlrl.logic.shapes.parameter_symmetries` returns them.
-    """
+    """Return for each row the least of those to which `symmetries`, permutations of columns with the identity first, lead."""
     least = rows
     for symmetry in symmetries[1:]:
         other = rows[:, list(symmetry)]
@@ -355,15 +318,9 @@ def _signatures(
 
 
 def sub_clauses(paths: Paths, row: IntArray, kept: BoolArray) -> BoolArray:
-    """Tell which candidates are sub-clauses of longer kept ones.
-
-    A candidate is one if the atoms of one of its paths are a part of the atoms of a path of a kept candidate with the same
-    start: its literals are then some of the other's (or more general ones, if the longer path keeps a constant as such that the
-    shorter one turns into a variable). No two clauses are compared.
-
-    `paths` are all paths of the c candidates; `row`, int64 of shape (p,), is the candidate of each path, as
-    `PatternBook.grouped` returns it. `kept` (which candidates are kept) and the result are bool of shape (c,).
-    """
+    """Tell which of c candidates are sub-clauses of longer kept ones; `row`, shape (p,), is the candidate of each path."""
+    # A candidate is one if a path of it is a part of a path with the same start of a kept one: its literals are some of the other's, or more
+    # general where only the longer path keeps a constant. So no two clauses are compared.
     longest = int(np.diff(paths.indptr).max(initial=0))
     atoms = np.full((len(paths), longest), -1, dtype=np.int64)
     for which, members in paths.by_length():

@@ -26,25 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GrowingWindow(Window):
-    """A window of a stream, and what is true in it.
+    """A window of a stream, and what is true in it."""
 
-    Parameters
-    ----------
-    facts : WindowFacts
-        The observed world.
-    bindings : PatternWindow
-        Bindings of patterns in these examples.
-    known : sequence of (Shape, int32 array)
-        The model's clauses that are a single one, as canonical shapes with the least rows of constants that their symmetries
-        allow: at least those that are new since the last window.
-    targets : mapping of str to Target
-        The open predicates.
-    """
-
-    facts: WindowFacts
-    bindings: PatternWindow
+    facts: WindowFacts  # the observed world
+    bindings: PatternWindow  # of patterns in these examples
+    # The model's clauses that are a single one, as canonical shapes with the least rows of constants that their symmetries allow: at least
+    # those that are new since the last window.
     known: Sequence[tuple[Shape, Constants]]
-    targets: Mapping[str, Target]
+    targets: Mapping[str, Target]  # the open predicates
 
 
 class GrowingStream(TrainingStream, Protocol):

@@ -27,16 +27,12 @@ from sqlrl.wording import counted
 
 @dataclass
 class Searched:
-    """How much of each there was.
+    """Counts of what path finding met."""
 
-    `missed` are true atoms that were predicted false, `starts` those that paths may start from, `paths` are from them, and
-    `enough` are clauses of paths whose delta n sufficed.
-    """
-
-    missed: int = 0
-    starts: int = 0
+    missed: int = 0  # true atoms that were predicted false
+    starts: int = 0  # those of them that paths may start from
     paths: int = 0
-    enough: int = 0
+    enough: int = 0  # clauses of paths whose delta n sufficed
 
     def joined(self, other: Searched) -> Searched:
         """Return the sums of both."""
@@ -69,65 +65,41 @@ def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
 
 
 class Mistakes(NamedTuple):
-    """An example in which something was predicted wrongly.
+    """An example in which something was predicted wrongly."""
 
-    `place` is the example's in its window. `atoms` (int64) are those of the window's network that are true and were predicted
-    false: delta y of Algorithm 1, line 6. There are none where only false ones were predicted true.
-    """
-
-    place: int
+    place: int  # of the example in its window
+    # True atoms of the window's network that were predicted false, delta y of Algorithm 1, line 6; none where only false ones were
+    # predicted true.
     atoms: IntArray
 
 
 class Found(NamedTuple):
-    """Candidate clauses of one pattern whose delta n suffices.
-
-    `variant` is 0 for the clause with all literals negative, 1 for the Horn clause. `constants`, int32 of shape (n, k), are the
-    pattern's, distinct rows in the order of the paths; `atoms`, int64 of shape (n,), has the atom from which each was found
-    first, `delta_n` its delta n.
-    """
+    """Candidate clauses of one pattern whose delta n suffices."""
 
     pattern: int
-    variant: int
-    constants: Constants
-    atoms: IntArray
+    variant: int  # 0 for the clause with all literals negative, 1 for the Horn clause
+    constants: Constants  # the pattern's, distinct rows in the order of the paths, shape (n, k)
+    atoms: IntArray  # the atom from which each was found first, shape (n,)
     delta_n: IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class WindowSearch:
-    """Path finding in the examples of one window.
-
-    Parameters
-    ----------
-    edge : int64 array, shape (n,)
-        The hyperedge of each atom of the window's network; -1 for those that are false or that paths may not have.
-    observed : bool array, shape (n,)
-        The labels.
-    fan_out : int
-        The most atoms that can be added to a path at one constant; see `most_neighbours`.
-    searched : Searched
-        What was met so far.
-    """
+    """Path finding in the examples of one window."""
 
     graph: Hypergraph
-    edge: IntArray
+    edge: IntArray  # hyperedge of each atom of the window's network; -1 if false or not allowed in paths, shape (n,)
     modes: Modes
     book: PatternBook
     bindings: PatternWindow
     parameters: OSLParameters
-    observed: BoolArray
-    fan_out: int = 1
+    observed: BoolArray  # the labels, shape (n,)
+    fan_out: int = 1  # the most atoms that can be added to a path at one constant (`most_neighbours`)
     searched: Searched = field(default_factory=Searched)
     _bound: dict[int, Bindings] = field(default_factory=dict)
 
     def candidates(self, mistakes: Sequence[Mistakes], predicted: BoolArray) -> list[Found]:
-        """Find the clauses that tell the observed world of some examples from the predicted one.
-
-        `mistakes` are of one example, or of those whose candidates are pooled: delta n is counted in all of them. `predicted`
-        is bool of shape (n,). Found are in the order of the book's patterns, the clause with all literals negative before the
-        Horn clause.
-        """
+        """Return clauses that tell observed from predicted worlds, by pattern, all-negative before Horn; delta n adds up over `mistakes`."""
         starts = np.concatenate([self.edge[x.atoms] for x in mistakes]) if mistakes else np.zeros(0, np.int64)
         atoms = np.concatenate([x.atoms for x in mistakes]) if mistakes else starts
         self.searched.missed += len(atoms)
@@ -182,16 +154,13 @@ class WindowSearch:
         )
 
     def _promising(self, rows: IntArray, places: Sequence[int], predicted: BoolArray) -> BoolArray:
-        """Whether a path or one of its extensions may still have a clause whose delta n suffices.
-
-        Delta n is the number of bindings that violate the clause in the predicted world minus that in the observed one, so at
-        most the former. Each binding of an extension is one of the path, with at most `fan_out` ways to add an atom. What
-        evidence violates counts too: an added atom may make it depend on the world.
-        """
+        """Return whether each path or one of its extensions may still have a clause whose delta n suffices."""
         length = rows.shape[1]
         self.searched.paths += len(rows)
         paths = Paths(np.arange(0, rows.size + 1, length, dtype=np.int64), rows.ravel())
         found, row = self.book.grouped(self.graph, paths)
+        # Delta n is at most the number of bindings that violate the clause in the predicted world. Each binding of an extension is one of the
+        # path, with at most `fan_out` ways to add an atom. What evidence violates counts too: an added atom may make it depend on the world.
         most = [self._violations(x, places, predicted).max(axis=1) for x in found]
         bound = np.concatenate(most) * float(self.fan_out) ** (self.parameters.max_length - length)
         promising: BoolArray = bound[row] >= self.parameters.min_count_difference
@@ -206,15 +175,11 @@ class WindowSearch:
 
 
 class Target(NamedTuple):
-    """An open predicate.
-
-    `beside` is whether the example is part of its atoms besides their arguments; `example` is the argument that is the example,
-    -1 for none.
-    """
+    """An open predicate."""
 
     arity: int
-    beside: bool
-    example: int
+    beside: bool  # whether the example is part of its atoms besides their arguments
+    example: int  # the argument that is the example, -1 for none
 
 
 def edges_of_atoms(graph: Hypergraph, table: AtomTable, targets: Mapping[str, Target], size: int) -> IntArray:
@@ -231,10 +196,8 @@ def edges_of_atoms(graph: Hypergraph, table: AtomTable, targets: Mapping[str, Ta
 
 
 def most_neighbours(facts: WindowFacts, table: AtomTable, targets: Mapping[str, Target], modes: Modes) -> int:
-    """Return the most atoms of one predicate in one example that share an input or output constant and all kept constants.
-
-    So many ways there are, at most, to add a literal to a binding, in whatever world: of open predicates all query atoms count.
-    """
+    """Return the most atoms of one predicate in one example that share an input or output constant and all kept constants."""
+    # So many ways there are, at most, to add a literal to a binding, in whatever world: of open predicates all query atoms count.
     most = 1
     for name in modes.in_paths():
         mode = modes.of[name]

@@ -16,19 +16,10 @@ from sqlrl.logic.candidates import Candidate
 
 @dataclass(frozen=True, eq=False)
 class StreamCounts:
-    """The counts of m candidates after some windows of a stream.
+    """The counts of m candidates after some windows of a stream."""
 
-    Parameters
-    ----------
-    total : JointCounts
-        Of all subgraphs so far.
-    recent : float array, shape (m, patterns), optional
-        `total.n` with a half-life: what a subgraph counts halves whenever so many subgraphs have come after it. A window counts as a whole.
-    windows, subgraphs : int
-        How many were counted.
-    """
-
-    total: JointCounts
+    total: JointCounts  # of all subgraphs so far
+    # `total.n` decayed with a half-life in subgraphs, shape (m, patterns); a window decays as a whole.
     recent: FloatArray | None = None
     windows: int = 0
     subgraphs: int = 0

@@ -41,37 +41,18 @@ _PREFIX = "drift_"
 
 
 class Drift:
-    """The formulations of a model that follows a stream.
-
-    Parameters
-    ----------
-    alternatives : Alternatives
-    base : Model
-        The rules that always stay; a formulation that is one of them is none of its own.
-    counts : StreamCounts
-        Of the first subgraphs, which choose what the model begins with.
-    half_life : float
-        In subgraphs.
-
-    Attributes
-    ----------
-    counts : StreamCounts
-        So far.
-    found : Formulations
-        As the last window judged them.
-    rules : list of Rule
-        All that ever came, in this order; one that comes again is another one.
-    statements : int
-        Queries that counted for it, in this process.
-    """
+    """The formulations of a model that follows a stream; `counts` are of its first subgraphs, `half_life` is in subgraphs."""
 
     def __init__(self, alternatives: Alternatives, base: Model, counts: StreamCounts, half_life: float) -> None:
         self._alternatives, self._half_life, self.counts = alternatives, half_life, counts
         self._before: BoolArray | None = None
         self.found = alternatives.judged(counts.n)
         self.formulas = alternatives.formulas(self.found)
+        # A formulation that equals a rule of `base`, which always stays, never comes.
         self._same = _representatives([renamed(rule.formula) for rule in base.rules], list(map(renamed, self.formulas)))
+        # All that ever came, in this order; one that comes again is another one.
         self.rules: list[Rule] = []
+        # Queries that counted for it, in this process.
         self.statements = 0
         # Which formulation each of the rules is, and the place among them of each formulation in the model, -1 of others.
         self._came: list[int] = []

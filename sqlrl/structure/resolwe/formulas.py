@@ -86,10 +86,8 @@ class Alternatives:
 
 
 def formulation(candidate: Candidate, implied: int, *, once: bool) -> Formula:
-    """Return a formulation as a conjunction; that of an implication negates what is implied.
-
-    With `once` the variables that only the evidence has are quantified: a tuple of query atoms counts once, as where structure is chosen.
-    """
+    """Return a formulation as a conjunction, with the conclusion of an implication negated; `once` quantifies variables of evidence alone."""
+    # Quantified, a tuple of query atoms counts once, as in choosing structure.
     parts = _quantified(candidate) if once else [literal_formula(x) for x in candidate.selector]
     several = len(candidate.enforcer) > 1
     for i, literal in enumerate(candidate.enforcer):

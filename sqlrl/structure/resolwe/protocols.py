@@ -164,13 +164,11 @@ class SelectionData(Protocol):
         candidates: Sequence[Candidate],
         examples: object,
         order: Ordering,
+        # How many choose, of so many, or of unknown length (None). Examples without query atoms, and with several that are all true or all
+        # false, count there, and are left out.
         choose: Callable[[int | None], int],
     ) -> tuple[object, object]:
-        """Return the examples that choose structure, and those that are left for weights, in the order of the stream.
-
-        `choose` returns how many choose of so many, None if nobody knows how many there are. Those without query atoms, and with several that are
-        all true or all false, count there, and are left out.
-        """
+        """Return the examples that choose structure, and those left for weights, in stream order, both without those that nothing is learned from."""
         ...
 
     def selection(
@@ -180,22 +178,20 @@ class SelectionData(Protocol):
         examples: object,
         order: Ordering,
         *,
-        saving: bool,
-        decaying: bool,
+        saving: bool,  # whether the run shall be one that can be resumed
+        decaying: bool,  # whether windows are smaller, if nobody says how large
     ) -> AbstractContextManager[SelectionSession]:
-        """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too.
-
-        With `saving` the run shall be one that can be resumed; `decaying` counts want smaller windows, if nobody says how large.
-        """
+        """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too."""
         ...
 
     def drifting(
-        self, examples: object, drift: DriftingStructure, session: SelectionSession, size: int | None
+        self,
+        examples: object,
+        drift: DriftingStructure,
+        session: SelectionSession,
+        size: int | None,  # how many loaded examples choose together; None if nobody says
     ) -> object:
-        """Return the examples that are left as those of a learner of weights whose model follows them; `session` keeps what it counts.
-
-        `size` is how many loaded examples choose together, None if nobody says.
-        """
+        """Return the examples that are left for a learner of weights whose model follows them; `session` keeps what it counts."""
         ...
 
 

@@ -51,22 +51,16 @@ _NO_DIFFERENCE = 0.5
 
 @dataclass(frozen=True)
 class Criteria:
-    """What a formulation must meet.
+    """What a formulation must meet."""
 
-    `threshold` is the least probability, of implications `implication_threshold` unless it is None; `min_support` the least number of groundings
-    that it is a share of, of several query literals `joint_support` unless it is None; `confidence` that of the bound which must reach the threshold,
-    0.5 for the share itself; `top` the most formulations, None for all. `default` says what the distribution of query literals is where nothing
-    selects, `significance` how unlikely it may be as that of the selected ones ("estimated" alone).
-    """
-
-    threshold: float = 0.5
-    min_support: int = 10
-    confidence: float = 0.95
-    top: int | None = None
-    default: Default = "sparse"
-    significance: float = 0.01
-    implication_threshold: float | None = None
-    joint_support: int | None = None
+    threshold: float = 0.5  # the least probability
+    min_support: int = 10  # the least number of groundings that it is a share of
+    confidence: float = 0.95  # of the bound that must reach the threshold; 0.5 for the share itself
+    top: int | None = None  # the most formulations, None for all
+    default: Default = "sparse"  # the distribution of query literals where nothing selects
+    significance: float = 0.01  # p-values must be below this if the default is estimated
+    implication_threshold: float | None = None  # `threshold` of implications, None for the same
+    joint_support: int | None = None  # `min_support` of several query literals, None for the same
 
     def least(self, literal: IntArray) -> FloatArray:
         """Return the least probability of formulations, by the literal that is implied."""
@@ -81,34 +75,17 @@ class Criteria:
 
 @dataclass(frozen=True, eq=False)
 class Formulations:
-    """The formulations of m candidates with what was found of each; arrays of shape (k,), by candidate and then by literal.
+    """The k formulations of m candidates with what was found of each, by candidate and then by literal; arrays have shape (k,)."""
 
-    Parameters
-    ----------
-    candidate : int64 array
-        Place of the candidate.
-    literal : int64 array
-        The query literal that the others imply, -1 for the conjunction.
-    support, matched : int64 or float array
-        Selected groundings that count, and those of them that agree; floats where counts decay.
-    bound : float array
-        The bound of the probability that the threshold is compared with; NaN where nothing is selected.
-    g2, p_value : float array
-        Of the likelihood ratio test; NaN unless the default is estimated.
-    kept : bool array
-    reason : list of str
-        Why it is not kept; empty where it is.
-    """
-
-    candidate: IntArray
-    literal: IntArray
-    support: IntArray | FloatArray
-    matched: IntArray | FloatArray
-    bound: FloatArray
-    g2: FloatArray
+    candidate: IntArray  # its place
+    literal: IntArray  # the query literal that the others imply, -1 for the conjunction
+    support: IntArray | FloatArray  # selected groundings that count; floats where counts decay
+    matched: IntArray | FloatArray  # those of them that agree
+    bound: FloatArray  # of the probability, compared with the threshold; NaN where nothing is selected
+    g2: FloatArray  # of the likelihood ratio test; NaN unless the default is estimated
     p_value: FloatArray
     kept: BoolArray
-    reason: list[str]
+    reason: list[str]  # why it is not kept; empty where it is
 
     @property
     def probability(self) -> FloatArray:
@@ -118,29 +95,12 @@ class Formulations:
 
 def formulations(
     n: IntArray | FloatArray,
-    positive: Sequence[Sequence[bool]],
+    positive: Sequence[Sequence[bool]],  # the signs of each candidate's query literals
     criteria: Criteria,
-    defaults: IntArray | FloatArray | None = None,
-    before: BoolArray | None = None,
+    defaults: IntArray | FloatArray | None = None,  # `n` without selectors; needed where the default is estimated
+    before: BoolArray | None = None,  # which formulations are in the model, shape (k,); none by default
 ) -> Formulations:
-    """Choose among the formulations of candidates.
-
-    Parameters
-    ----------
-    n : int64 or float array, shape (m, 2 to the power of the most literals)
-        Counts of patterns, as `sqlrl.ground.candidates.JointCounts` has them, or what is left of them where they decay.
-    positive : sequence of sequences of bool
-        The signs of each candidate's query literals.
-    criteria : Criteria
-    defaults : int64 or float array, optional
-        The same for the query literals of each candidate without a selector; needed where the default is estimated.
-    before : bool array, shape (k,), optional
-        Which formulations are in the model, and are judged by what speaks for them; none by default.
-
-    Returns
-    -------
-    Formulations
-    """
+    """Choose among formulations by counts of patterns, shape (m, 2 to the power of the most literals), as in `JointCounts` or decayed."""
     candidate, literal, support, matched = tallies(n, positive)
     size, literals = len(candidate), np.array(list(map(len, positive)), dtype=np.int64)
     stays = np.zeros(size, dtype=np.bool_) if before is None else before
@@ -250,7 +210,7 @@ def _reason(
 def wilson(
     matched: IntArray | FloatArray, support: IntArray | FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the one-sided lower and upper bound of shares at a confidence; at one half both are the shares. NaN of nothing.
+    """Return the one-sided lower and upper bound of shares at a confidence, at one half the shares themselves; NaN without support.
 
     Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
     """
@@ -266,12 +226,11 @@ def wilson(
 
 
 def likelihood_ratio(observed: IntArray | FloatArray, default: IntArray | FloatArray) -> tuple[float, float]:
-    """Return G² of counts against a default distribution, and how likely so much is by chance; NaN where nothing was observed.
+    """Return G² of counts against a default distribution, and its p-value by chi-squared; NaN where nothing was observed.
 
-    Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993): twice the log of the likelihood ratio, which is
-    distributed as chi-squared with one degree of freedom less than there are patterns that occur at all: of counts that decay, those of which half
-    a grounding is left.
+    Source: Dunning, "Accurate methods for the statistics of surprise and coincidence" (1993).
     """
+    # Patterns that occur at all: of counts that decay, those of which half a grounding is left.
     possible = default >= _GONE
     counts = observed[possible].astype(np.float64)
     if not counts.sum():

@@ -44,27 +44,13 @@ class GreedySearch:
 
 @dataclass(frozen=True, eq=False)
 class GreedyRules:
-    """What a greedy search found.
+    """What a greedy search found."""
 
-    Parameters
-    ----------
-    rules : array of int64, shape (k,)
-        In the order in which they came.
-    weights : array of float64, shape (k,)
-        Those of all of them together.
-    scores : array of float64, shape (k,)
-        The penalised pseudo-log-likelihood after each.
-    start : float
-        The score without a rule.
-    evaluated : int
-        How many models were learned.
-    """
-
-    rules: IntArray
-    weights: FloatArray
-    scores: FloatArray
-    start: float
-    evaluated: int
+    rules: IntArray  # in the order in which they came, shape (k,)
+    weights: FloatArray  # those of all of them together, shape (k,)
+    scores: FloatArray  # the penalised pseudo-log-likelihood after each, shape (k,)
+    start: float  # the score without a rule
+    evaluated: int  # how many models were learned
     _repr_html_ = markup.field_table
 
 
@@ -75,28 +61,10 @@ def greedy_rules(
     *,
     report: Callable[[int, float], None] | None = None,
 ) -> GreedyRules:
-    r"""Add the rule that raises the score most, again and again; all weights are learned anew with each.
+    """Add the rule that raises the score most, again and again, with all weights learned anew; `report` gets the number of rules and the score.
 
-    Parameters
-    ----------
-    hinges : AtomHinges
-        Of all m candidates.
-    learner : SoftPseudoLikelihood
-        Its objective is the score; a rule that would have weight 0 adds nothing.
-    search : GreedySearch, optional
-    report : callable, optional
-        Called with the number of rules and the score after each.
-
-    Returns
-    -------
-    GreedyRules
-
-    Notes
-    -----
-    Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018), algorithm 1. As printed its
-    loop would go on while one of two criteria holds and takes the score of the round before for that of the last one: here it ends with the first
-    of both, the best score so far is kept, and a rule that does not raise it is not added. A candidate begins with the weight that it had when it
-    was tried last, the others with theirs.
+    Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018), algorithm 1. As printed its loop
+    goes on while one of two criteria holds and takes the score of the round before for that of the last one; here the first of both ends it.
     """
     limits = search or GreedySearch()
     # Rules without a hinge raise nothing.
@@ -111,6 +79,7 @@ def greedy_rules(
         while left and len(chosen) < limits.most:
             best: tuple[float, int, FloatArray] | None = None
             for candidate in left:
+                # The candidate begins with the weight that it had when it was tried last, the others with theirs.
                 rules = np.array([*chosen, candidate])
                 found = learner.learn_hinges(hinges.of_rules(rules), start=np.append(weights, last[candidate]))
                 evaluated += 1

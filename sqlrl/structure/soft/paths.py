@@ -126,13 +126,7 @@ class PathSource(Protocol):
     def supports(
         self, length: int, *, min_targets: int = 1, simple: bool = True, constant_length: int = 0
     ) -> PathSupports:
-        """Return the paths of up to so many steps that connect enough atoms, and how many of them.
-
-        Raises
-        ------
-        GroundingLimitError
-            More walks than the source's limit.
-        """
+        """Return the paths of up to `length` steps that connect enough atoms, and how many; too many walks are a GroundingLimitError."""
         ...
 
     def constants(self, entities: Iterable[int]) -> Mapping[int, str]:
@@ -142,27 +136,14 @@ class PathSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PathClause:
-    """A clause with the path that it was made of.
+    """A clause with the path that it was made of."""
 
-    Parameters
-    ----------
-    rule : LogicalRule
-        Of weight 0: what it weighs is to be learned.
-    path : tuple of Relation
-    positive, negative : int
-        Labelled atoms of either kind that the path connects.
-    negated : bool
-        Whether the head is.
-    anchor : {"both", "start", "stop"}
-        Which arguments of the target the path has: both, or one where it stops at a constant.
-    """
-
-    rule: LogicalRule
+    rule: LogicalRule  # of weight 0: what it weighs is to be learned
     path: tuple[Relation, ...]
-    positive: int
+    positive: int  # true atoms that the path connects
     negative: int
-    negated: bool = False
-    anchor: Anchor = "both"
+    negated: bool = False  # whether the head is
+    anchor: Anchor = "both"  # which arguments of the target the path has: both, or one where it stops at a constant
     _repr_html_ = markup.field_table
 
     @property
@@ -176,26 +157,14 @@ class PathClause:
 
 @dataclass(frozen=True)
 class PathClauses(Sequence[PathClause]):
-    """The clauses of a target's paths, those first that connect most labelled atoms, or tell labels apart best, equal ones by their text.
-
-    Parameters
-    ----------
-    target : str
-    clauses : tuple of PathClause
-    positives, negatives : int
-        Labelled atoms of the target.
-    walks : int
-        Walks that met at an entity to tell how many atoms paths connect.
-    notes : tuple of str
-        What was left out, and what is to be kept in mind.
-    """
+    """The clauses of a target's paths, the best first (by support or contrast), equal ones by their text."""
 
     target: str
     clauses: tuple[PathClause, ...]
-    positives: int
+    positives: int  # labelled atoms of the target that are true
     negatives: int
-    walks: int
-    notes: tuple[str, ...] = ()
+    walks: int  # walks that met at an entity, to count the atoms that paths connect
+    notes: tuple[str, ...] = ()  # what was left out, and what is to be kept in mind
     _repr_html_ = markup.field_table
 
     def __len__(self) -> int:
@@ -210,12 +179,7 @@ class PathClauses(Sequence[PathClause]):
         return tuple(each.rule for each in self.clauses)
 
     def table(self) -> pa.Table:
-        """Return the clauses as rows: `clause`, `path`, `length`, `negated`, `positive`, `negative`.
-
-        Returns
-        -------
-        pyarrow.Table
-        """
+        """Return the clauses as rows: `clause`, `path`, `length`, `negated`, `positive`, `negative`."""
         return pa.table(
             {
                 "clause": pa.array([str(each) for each in self.clauses], pa.string()),
@@ -234,24 +198,7 @@ class PathClauses(Sequence[PathClause]):
 
 
 def path_clauses(source: PathSource, parameters: PathParameters | None = None) -> PathClauses:
-    r"""Return the clauses of the paths that connect labelled atoms of a target.
-
-    Parameters
-    ----------
-    source : PathSource
-    parameters : PathParameters, optional
-
-    Returns
-    -------
-    PathClauses
-
-    Raises
-    ------
-    InputError
-        No labelled atoms, or fewer than a path must connect.
-    GroundingLimitError
-        More walks than the source's limit, counted beforehand.
-    """
+    """Return the clauses of the paths that connect labelled atoms of a target; too few atoms are an InputError."""
     chosen = parameters or PathParameters()
     notes = _checked(source, chosen)
     found = source.supports(
@@ -295,10 +242,7 @@ def path_clauses(source: PathSource, parameters: PathParameters | None = None) -
 
 
 def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: int) -> FloatArray:
-    """Return the likelihood ratio G² of the label of an atom and of whether a path connects it, for each of m paths, shape (m,).
-
-    `positive` and `negative`, shape (m,), are the atoms of either label that it connects, of all that there are.
-    """
+    """Return G² between the label of an atom and whether a path connects it, shape (m,), from the atoms of each label that m paths connect."""
     cells = np.array([positive, negative, positives - positive, negatives - negative], dtype=np.float64)
     total, connected = float(positives + negatives), cells[0] + cells[1]
     likely = (positives / total, negatives / total)
