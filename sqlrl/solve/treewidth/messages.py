@@ -149,8 +149,8 @@ def _distribute(buckets: Buckets, scratch: Scratch, c: int, total: bool) -> None
 
 @inner
 def _compare(table: FloatArray, total: bool, state: FloatArray, other: FloatArray) -> None:
-    # Of each state of a table's own variable: its share (log probability, or score below the best), and that of all
-    # other states together.
+    # Of each state of a table's own variable: its share (log probability, or score below the best), and that of the best
+    # other state.
     width = len(state)
     for s in range(width):
         best = -np.inf
