@@ -45,11 +45,11 @@ def test_tuples_that_are_false_without_a_row_are_counted() -> None:
 def test_labels_of_examples_that_are_appended_are_counted_again() -> None:
     db = words([("d1", True), ("d2", False)])
     with pytest.warns(LabelWarning, match=r"^1 row of Liked is false, but 2 more tuples"):
-        db.catalog.bind(MODEL)
+        db.catalog.bind(MODEL, training=True)
     db.load("Word", [("d5", "a"), ("d6", "b")], append=True)
     db.load("Liked", [("d5", False)], truth=1, target=True, append=True)
     with pytest.warns(LabelWarning, match=r"^2 rows of Liked are false, but 3 more tuples"):
-        db.catalog.bind(MODEL)
+        db.catalog.bind(MODEL, training=True)
 
 
 @pytest.mark.slow

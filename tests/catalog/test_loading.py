@@ -286,11 +286,12 @@ def test_loading_again_replaces_and_forgets_unused_constants(catalog: Catalog) -
 
 
 def test_there_is_nothing_to_remove_while_each_constant_and_example_has_a_fact(catalog: Catalog) -> None:
-    catalog.load("P", [("e1", "a"), ("e2", "b")], columns=[1], types=["s"], example=0)
-    catalog.load("Q", [("e1", "b")], columns=[1], types=["s"], example=0)
-    assert not compact(catalog.store)
-    catalog.load("P", [("e1", "a")])
-    assert compact(catalog.store)
+    facts_of = {"P": [("e1", "a"), ("e2", "b")], "Q": [("e1", "a")]}
+    for name, rows in facts_of.items():
+        frame = pd.DataFrame(rows, columns=["doc", "word"])
+        catalog.load(name, frame, columns=["word"], types=["word"], example="doc", target=name == "Q")
+    catalog.bind(parse_mln("P(word)\nQ(word)\nP(x) => Q(x)"), training=True)
+    assert catalog.store.state("examples") == "column"
     assert not compact(catalog.store)
 
 
