@@ -24,7 +24,8 @@ import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.decaying import World
 from sqlrl.learn.online import Common
-from sqlrl.learn.settings import LabelLoss, Order
+from sqlrl.learn.settings import LabelLoss
+from sqlrl.training.ordering import Order
 
 PAPER: dict[str, tuple[float, float, float, float, float]] = {
     "MM-HM": (93.187, 92.467, 92.581, 95.496, 90.282),

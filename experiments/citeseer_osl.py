@@ -28,7 +28,7 @@ from harness import Measured, Options, Row, publish, read_options, run_jobs
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
 from sqlrl.learn.online import OnlineEstimator
-from sqlrl.learn.settings import Order
+from sqlrl.training.ordering import Order
 
 PAPER: dict[str, tuple[float, float, float, int]] = {
     "ADAGRAD_FB-LC_0": (82.62, 2.12, 10.40, 2_896),

@@ -21,7 +21,8 @@ from harness import Measured, Options, Row, publish, read_options, run_jobs
 
 import sqlrl
 from sqlrl.evaluate import Fold, mean_and_deviation
-from sqlrl.learn.settings import Order, Ties
+from sqlrl.learn.settings import Ties
+from sqlrl.training.ordering import Order
 
 PAPER: Row = {
     "system": "paper", "order": "one", "fold": "mean", "f1": 82.62, "deviation_folds": 2.12, "seconds": 624.0,

@@ -6,19 +6,20 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 import sqlrl
-from sqlrl.database.induction import InductionSession
 from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.ilp.protocols import Task
+from sqlrl.report.console import Progress
+from sqlrl.training.induction import InductionSession
+from sqlrl.training.learning import Learning
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -82,9 +83,9 @@ class Part:
         self._once, self._labels, self.saved = once, labels, 0.0
 
     @property
-    def learning(self) -> Part:
-        """What learners ask for."""
-        return self
+    def learning(self) -> Learning:
+        """What learners ask for: this has what ILP calls."""
+        return cast(Learning, self)
 
     def induction_bias(self, target: sqlrl.Model | str, bias: sqlrl.Bias | None) -> sqlrl.Bias:
         """Return the bias, checked against the data."""
@@ -120,7 +121,7 @@ class _Whole:
 
 
 class _Source:
-    """Some of the atoms with their labels, as `sqlrl.structure.ilp.protocols.CoverageSource` asks for."""
+    """Some of the atoms with their labels, as `sqlrl.structure.ilp.covers.CoverageSource` asks for."""
 
     def __init__(self, whole: _Whole, labels: Mapping[tuple[str, ...], bool]) -> None:
         self._whole, all_atoms = whole, whole.session.source
@@ -151,7 +152,7 @@ class _Source:
 
 
 class _Session:
-    """A session of all atoms, but for its source: see `sqlrl.structure.ilp.protocols.InducingSession`."""
+    """A session of all atoms, but for its source."""
 
     def __init__(self, whole: InductionSession, source: _Source) -> None:
         self._whole, self.source = whole, source
@@ -183,7 +184,7 @@ class _Session:
         """Say which clauses could not be evaluated."""
         return self._whole.passed_over()
 
-    def progress(self, description: str, total: int) -> AbstractContextManager[Task]:
+    def progress(self, description: str, total: int) -> AbstractContextManager[Progress]:
         """Show progress."""
         return self._whole.progress(description, total)
 

@@ -6,22 +6,23 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 import sqlrl
-from sqlrl.database.training import TrainingStream
 from sqlrl.ground.clauses import learned_model
 from sqlrl.ground.windows import Window
-from sqlrl.learn.protocols import TrainingRecord
+from sqlrl.training.learning import Learning
+from sqlrl.training.records import TrainingRecord
+from sqlrl.training.stream import ExampleStream
 
 Made = TypeVar("Made")
 FloatArray = npt.NDArray[np.float64]
 
 
-class _Kept(TrainingStream):
+class _Kept(ExampleStream):
     """A stream of one window with all examples, as often as it is asked for; its runs are not kept in the database."""
 
     def __init__(self, db: sqlrl.Database, program: Any) -> None:
@@ -81,9 +82,9 @@ class GroundedOnce:
         return found
 
     @property
-    def learning(self) -> GroundedOnce:
-        """What learners ask for."""
-        return self
+    def learning(self) -> Learning:
+        """What learners ask for: this has what batch learners call."""
+        return cast(Learning, self)
 
     @contextmanager
     def training_windows(self, model: sqlrl.Model, **_: object) -> Iterator[_Kept]:

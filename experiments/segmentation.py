@@ -24,7 +24,7 @@ from harness import Measured, Options, Row, publish, run_jobs
 import sqlrl
 from sqlrl.database.constrained_training import Mode
 from sqlrl.evaluate import Fold, mean_and_deviation
-from sqlrl.learn.settings import Order
+from sqlrl.training.ordering import Order
 
 SYSTEMS: dict[str, Mode] = {
     "No constraints": "none",

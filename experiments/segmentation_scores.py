@@ -10,16 +10,16 @@ import pyarrow as pa
 from citations import among, field_counts
 
 import sqlrl
-from sqlrl.database.training import TrainingStream
 from sqlrl.errors import SqlrlError
 from sqlrl.evaluate import Scores, score, score_probabilities
 from sqlrl.ground.network import BoolArray, FloatArray, Network
-from sqlrl.learn.labels import infeasible_truth
 from sqlrl.solve.elimination import sum_product
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import restrict
 from sqlrl.solve.sampling.propagation import propagate
 from sqlrl.solve.weighted import FREE, weigh
+from sqlrl.training.labels import infeasible_truth
+from sqlrl.training.stream import ExampleStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def label_log_likelihood(db: sqlrl.Database, model: sqlrl.Model, examples: list[
     """
     with db.program(model) as program:
         ids = db.example_ids(examples)
-        stream = TrainingStream(program, db.session, [ids], size=len(ids), limit=None)
+        stream = ExampleStream(program, db.session, [ids], size=len(ids), limit=None)
         (window,) = stream
         wrong = np.unique(infeasible_truth(window.network, window.truth).example)
         left = ids[~np.isin(ids, wrong)]

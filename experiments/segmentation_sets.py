@@ -20,7 +20,7 @@ from segmentation import LINEAR, QUADRATIC, SYSTEMS
 import sqlrl
 from sqlrl.database.constrained_training import Mode
 from sqlrl.evaluate import Fold
-from sqlrl.learn.settings import Order
+from sqlrl.training.ordering import Order
 
 CRF = "CRF, LC_0's features"
 """The system that is no model of rules."""

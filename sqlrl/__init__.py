@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlrl.database.predictions import Prediction
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
-    from sqlrl.database.subgraphs import SubgraphQueries, SubgraphTables
     from sqlrl.engine.spark.server import Spark
     from sqlrl.errors import SqlrlError
     from sqlrl.evaluate import (
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.bias import Bias
     from sqlrl.logic.bias_parser import parse_bias, read_bias
     from sqlrl.logic.files import models_equal, read_model
-    from sqlrl.logic.grammar import Grammar, Symbol
+    from sqlrl.logic.grammar import Grammar
     from sqlrl.logic.grammar_parser import parse_grammar, read_grammar
     from sqlrl.logic.mapping import PredicateMapping
     from sqlrl.logic.mapping_parser import parse_mapping, read_mapping
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.psl_arithmetic import ArithmeticRule
     from sqlrl.logic.psl_files import parse_psl, read_psl
     from sqlrl.logic.saving import save_model
+    from sqlrl.logic.templates import Symbol
     from sqlrl.report import Table
     from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.structure.beam.estimator import MSL
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from sqlrl.structure.osl.estimator import OSL
     from sqlrl.structure.resolwe.estimator import Resolwe
     from sqlrl.structure.soft.estimator import SoftStructure
+    from sqlrl.training.subgraphs import SubgraphQueries, SubgraphTables
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn",
@@ -109,7 +110,7 @@ _HOMES = {
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
     "Subgradient": "sqlrl.learn",
-    "SubgraphQueries": "sqlrl.database.subgraphs",
+    "SubgraphQueries": "sqlrl.training.subgraphs",
     "SoftMapLikelihood": "sqlrl.learn.soft.map_likelihood",
     "SoftPiecewiseLikelihood": "sqlrl.learn.soft.piecewise",
     "SoftPrediction": "sqlrl.database.soft_predictions",
@@ -117,8 +118,8 @@ _HOMES = {
     "Spark": "sqlrl.engine.spark.server",
     "SoftPseudoLikelihood": "sqlrl.learn.soft.pseudo_likelihood",
     "HingeOptions": "sqlrl.solve.hinge.result",
-    "SubgraphTables": "sqlrl.database.subgraphs",
-    "Symbol": "sqlrl.logic.grammar",
+    "SubgraphTables": "sqlrl.training.subgraphs",
+    "Symbol": "sqlrl.logic.templates",
     "Table": "sqlrl.report",
     "Transfer": "sqlrl.structure.diagnosis.estimator",
     "VotedPerceptron": "sqlrl.learn.batch.perceptron",

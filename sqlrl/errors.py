@@ -269,7 +269,7 @@ class SqlrlWarning(UserWarning):
 
 
 class InfeasibleTruthWarning(SqlrlWarning):
-    """The labels of an example violate hard clauses; `sqlrl.learn.labels.InfeasibleTruth` says what is counted of each."""
+    """The labels of an example violate hard clauses; `sqlrl.training.labels.InfeasibleTruth` says what is counted of each."""
 
 
 class UnseenConstantWarning(SqlrlWarning):

@@ -14,10 +14,10 @@ import pytest
 
 from sqlrl.catalog import migrations
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.database.session import Session
 from sqlrl.engine.spark.engine import SparkEngine
 from sqlrl.engine.spark.server import Server, Spark
 from sqlrl.report import Console
+from sqlrl.training.session import Session
 from tests import spark as on_spark
 from tests.effort import load_profile
 

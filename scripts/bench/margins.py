@@ -17,13 +17,13 @@ from rounds import publish, read_options, run_jobs
 
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.cuts import Cuts
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 
 WAYS = {"cuts alone": (False, False), "level": (True, False), "start": (False, True), "level and start": (True, True)}
 """Whether steps stay near the best weights, and whether there is a start from single atoms."""

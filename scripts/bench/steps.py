@@ -20,12 +20,12 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGrad
 from sqlrl.learn.arrays import new_tally
-from sqlrl.learn.labels import Names
 from sqlrl.learn.rules import grown, new_state
 from sqlrl.learn.slices import cut
 from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.randomness import streams
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 
 WORDS = 50
 SHAPES: dict[str, tuple[int, Callable[[range], list[tuple[int, int]]]]] = {

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import ExampleSource
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, argument_columns, equal_columns
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, argument_columns, equal_columns
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.wording import shortened

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sqlrl.catalog.atom_counts import atom_counts
 from sqlrl.catalog.atoms import Opening, build_atoms, check_independent
 from sqlrl.catalog.checks import (
     check_constants,
@@ -33,11 +34,12 @@ from sqlrl.catalog.domains import (
 from sqlrl.catalog.encoding import encode, key_columns
 from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, example_source
 from sqlrl.catalog.growth import grow
+from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
 from sqlrl.catalog.scopes import no_numbers
-from sqlrl.catalog.sizes import ATOM_LIMIT, atom_counts, check_atoms
+from sqlrl.catalog.sizes import ATOM_LIMIT, check_atoms
 from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, values_between
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.engine.stored import STORED, is_stored

@@ -12,9 +12,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import add_constants, no_number, numeric_name
+from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source, open_source
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, warn
 from sqlrl.logic.bins import Edges, as_edges, edges_fault, piece_names, piece_of, show_edges

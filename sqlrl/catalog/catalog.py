@@ -14,13 +14,14 @@ from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
 from sqlrl.catalog.server_files import ServerFiles, load_files
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.soft_models import declarations, typed
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError, ConflictError, LoadError
 from sqlrl.logic.model import Model

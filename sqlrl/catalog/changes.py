@@ -20,11 +20,12 @@ from sqlrl.catalog.fingerprints import (
     table_fingerprint,
     unmarked_fingerprint,
 )
+from sqlrl.catalog.image import SourceRecord
 from sqlrl.catalog.options import LoadOptions, evidence_files, origin
 from sqlrl.catalog.parts import load_again
 from sqlrl.catalog.server_files import SERVER, files_changed, has_server
 from sqlrl.catalog.sources import find_table, find_tables, open_source
-from sqlrl.catalog.store import SourceRecord, Store
+from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError, SourceWarning, UntrustedError, warn

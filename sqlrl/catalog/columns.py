@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
-from sqlrl.catalog.store import argument_columns
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError
 from sqlrl.wording import counted

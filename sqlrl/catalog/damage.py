@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from sqlglot import exp
 
+from sqlrl.catalog.image import Image
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
 
-if TYPE_CHECKING:
-    from sqlrl.catalog.store import Image, Store
+Rows = Callable[[exp.Query, str], list[dict[str, Any]]]
+"""Runs a query for a step, and returns its rows."""
+
+Tables = Callable[[str], exp.Table]
+"""Returns a table of the layout by its name."""
 
 
-def table_fault(store: Store, image: Image) -> str:
+def table_fault(image: Image, names: set[str], table: Tables, rows: Rows) -> str:
     """Return what is wrong with the rows of a table, in words; empty if nothing is. What lacks altogether is an error once it is used."""
-    there = store.table_names() if image.types or image.predicates else set()
     # Files of a server are held against their marks when they are read there; to read all of them at each start would take too long.
-    there = {name for name in there if not is_stored(name)}
-    return _numbering_fault(store, image, there) or _constants_fault(store, image, there)
+    there = {name for name in names if not is_stored(name)} if image.types or image.predicates else set()
+    return _numbering_fault(image, there, table, rows) or _constants_fault(image, there, table, rows)
 
 
-def _numbering_fault(store: Store, image: Image, there: set[str]) -> str:
+def _numbering_fault(image: Image, there: set[str], table_of: Tables, rows_of: Rows) -> str:
     """Return which dictionary, or the table of examples, has not the ids from 0 on, each once and with a name."""
     tables = {record.dictionary: ("id", record.size) for record in image.types.values() if record.dictionary in there}
     if "example" in there:
@@ -36,9 +39,9 @@ def _numbering_fault(store: Store, image: Image, there: set[str]) -> str:
             "most": exp.Max(this=column(number)),
             "total": exp.Sum(this=exp.cast(column(number), "hugeint")),
         }
-        query = exp.select(named(exp.convert(table), "table")).from_(store.table(table))
+        query = exp.select(named(exp.convert(table), "table")).from_(table_of(table))
         parts.append(query.select(*(named(value, name) for name, value in found.items())))
-    for row in store.rows(union_all(parts), "look at the dictionaries") if parts else ():
+    for row in rows_of(union_all(parts), "look at the dictionaries") if parts else ():
         # Only the dictionaries' sizes are kept elsewhere.
         known = tables[row["table"]][1]
         size = row["n"] if known < 0 else known
@@ -49,13 +52,13 @@ def _numbering_fault(store: Store, image: Image, there: set[str]) -> str:
     return ""
 
 
-def _constants_fault(store: Store, image: Image, there: set[str]) -> str:
+def _constants_fault(image: Image, there: set[str], table_of: Tables, rows_of: Rows) -> str:
     """Return which table of facts has constants that are in no dictionary."""
     parts = []
     for table, kinds in _encoded(image):
         if table not in there:
             continue
-        query = exp.select(named(exp.convert(table), "table")).from_(store.table(table))
+        query = exp.select(named(exp.convert(table), "table")).from_(table_of(table))
         beyond: list[exp.Expr] = []
         for place, kind in enumerate(kinds):
             if kind is not None:
@@ -64,7 +67,7 @@ def _constants_fault(store: Store, image: Image, there: set[str]) -> str:
                 beyond.append(exp.GTE(this=exp.Max(this=own.copy()), expression=exp.convert(image.types[kind].size)))
         if beyond:
             parts.append(query.having(exp.or_(*beyond)))
-    for row in store.rows(union_all(parts), "look at the facts") if parts else ():
+    for row in rows_of(union_all(parts), "look at the facts") if parts else ():
         return f"sqlrl.{row['table']} has constants that its dictionary lacks"
     return ""
 

@@ -11,8 +11,9 @@ from sqlglot import exp
 from sqlrl.catalog.bins import declare_bins
 from sqlrl.catalog.checks import check_types
 from sqlrl.catalog.dictionary import add_constants, nearest_names
+from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, with_types
 from sqlrl.catalog.loading import resolve
-from sqlrl.catalog.store import DICTIONARY, ArgumentRecord, PredicateRecord, SourceRecord, Store, with_types
+from sqlrl.catalog.store import DICTIONARY, Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError

@@ -30,8 +30,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import ExampleSource, example_source
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, argument_columns
 from sqlrl.catalog.soft_truths import refuse_values, values_between
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, argument_columns
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode, Place

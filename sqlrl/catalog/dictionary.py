@@ -9,7 +9,8 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.store import Store, TypeRecord
+from sqlrl.catalog.image import TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, subquery, union_all
 from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError

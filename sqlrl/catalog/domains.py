@@ -17,7 +17,8 @@ from sqlrl.catalog.atoms import Opening
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.dictionary import check_numbers, missing_constants
 from sqlrl.catalog.examples import ExampleSource
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.image import PredicateRecord, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.errors import CatalogError
 from sqlrl.logic.model import Model

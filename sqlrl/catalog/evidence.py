@@ -17,10 +17,11 @@ from sqlrl.catalog.cooccurrence import with_inferred_types
 from sqlrl.catalog.declarations import declare, list_constants
 from sqlrl.catalog.dictionary import check_numbers, did_you_mean, nearest_names
 from sqlrl.catalog.fingerprints import file_fingerprint
+from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.loading import register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
-from sqlrl.catalog.store import Store, argument_columns
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import LoadError, LoadWarning, warn

@@ -11,10 +11,11 @@ from sqlglot import exp
 
 from sqlrl.arguments import given, wrong_kind
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.spellings import why_alike
-from sqlrl.catalog.store import PredicateRecord, Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
 from sqlrl.errors import CatalogError, LoadError
 

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, atom_rows, counted_facts, known_rows
 from sqlrl.catalog.examples import ExampleSource
-from sqlrl.catalog.store import PartRecord, PredicateRecord, Store
+from sqlrl.catalog.image import PartRecord, PredicateRecord
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, integer, named, union_all
 

@@ -99,6 +99,10 @@ class Layout:
         """Return the type of an argument of a predicate."""
         return self.predicates[predicate].types[place]
 
+    def opened(self) -> list[PredicateInfo]:
+        """Return the open predicates, sorted; ids of their atoms follow each other in this order."""
+        return sorted((info for info in self.predicates.values() if info.open), key=lambda info: info.name)
+
     @property
     def divided(self) -> bool:
         """Whether the data are several examples."""

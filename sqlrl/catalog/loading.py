@@ -18,10 +18,11 @@ from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, fir
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.files import PARQUET
 from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, TypeRecord, with_types
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.soft_truths import check_kinds, check_roles
 from sqlrl.catalog.sources import Source, open_source
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord, with_types
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError, LoadError

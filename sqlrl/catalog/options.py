@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sqlrl.catalog.delimited import Dialect
+from sqlrl.catalog.image import PartRecord, SourceRecord
 from sqlrl.catalog.integrity import is_object, kept_json
-from sqlrl.catalog.store import PartRecord, SourceRecord
 from sqlrl.errors import LoadError
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier

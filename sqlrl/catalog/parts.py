@@ -15,19 +15,12 @@ from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.fingerprints import table_fingerprint
 from sqlrl.catalog.growth import before_append, note_append
+from sqlrl.catalog.image import REMOVAL, PartRecord, PredicateRecord, SourceRecord, argument_columns, equal_columns
 from sqlrl.catalog.loading import empty_rows, load, reads_alike, register, with_sources, write_rows
 from sqlrl.catalog.options import LoadOptions, check_name, origin
 from sqlrl.catalog.server_files import SERVER, ServerFiles, load_files
 from sqlrl.catalog.sources import Source, open_source
-from sqlrl.catalog.store import (
-    REMOVAL,
-    PartRecord,
-    PredicateRecord,
-    SourceRecord,
-    Store,
-    argument_columns,
-    equal_columns,
-)
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
 from sqlrl.errors import LoadError, LoadWarning, warn

@@ -16,11 +16,12 @@ from sqlrl import markup
 from sqlrl.catalog.columns import Mapped, map_columns
 from sqlrl.catalog.declarations import compact
 from sqlrl.catalog.encoding import key_columns, missing_text
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.loading import argument_types, described, drop_load, forget_examples, kind_of_examples, register
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
 from sqlrl.catalog.spellings import warn_of_spellings
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
 from sqlrl.errors import EngineError, InputError, LoadError, brief

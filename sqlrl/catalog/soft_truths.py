@@ -9,7 +9,8 @@ from sqlglot import exp
 from sqlrl.catalog.atoms import atom_name, known_value, names_of
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.encoding import key_columns, number_rows, row_numbers
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, Store, TypeRecord, equal_columns
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, equal_columns
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, union_all
 from sqlrl.errors import CatalogError, LoadError
 from sqlrl.wording import counted, shortened

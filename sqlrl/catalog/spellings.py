@@ -16,8 +16,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.dictionary import NEAREST, did_you_mean, nearest_constants, numeric_name
+from sqlrl.catalog.image import TypeRecord
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.store import Store, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.catalog.values import value_text
 from sqlrl.engine.nodes import column, cte, named, union_all
 from sqlrl.errors import LoadWarning, warn

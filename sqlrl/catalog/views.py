@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from sqlrl.catalog.atoms import Opening, known_rows
 from sqlrl.catalog.encoding import key_columns
-from sqlrl.catalog.store import REMOVAL, PredicateRecord, SourceRecord, Store
+from sqlrl.catalog.image import REMOVAL, PredicateRecord, SourceRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, join, named
 from sqlrl.engine.stored import STORED, is_stored
 

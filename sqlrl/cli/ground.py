@@ -29,9 +29,9 @@ def ground(
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
         from sqlrl.catalog.choices import Choices
-        from sqlrl.database.session import Query
         from sqlrl.ground.grounding import ground_network
         from sqlrl.ground.program import Extent
+        from sqlrl.training.session import Query
 
         asked = Query(job.model, job.examples, Choices(**job.choices), limit)
         with job.run.working("grounding"), job.db.session.expanded(asked) as (program, chosen):

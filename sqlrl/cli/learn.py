@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from sqlrl.cli.inputs import Job
     from sqlrl.database.constrained_training import Mode
-    from sqlrl.database.subgraphs import Subgraphs
     from sqlrl.learn import BatchEstimator, OnlineEstimator
+    from sqlrl.training.subgraphs import Subgraphs
 
 _mode = declarations(sqlrl.ConstrainedTraining)["mode"]
 assert _mode.option is not None

@@ -18,7 +18,7 @@ from sqlrl.paths import expanded
 if TYPE_CHECKING:
     from sqlrl.cli.inputs import Inputs, Job
     from sqlrl.database.database import Database
-    from sqlrl.database.subgraphs import Subgraphs
+    from sqlrl.training.subgraphs import Subgraphs
 
 PANEL = "Structure (--learner resolwe)"
 

@@ -21,8 +21,6 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import shown_arguments
 from sqlrl.database.folds import Folds, folded_atoms, kept_folds, read_folds
 from sqlrl.database.holdout import bound_by_data, check_seed
-from sqlrl.database.runs import Run
-from sqlrl.database.session import Session, check_model, verb
 from sqlrl.engine.nodes import column, union_all
 from sqlrl.errors import InputError
 from sqlrl.evaluate.identity import Baseline, identity_baselines
@@ -47,6 +45,8 @@ from sqlrl.plan.leaks import (
 )
 from sqlrl.progress import Stage, staged
 from sqlrl.report import Table
+from sqlrl.training.runs import Run
+from sqlrl.training.session import Session, check_model, verb
 from sqlrl.wording import counted
 
 KEPT = ("leak", "audit_atom", "audit_fold", "audit_baseline")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrl import markup
-from sqlrl.database.session import Query
 from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import IntArray
@@ -17,6 +16,7 @@ from sqlrl.learn.adagrad import AdaGrad
 from sqlrl.learn.batch.likelihood import Likelihood
 from sqlrl.learn.batch.pscg import PSCG
 from sqlrl.learn.parameters import check_database
+from sqlrl.training.session import Query
 from sqlrl.wording import counted, shortened
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from scipy.sparse import csgraph
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
+from sqlrl.database.inferred import InferredWorld
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import argument_names
@@ -19,14 +20,13 @@ from sqlrl.ground.program import shown_rows
 from sqlrl.report import Table
 
 if TYPE_CHECKING:
-    from sqlrl.database.predictions import Prediction
     from sqlrl.engine.base import QueryEngine
 
 Pairs = IntArray
 """Pairs of constants of one type, shape (k, 2), by their ids."""
 
 
-def clusters(prediction: Prediction, predicate: str | None, *, closure: bool) -> Table:
+def clusters(prediction: InferredWorld, predicate: str | None, *, closure: bool) -> Table:
     """Return the clusters of a prediction; `Prediction.clusters` explains it."""
     prediction.check_current()
     info = prediction.chosen(predicate)
@@ -53,7 +53,7 @@ def clusters(prediction: Prediction, predicate: str | None, *, closure: bool) ->
     return _named(engine, prediction, info, members, cluster)
 
 
-def _candidates(prediction: Prediction, info: PredicateInfo) -> tuple[IntArray, Pairs, IntArray]:
+def _candidates(prediction: InferredWorld, info: PredicateInfo) -> tuple[IntArray, Pairs, IntArray]:
     """Return the example and the constants of each query atom and given atom, and the positions of true ones."""
     assert info.atoms is not None
     engine, layout, columns = prediction.engine, prediction.layout, [column("a0"), column("a1")]
@@ -133,7 +133,7 @@ def _names(engine: QueryEngine, layout: Layout, kind: str, ids: IntArray) -> lis
 
 
 def _named(
-    engine: QueryEngine, prediction: Prediction, info: PredicateInfo, members: IntArray, cluster: IntArray
+    engine: QueryEngine, prediction: InferredWorld, info: PredicateInfo, members: IntArray, cluster: IntArray
 ) -> Table:
     """Return members and clusters with names, in order of clusters."""
     layout, kind = prediction.layout, info.types[0]

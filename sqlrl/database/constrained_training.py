@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, get_a
 
 from sqlrl import markup
 from sqlrl.database.constraints import ClauseCost, clause_costs, cost_table
-from sqlrl.database.session import Query, check_model
 from sqlrl.errors import InputError, NotFittedError
 from sqlrl.ground.factors import check_thresholds
 from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH
@@ -19,6 +18,7 @@ from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.slips import no_name
+from sqlrl.training.session import Query, check_model
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

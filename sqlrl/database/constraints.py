@@ -10,7 +10,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.database.session import Query, Session, verb
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.clauses import clause_table, expansion_names
@@ -26,6 +25,7 @@ from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.report import Table
+from sqlrl.training.session import Query, Session, verb
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.predictions import Prediction
-from sqlrl.database.session import Query, Session, check_limit_option, verb
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, table, union_all
 from sqlrl.errors import InputError
 from sqlrl.ground import counts
@@ -27,6 +26,7 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.plan.sources import OBSERVED, World, argument_columns, given_rows
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text
+from sqlrl.training.session import Query, Session, check_limit_option, verb
 
 SHOWN = 5
 IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}

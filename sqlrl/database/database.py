@@ -19,12 +19,11 @@ from sqlrl.arrow import array
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS
+from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
-from sqlrl.catalog.store import PredicateRecord
 from sqlrl.database.definitions import follow
-from sqlrl.database.session import Query, Session
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
@@ -36,6 +35,8 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.report import Console, Table, console_for
 from sqlrl.slips import Helpful
+from sqlrl.training.learning import Learning
+from sqlrl.training.session import Query, Session
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from sqlrl.database.explanations import Explanations
     from sqlrl.database.exports import Exported
     from sqlrl.database.holdout import Split
-    from sqlrl.database.learning import Learning
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.model_sql import ExportedSQL
     from sqlrl.database.predictions import Prediction
@@ -198,6 +198,7 @@ class Database(Helpful):
 
             catalog.store.plans = SparkEngine(Server(spark), catalog.engine)
         self.session = Session.open(catalog, console)
+        self.learning = Learning(self.session)
 
     @property
     def engine(self) -> DuckDBEngine:
@@ -222,13 +223,7 @@ class Database(Helpful):
     @console.setter
     def console(self, console: Console) -> None:
         self.session = with_values(self.session, console=console)
-
-    @property
-    def learning(self) -> Learning:
-        """What learners ask for."""
-        from sqlrl.database.learning import Learning
-
-        return Learning(self.session)
+        self.learning = Learning(self.session)
 
     # ---- loading -------------------------------------------------------------------------------------------
 
@@ -936,8 +931,8 @@ class Database(Helpful):
         >>> [(row["formula"], row["groundings"]) for row in found.to_arrow().to_pylist()]
         [('Friends(x, y) ^ Smokes(x) ^ Smokes(y)', 2), ('Friends(x, z) ^ Friends(z, y) ^ Smokes(x) ^ Smokes(y)', 1)]
         """
-        from sqlrl.database.selection import list_candidates
         from sqlrl.logic.grammar import Grammar
+        from sqlrl.training.selection import list_candidates
 
         if not isinstance(templates, Grammar):
             raise InputError(f"templates={templates!r}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns")

@@ -16,11 +16,12 @@ from sqlglot import exp
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import table_fingerprint
+from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord
 from sqlrl.catalog.loading import register
 from sqlrl.catalog.options import LoadOptions, check_name
 from sqlrl.catalog.soft_truths import values_between
 from sqlrl.catalog.spellings import suggestion
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store
+from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, subquery
 from sqlrl.errors import CatalogError, LoadWarning, warn
 from sqlrl.logic.horn import Component, Definitions, HornAtom, HornRule, components

@@ -6,9 +6,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from sqlrl.database.clause_search import clause_search
-from sqlrl.database.runs import Run
-from sqlrl.database.session import Session
 from sqlrl.errors import InputError
 from sqlrl.logic.model import Model
 from sqlrl.solve.sampling.chains import Effort
@@ -16,6 +13,9 @@ from sqlrl.structure.beam.clauses import Language
 from sqlrl.structure.beam.estimator import member_of
 from sqlrl.structure.diagnosis.bins import check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
+from sqlrl.training.clause_search import clause_search
+from sqlrl.training.runs import Run
+from sqlrl.training.session import Session
 
 TABLES = {"diagnosis": "found", "diagnosis_grounding": "groundings"}
 

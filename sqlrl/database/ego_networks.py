@@ -10,10 +10,10 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from sqlrl import markup
-from sqlrl.database.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import InputError, brief
+from sqlrl.training.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

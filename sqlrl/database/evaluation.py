@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inference import Inferred
-from sqlrl.database.outcomes import blocks_of, keep, outcomes_of, support_of
-from sqlrl.database.provenance import seen
-from sqlrl.database.statistics import add_observed
+from sqlrl.database.inferred import InferredProbabilities, InferredWorld
+from sqlrl.database.outcomes import Compared, blocks_of, keep, outcomes_of, support_of
+from sqlrl.database.seen import seen
 from sqlrl.errors import InputError
 from sqlrl.evaluate import ProbabilityScores, Scores, score, score_probabilities
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import example_names
-from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.progress import enough_memory
-
-if TYPE_CHECKING:
-    from sqlrl.database.marginals import Marginals
-    from sqlrl.database.predictions import Prediction
+from sqlrl.training.statistics import add_observed
 
 OUTSIDE = ("missed", "ignore")
 """What a true label outside the scope, which has no query atom, may count as."""
 
 THRESHOLD = 0.5
 """An atom whose probability is above it counts as predicted true."""
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """The n query atoms for which something was inferred, with their labels."""
-
-    names: list[str]  # the k predicates that are reported
-    atoms: IntArray  # ids, shape (n,)
-    truth: BoolArray  # the labels
-    labelled: BoolArray  # whether there is a label
-    kind: IntArray  # the place of the predicate in `names`
-    example: IntArray
-    missed: list[IntArray]  # for each predicate the examples of true labels outside its scope
 
 
 def compared(found: Inferred, outside: str) -> Compared:
@@ -66,7 +46,7 @@ def compared(found: Inferred, outside: str) -> Compared:
     return Compared(names, atoms, truth, labelled, kind, found.network_atoms.example[real], missed)
 
 
-def evaluate_world(prediction: Prediction, outside: str) -> Scores:
+def evaluate_world(prediction: InferredWorld, outside: str) -> Scores:
     """Compare a predicted world with the labels; `Prediction.evaluate` explains it."""
     with prediction.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(prediction, outside)
@@ -88,7 +68,7 @@ def evaluate_world(prediction: Prediction, outside: str) -> Scores:
         )
 
 
-def _keep_world(prediction: Prediction, run: int, known: Compared) -> None:
+def _keep_world(prediction: InferredWorld, run: int, known: Compared) -> None:
     """Keep what labels say of a prediction that was kept."""
     with prediction.held() as (program, chosen):
         extent = Extent(program, chosen, prediction.asked.limit)
@@ -101,7 +81,7 @@ def _keep_world(prediction: Prediction, run: int, known: Compared) -> None:
         keep(prediction, outcomes, support)
 
 
-def evaluate_probabilities(marginals: Marginals, outside: str, bins: int) -> ProbabilityScores:
+def evaluate_probabilities(marginals: InferredProbabilities, outside: str, bins: int) -> ProbabilityScores:
     """Compare probabilities with the labels; `Marginals.evaluate` explains it."""
     with marginals.session.console.progress("evaluating"), enough_memory("evaluating"):
         known = compared(marginals, outside)

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.counting import decimals
-from sqlrl.database.session import Query, Session, verb
-from sqlrl.database.statistics import Counts, by_evidence, statistics_table, with_expected
 from sqlrl.errors import InputError
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
@@ -20,6 +18,8 @@ from sqlrl.ground.network import FloatArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
+from sqlrl.training.session import Query, Session, verb
+from sqlrl.training.statistics import Counts, by_evidence, statistics_table, with_expected
 from sqlrl.wording import shortened
 
 LEARNER = "expected_counts"

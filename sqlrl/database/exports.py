@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl import markup
-from sqlrl.database.session import Query, Session, verb
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.markup import visible
+from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.holdout import Split
-from sqlrl.database.session import Session
 from sqlrl.engine.nodes import cast, column, conjunction, join, named, star_count, table
 from sqlrl.errors import InputError
 from sqlrl.evaluate.identity import NEITHER, TEST, TRAIN, SideArray
 from sqlrl.ground.clauses import argument_names, named_atoms
 from sqlrl.ground.network import IntArray
+from sqlrl.training.session import Session
 from sqlrl.wording import counted, shortened
 
 RANDOM = 10

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from sqlrl.arguments import given
 from sqlrl.database.inference import Inferred
-from sqlrl.database.session import Session, check_model
 from sqlrl.errors import InputError, ParseError
 from sqlrl.ground.program import Program
 from sqlrl.logic.formulas import parse_formula
@@ -20,6 +19,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.training.session import Session, check_model
 
 
 def is_formula(value: object) -> TypeGuard[str]:

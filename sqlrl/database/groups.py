@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from sqlrl.database.counting import counting, world_name
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
-from sqlrl.database.session import Query, Session, check_limit_option, verb
 from sqlrl.errors import InputError
 from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
 from sqlrl.ground.program import BoundFeature, Extent, Program
@@ -17,6 +16,7 @@ from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import subformulas, terms_of
 from sqlrl.logic.terms import Exist, ForAll, Variable
 from sqlrl.report import Table
+from sqlrl.training.session import Query, Session, check_limit_option, verb
 from sqlrl.wording import counted, shortened
 
 _SHOWN = 8

@@ -14,10 +14,8 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source, waiting_examples
+from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.catalog.store import PredicateRecord
-from sqlrl.database.inference import opened
-from sqlrl.database.session import Session, check_model, verb
 from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.evaluate.holdout import NEITHER, TEST, TRAIN, SideArray, check_fraction, hold_out, hold_out_entities
@@ -28,6 +26,7 @@ from sqlrl.logic.saving import SOFT
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.report import Table
 from sqlrl.slips import Helpful
+from sqlrl.training.session import Session, check_model, verb
 from sqlrl.wording import counted
 
 
@@ -239,7 +238,7 @@ def _atoms(
 
 def _target(layout: Layout, predicate: str | None) -> PredicateInfo:
     """Return the target whose query atoms are split."""
-    targets = {info.name: info for info in opened(layout)}
+    targets = {info.name: info for info in layout.opened()}
     if predicate is None and len(targets) == 1:
         return next(iter(targets.values()))
     if predicate in targets:

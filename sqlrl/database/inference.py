@@ -18,7 +18,6 @@ from sqlglot import exp
 from sqlrl.arguments import refuse
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.views import unique_name
-from sqlrl.database.session import Query, Session
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import InputError
@@ -31,6 +30,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
 from sqlrl.report.console import Progress
 from sqlrl.slips import Helpful
+from sqlrl.training.session import Query, Session
 from sqlrl.wording import counted, shortened
 
 if TYPE_CHECKING:
@@ -149,14 +149,14 @@ class Inferred(Helpful):
 
     @cached_property
     def _predicates(self) -> list[PredicateInfo]:
-        return [info for info in opened(self.layout) if not info.hidden]
+        return [info for info in self.layout.opened() if not info.hidden]
 
     @cached_property
     def reported(self) -> BoolArray:
         """Which of the n atoms are query atoms of predicates that are not hidden, shape (n,)."""
         atoms, first = self.network_atoms, 1
         found: BoolArray = ~atoms.helper
-        for info in opened(self.layout):
+        for info in self.layout.opened():
             if info.hidden:
                 found &= (atoms.ids < first) | (atoms.ids >= first + info.atom_count)
             first += info.atom_count
@@ -211,7 +211,7 @@ class Inferred(Helpful):
 
     def _notes(self) -> list[str]:
         """Return what a user should know of how far the model fits these examples."""
-        hidden = [f"{p.name} ({counted(p.atom_count, 'atom')})" for p in opened(self.layout) if p.hidden]
+        hidden = [f"{p.name} ({counted(p.atom_count, 'atom')})" for p in self.layout.opened() if p.hidden]
         notes = [f"inferred with them and not reported: {', '.join(hidden)}"] if hidden else []
         if self.unseen.combinations:
             were = "was" if self.unseen.combinations == 1 else "were"
@@ -226,15 +226,10 @@ class Inferred(Helpful):
         return notes
 
 
-def opened(layout: Layout) -> list[PredicateInfo]:
-    """Return the open predicates, sorted; ids of their atoms follow each other in this order."""
-    return sorted((info for info in layout.predicates.values() if info.open), key=lambda info: info.name)
-
-
 def into_tables(layout: Layout, into: str) -> dict[str, str]:
     """Return the tables into which predictions are written, by open predicate that is not hidden."""
     # The database ignores case in names of tables, so that those of predicates `P` and `p` are `into_P` and `into_p_2`.
-    names = [info.name for info in opened(layout) if not info.hidden]
+    names = [info.name for info in layout.opened() if not info.hidden]
     taken = set[str]()
     return {name: into if len(names) == 1 else unique_name(f"{into}_{name}", taken) for name in names}
 

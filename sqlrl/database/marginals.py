@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +13,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
-from sqlrl.database.session import Query, Session, verb
+from sqlrl.database.inference import Destination, Inference, collected, inference
+from sqlrl.database.inferred import InferredProbabilities
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.evaluate.probabilities import BINS, ProbabilityScores
 from sqlrl.ground.clauses import atom_texts, clause_table, describer, shape_table, stated_model
@@ -23,6 +22,7 @@ from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
+from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SHORTEST = 0.01
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Marginals(Inferred):
+class Marginals(InferredProbabilities):
     r"""The probability of each query atom, and how well it is known.
 
     Parameters
@@ -70,17 +70,8 @@ class Marginals(Inferred):
     all      Chris      0.650245      0  elimination
     """
 
-    result: MarginalResult
-
     _instead = "marginals.probabilities()"
     _owner = "Marginals"
-
-    @cached_property
-    def visible(self) -> MarginalResult:
-        """The result of the n query atoms that are reported, in the order of their ids."""
-        real, found = self.reported, self.result
-        arrays = {name: getattr(found, name)[real] for name in ("probability", "error", "rhat", "ess", "code")}
-        return replace(found, **arrays)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from sqlrl import markup
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
-from sqlrl.database.session import Query, Session, verb
 from sqlrl.database.view_tables import Naming, ViewTables
 from sqlrl.engine.dialects import view_text
 from sqlrl.engine.nodes import column, cte, named, subquery
@@ -41,6 +40,7 @@ from sqlrl.plan.scoring import AMOUNT, ScoredClauses, atom_columns, evidence_ste
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, selected
 from sqlrl.plan.tuples import holding
+from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted, shortened
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite")

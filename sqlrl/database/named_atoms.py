@@ -12,7 +12,6 @@ from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import suggestion
-from sqlrl.database.session import Query, Session
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, table, union_all
 from sqlrl.errors import InputError
@@ -21,6 +20,7 @@ from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Atom, Constant, Literal
 from sqlrl.plan.mentions import AtomKey
 from sqlrl.plan.sources import argument_columns
+from sqlrl.training.session import Query, Session
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:

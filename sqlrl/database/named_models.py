@@ -13,13 +13,13 @@ from sqlglot import exp
 from sqlrl.arguments import refuse
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.store import Store
-from sqlrl.database.runs import LearnedModel, no_shapes, soft_clauses
-from sqlrl.database.session import Session
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.markup import printable
+from sqlrl.training.runs import LearnedModel, no_shapes, soft_clauses
+from sqlrl.training.session import Session
 from sqlrl.wording import shortened
 
 LONGEST_NAME = 200

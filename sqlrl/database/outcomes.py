@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlrl.database.inference import Inferred
+from sqlrl.database.inferred import InferredWorld
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import clause_table, example_names
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
@@ -18,10 +18,6 @@ from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import divided
 from sqlrl.logic.terms import Constant
 from sqlrl.solve.flips import Flips, flips
-
-if TYPE_CHECKING:
-    from sqlrl.database.evaluation import Compared
-    from sqlrl.database.predictions import Prediction
 
 SUPPORT = ("for_right", "for_wrong", "against_right", "against_wrong")
 
@@ -37,6 +33,19 @@ def keep(found: Inferred, outcomes: Iterable[pa.Table], support: pa.Table | None
             records.clear(table, found.run)
             for part in parts:
                 records.append(table, found.run, part)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The n query atoms for which something was inferred, with their labels."""
+
+    names: list[str]  # the k predicates that are reported
+    atoms: IntArray  # ids, shape (n,)
+    truth: BoolArray  # the labels
+    labelled: BoolArray  # whether there is a label
+    kind: IntArray  # the place of the predicate in `names`
+    example: IntArray
+    missed: list[IntArray]  # for each predicate the examples of true labels outside its scope
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +135,7 @@ def _joined(columns: list[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedA
 
 
 def support_of(
-    prediction: Prediction, known: Compared, program: Program, extent: Extent
+    prediction: InferredWorld, known: Compared, program: Program, extent: Extent
 ) -> tuple[pa.Table | None, FloatArray | None]:
     """Return for how many right and wrong predictions each clause speaks for and against them, as rows of `sqlrl.support` without the run, and
     what the clauses say for the predicted value of each atom of `known` (log-odds, NaN where unknown).
@@ -156,7 +165,7 @@ def support_of(
     return pa.table({"clause": shown, **columns}), log_odds
 
 
-def _networks(prediction: Prediction, extent: Extent) -> Iterator[Network]:
+def _networks(prediction: InferredWorld, extent: Extent) -> Iterator[Network]:
     """Yield the ground networks of a prediction: the one that it holds, or that of each window once more."""
     if prediction.network is not None:
         yield prediction.network

@@ -7,12 +7,12 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.session import Query, Session, verb
 from sqlrl.ground.clauses import clause_table
 from sqlrl.ground.program import Extent
 from sqlrl.ground.windows import divided
 from sqlrl.report import Table
 from sqlrl.solve.overlaps import Overlaps, overlaps
+from sqlrl.training.session import Query, Session, verb
 
 
 @verb

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.evaluation import THRESHOLD, compared
 from sqlrl.database.inference import Inferred
+from sqlrl.database.inferred import InferredProbabilities, InferredValues, InferredWorld
 from sqlrl.database.outcomes import Blocks, blocks_of, outcomes_of
 from sqlrl.database.run_data import confusion_of, precision_recall_of, roc_of
 from sqlrl.errors import InputError
@@ -21,18 +21,13 @@ from sqlrl.ground.program import Extent
 from sqlrl.report import charts
 from sqlrl.report.charts import Chart, Plots
 
-if TYPE_CHECKING:
-    from sqlrl.database.marginals import Marginals
-    from sqlrl.database.predictions import Prediction
-    from sqlrl.database.soft_predictions import SoftPrediction
-
 
 class PredictionPlots(Plots):
     r"""The charts of a predicted world; each has its data as `table()`, and reads the labels."""
 
     _without = ("calibration", "precision_recall", "roc")
 
-    def __init__(self, prediction: Prediction) -> None:
+    def __init__(self, prediction: InferredWorld) -> None:
         self._prediction = prediction
 
     def confusion(self, predicate: str | None = None) -> Chart:
@@ -81,7 +76,7 @@ class PredictionPlots(Plots):
 class MarginalPlots(Plots):
     r"""The charts of probabilities; each has its data as `table()`, and reads the labels."""
 
-    def __init__(self, found: Marginals) -> None:
+    def __init__(self, found: InferredProbabilities) -> None:
         self._found = found
 
     def calibration(self, *, bins: int = BINS) -> Chart:
@@ -150,7 +145,7 @@ class SoftPlots(Plots):
 
     _without = ("calibration",)
 
-    def __init__(self, found: SoftPrediction) -> None:
+    def __init__(self, found: InferredValues) -> None:
         self._found = found
 
     def precision_recall(self, *, threshold: float = 0.5) -> Chart:

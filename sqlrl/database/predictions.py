@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.database.exports import names_of
-from sqlrl.database.inference import Destination, Inference, Inferred, collected, inference
-from sqlrl.database.session import Query, Session, verb
-from sqlrl.database.statistics import Counts, by_evidence, statistics_table
+from sqlrl.database.inference import Destination, Inference, collected, inference
+from sqlrl.database.inferred import InferredWorld
 from sqlrl.errors import InputError
 from sqlrl.evaluate import Scores
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
@@ -27,6 +26,8 @@ from sqlrl.report import Table
 from sqlrl.report.console import Progress
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status, joined
+from sqlrl.training.session import Query, Session, verb
+from sqlrl.training.statistics import Counts, by_evidence, statistics_table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Window = tuple[IntArray, Network, MPEResult]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Prediction(Inferred):
+class Prediction(InferredWorld):
     r"""A predicted world and what is proved about it.
 
     Parameters
@@ -77,11 +78,6 @@ class Prediction(Inferred):
     ['Bob', 'Chris']
     """
 
-    network: Network | None
-    result: MPEResult
-    options: Mapping[str, Any]
-    margin: FloatArray | None = None
-
     _instead = "prediction.atoms()"
     _owner = "Prediction"
 
@@ -114,11 +110,6 @@ class Prediction(Inferred):
     def bound(self) -> float:
         """No world has a greater objective."""
         return self.result.bound
-
-    @property
-    def gap(self) -> float:
-        """Bound minus objective, absolute."""
-        return self.result.gap
 
     def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
         """Return predicted atoms of one predicate with names.

@@ -14,7 +14,6 @@ from sqlglot import exp, parse_one
 
 from sqlrl import markup
 from sqlrl.catalog.records import Records
-from sqlrl.database.session import Session
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import InputError
 from sqlrl.evaluate import auc_roc, average_precision, calibration
@@ -24,6 +23,7 @@ from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.report import charts
 from sqlrl.report.charts import Chart, Plots
 from sqlrl.report.text import cell_text
+from sqlrl.training.session import Session
 
 INFERENCE = ("predict", "marginals", "audit", "overlap", "diagnose", "expected_counts")
 """What `sqlrl.run` calls runs that learn nothing."""

@@ -13,13 +13,11 @@ import pyarrow as pa
 
 from sqlrl import markup
 from sqlrl.database.evaluation import compared
-from sqlrl.database.inference import Destination, Inferred, collected, into_tables
+from sqlrl.database.inference import Destination, collected, into_tables
+from sqlrl.database.inferred import InferredValues
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.database.outcomes import keep, outcomes_of
-from sqlrl.database.provenance import seen
-from sqlrl.database.runs import no_shapes, soft_clauses
-from sqlrl.database.session import Query, Session, verb
-from sqlrl.database.soft_training import warn_of_rules
+from sqlrl.database.seen import seen
 from sqlrl.errors import InputError
 from sqlrl.evaluate import SoftScores, score_values
 from sqlrl.ground.atoms import read_values
@@ -37,6 +35,9 @@ from sqlrl.report import Table
 from sqlrl.report.console import Progress
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError, joined
+from sqlrl.training.runs import no_shapes, soft_clauses
+from sqlrl.training.session import Query, Session, verb
+from sqlrl.training.soft import warn_of_rules
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ SHOWN_RULES = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SoftPrediction(Inferred):
+class SoftPrediction(InferredValues):
     r"""The truth values of a soft model that cost the least, and what is proved about them.
 
     Parameters
@@ -83,8 +84,6 @@ class SoftPrediction(Inferred):
     """
 
     model: SoftModel
-    network: HingeNetwork | None
-    result: HingeResult
     observed_bodies: bool = False
 
     _instead = "prediction.atoms()"

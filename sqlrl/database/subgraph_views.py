@@ -13,11 +13,11 @@ from sqlglot.dialects import DuckDB
 from sqlglot.errors import TokenError
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.database.session import check_model
-from sqlrl.database.subgraphs import CENTRES, EXAMPLE, WINDOW, SubgraphQueries
 from sqlrl.engine.graph import Graph
 from sqlrl.errors import InputError, ModelError, brief
 from sqlrl.logic.lexer import check_text, read_text
+from sqlrl.training.session import check_model
+from sqlrl.training.subgraphs import CENTRES, EXAMPLE, WINDOW, SubgraphQueries
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,17 +14,17 @@ from sqlrl.catalog.binding import find_openings
 from sqlrl.catalog.columns import renamed
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source
+from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.options import LoadOptions
-from sqlrl.catalog.store import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.views import unique_name
-from sqlrl.database.session import Query, Session
 from sqlrl.engine.nodes import cast, column, named, table, union_all
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.program import Program
 from sqlrl.logic.bins import piece_names
 from sqlrl.plan.plain_tables import PlainData, PlainLayout, PlainPredicate, PlainTable, text
 from sqlrl.plan.scoring import number as double
+from sqlrl.training.session import Query, Session
 from sqlrl.wording import shortened
 
 MOST_LISTED = 10_000

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.records import Records
+from sqlrl.database.inferred import InferredWorld
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.engine.nodes import column, table
 from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
@@ -30,9 +30,6 @@ from sqlrl.solve.alternatives import flipped
 from sqlrl.solve.cutting_plane import add_rows, flipped_by_rounds
 from sqlrl.solve.methods import Options
 from sqlrl.solve.weighted import weigh
-
-if TYPE_CHECKING:
-    from sqlrl.database.predictions import Prediction
 
 ROUNDS, PATIENCE = 20, 1.0
 """What a margin is worth: rounds of cutting planes, and CP-SAT's deterministic seconds for a component; then it is a bound. Reasons
@@ -104,7 +101,7 @@ class _Row:
     contribution: float
 
 
-def why(prediction: Prediction, atom: str, *, example: str | None, neutral: bool) -> Reasons:
+def why(prediction: InferredWorld, atom: str, *, example: str | None, neutral: bool) -> Reasons:
     """Explain an atom of a prediction; `Prediction.why` explains how."""
     session, atoms = prediction.session, prediction.network_atoms
     network, world = prediction.network, prediction.result.world

@@ -18,8 +18,8 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, table
-from sqlrl.ground.network import BLOCK, FloatArray, Network
-from sqlrl.ground.program import BoundFeature, Program, shown_rows
+from sqlrl.ground.network import BLOCK, FloatArray, IntArray, Network
+from sqlrl.ground.program import BoundFeature, Program, ShapeUse, shown_rows
 from sqlrl.logic.expansions import canonical_variables, expand, fill
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import format_formula
@@ -155,6 +155,24 @@ def shape_table(program: Program) -> pa.Table:
     return pa.Table.from_pylist(
         rows, schema=pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())])
     )
+
+
+def shape_rows(program: Program, use: ShapeUse, first: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Return the clauses of a shape with parameters from the id `first` on, and the constants of each: shapes (c,) and (c, k)."""
+    assert use.parameters is not None, "the shape has parameters"
+    names = [f"k{k}" for k in range(len(use.shape.parameters))]
+    query = exp.select(column("clause"), *(column(name) for name in names)).from_(table(use.parameters))
+    query = query.where(column("clause") >= exp.convert(first))
+    found = program.engine.fetch(query, step="read the clauses of a shape")
+    rows = np.stack([found.column(name).to_numpy() for name in names], axis=1).astype(np.int32)
+    return found.column("clause").to_numpy(), rows
+
+
+def constant_names(program: Program, kind: str) -> list[str]:
+    """Return the names of a type's constants, by id."""
+    query = exp.select(column("name")).from_(table(program.layout.types[kind].dictionary)).order_by("id")
+    found: list[str] = program.engine.fetch(query, step=f"read the names of {kind}").column(0).to_pylist()
+    return found
 
 
 def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:

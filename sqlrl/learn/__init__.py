@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlrl.learn.decaying import CDA, Subgradient
     from sqlrl.learn.learner import OnlineLearner, WindowReport
     from sqlrl.learn.online import OnlineEstimator
-    from sqlrl.learn.protocols import Progress
+    from sqlrl.training.records import Progress
 
 _HOMES = {
     "AdaGrad": "sqlrl.learn.adagrad",
@@ -26,7 +26,7 @@ _HOMES = {
     "OnlineEstimator": "sqlrl.learn.online",
     "OnlineLearner": "sqlrl.learn.learner",
     "Perceptron": "sqlrl.learn.additive",
-    "Progress": "sqlrl.learn.protocols",
+    "Progress": "sqlrl.training.records",
     "Subgradient": "sqlrl.learn.decaying",
     "WindowReport": "sqlrl.learn.learner",
 }

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.slices import Slices
 from sqlrl.solve.bounded_treewidth import BoundedProgram
 from sqlrl.solve.forest import ForestArrays, ForestProgram
 from sqlrl.solve.treewidth.buckets import Buckets, scratch_for
 from sqlrl.solve.treewidth.buckets import Scratch as TableScratch
+from sqlrl.training.labels import hamming_loss
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

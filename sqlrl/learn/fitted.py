@@ -10,11 +10,11 @@ import pyarrow as pa
 from sqlrl import markup
 from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.labels import InfeasibleTruth
 from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
 from sqlrl.learn.plots import Plotted
 from sqlrl.report import Table
 from sqlrl.slips import no_name
+from sqlrl.training.labels import InfeasibleTruth
 from sqlrl.wording import shortened
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ import pyarrow as pa
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.arrays import Tally, new_tally
-from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
-from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import (
     State,
     arrays_of,
@@ -32,6 +30,8 @@ from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import cut
 from sqlrl.learn.steps import Learned, learn_examples
 from sqlrl.solve.randomness import Stream, streams
+from sqlrl.training.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth, no_infeasible_truth
+from sqlrl.training.records import STEP_SCHEMA
 
 if TYPE_CHECKING:
     from sqlrl.ground.windows import Window

@@ -16,7 +16,6 @@ from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError,
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.labels import InfeasibleTruth, Names
 from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport
 from sqlrl.learn.parameters import (
     Option,
@@ -26,16 +25,6 @@ from sqlrl.learn.parameters import (
     check_flag,
     check_integer,
     check_parameters,
-)
-from sqlrl.learn.protocols import (
-    STEP_SCHEMA,
-    Checkpoint,
-    OnWindow,
-    Ordering,
-    Progress,
-    TrainingDatabase,
-    TrainingRecord,
-    TrainingStream,
 )
 from sqlrl.learn.settings import (
     RUN,
@@ -51,6 +40,11 @@ from sqlrl.learn.settings import (
 )
 from sqlrl.learn.start import check_start, recorded_start, start_weights
 from sqlrl.progress import Stage
+from sqlrl.training.labels import InfeasibleTruth, Names
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.records import STEP_SCHEMA, Checkpoint, OnWindow, Progress, TrainingRecord
+from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

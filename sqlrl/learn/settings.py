@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from sqlrl.learn.parameters import Option, Whole
+from sqlrl.training.ordering import Order
 
 if TYPE_CHECKING:
     from sqlrl.learn.rules import Rates
 
-Order = Literal["file", "shuffle"]
 OnInfeasibleTruth = Literal["warn", "skip", "error"]
 Ties = Literal["errors", "first"]
 Inference = Literal["exact", "relaxed"]

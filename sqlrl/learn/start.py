@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlrl.errors import InputError, StartWarning, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.protocols import TrainingStream
+from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

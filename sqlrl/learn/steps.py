@@ -32,7 +32,6 @@ from sqlrl.learn.kernel import (
     soft_examples,
     start_chain,
 )
-from sqlrl.learn.labels import Names
 from sqlrl.learn.rules import State
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, example_network, flagged_examples
@@ -43,6 +42,7 @@ from sqlrl.solve.components import split
 from sqlrl.solve.forest import compile_forest
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.structure import compile_network
+from sqlrl.training.labels import Names
 
 
 @dataclass(frozen=True, eq=False)

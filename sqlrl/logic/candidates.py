@@ -42,7 +42,7 @@ from sqlrl.progress import staged
 from sqlrl.wording import counted, shortened
 
 if TYPE_CHECKING:
-    from sqlrl.logic.grammar import Expansion, Symbol, Template
+    from sqlrl.logic.templates import Expansion, Symbol, Template
 
     _Origin = tuple[Expansion | Template, int]
 

@@ -6,21 +6,10 @@ from pathlib import Path
 
 from sqlrl.errors import ParseError
 from sqlrl.logic.conjunctions import ConjunctionParser, Place
-from sqlrl.logic.grammar import (
-    COMPOUNDER,
-    EXTENDER,
-    KINDS,
-    ONE,
-    Expansion,
-    Grammar,
-    Kind,
-    Symbol,
-    Template,
-    is_symbol,
-    plain,
-)
+from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.lexer import END, NAME, NEWLINE, NUMBER, SIGN, Source, check_text, nearest, read_text, tokenize
 from sqlrl.logic.limits import LONGEST_CLAUSE, LONGEST_NUMBER
+from sqlrl.logic.templates import COMPOUNDER, EXTENDER, KINDS, ONE, Expansion, Kind, Symbol, Template, is_symbol, plain
 
 
 def parse_grammar(text: str, source: str = "<text>") -> Grammar:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, cast
 
 from sqlrl.errors import InputError, NotFittedError, ParseError, SqlrlError
 from sqlrl.learn.fitted import Configured
@@ -182,7 +182,7 @@ def _learned(context: Context, statement: CreateModel, given: Given, word: str, 
                 raise InputError(
                     "learner = 'auto' chooses among learners of Markov logic networks: name one of soft-..."
                 )
-            choice = sqlrl.choose_learner(db, model, examples)
+            choice = sqlrl.choose_learner(cast("sqlrl.Database", db), model, examples)
         word = choice.word
         parameters = _parameters(context, given, word)
         _check_fitting(context, given, word, fitting)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -39,10 +39,8 @@ from sqlrl.script.statements import (
     calls_between,
     read_statement,
 )
+from sqlrl.script.verbs import ScriptedDatabase
 from sqlrl.wording import counted, shortened
-
-if TYPE_CHECKING:
-    from sqlrl.database.database import Database
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class ScriptResult:
 
 
 def run_script(
-    db: Database,
+    db: ScriptedDatabase,
     text: str,
     *,
     path: str = "<script>",
@@ -116,7 +114,7 @@ def run_script(
     return ScriptResult(tuple(done))
 
 
-def _set(db: Database, name: str, value: Any) -> None:
+def _set(db: ScriptedDatabase, name: str, value: Any) -> None:
     """Set a variable of DuckDB's."""
     if not name.isidentifier():
         raise InputError(
@@ -137,7 +135,7 @@ class _Script:
         self.journal = Journal(context, resume)
 
     @property
-    def db(self) -> Database:
+    def db(self) -> ScriptedDatabase:
         return self.context.db
 
     def run(self, tokens: Tokens, statement: Statement) -> Done:
@@ -372,7 +370,7 @@ def _load_options(context: Context, given: Given) -> dict[str, Any]:
     return options
 
 
-def define(db: Database, name: str, rules: str, variables: str) -> None:
+def define(db: ScriptedDatabase, name: str, rules: str, variables: str) -> None:
     """Define a predicate by rules, all of which are about it."""
     heads = set(parse_definitions(rules, variables=variables).defined())
     others = sorted(heads - {name})

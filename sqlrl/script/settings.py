@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -16,16 +16,14 @@ from sqlrl.errors import EngineError, InputError, ParseError, ScriptError, Sqlrl
 from sqlrl.logic.lexer import nearest
 from sqlrl.script.source import Source
 from sqlrl.script.statements import Part, Settings, Value, Variable
-
-if TYPE_CHECKING:
-    from sqlrl.database.database import Database
+from sqlrl.script.verbs import ScriptedDatabase
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
     """A script at work: the database, and the text that its errors show."""
 
-    db: Database
+    db: ScriptedDatabase
     source: Source
 
     @contextmanager

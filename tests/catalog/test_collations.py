@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.database.training import atom_groups
 from sqlrl.errors import CatalogError, InputError
+from sqlrl.training.stream import atom_groups
 
 NAMES = {"nocase": ("The", "the"), "noaccent": ("cafe", "caf\u00e9")}
 MODEL = sqlrl.parse_mln("Word(doc, word)\nLiked(word)\n1 Word(d, w) => Liked(w)", query=("Liked",))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.store import ArgumentRecord, PredicateRecord, SourceRecord, Store, TypeRecord
+from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, TypeRecord
+from sqlrl.catalog.store import Store
 from sqlrl.engine.connection import connect
 from sqlrl.engine.duckdb import DuckDBEngine
 

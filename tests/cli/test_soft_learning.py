@@ -172,7 +172,7 @@ def test_a_run_that_was_stopped_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("sqlrl.database.runs.Run.finish", stopped)
+        patched.setattr("sqlrl.training.runs.Run.finish", stopped)
         done = run(*given, "--checkpoint")
     assert (done.code, "run 1 is saved after iteration 25: --resume 1 goes on" in done.err) == (130, True), done.err
     resumed, whole = run(*given, "--resume", "1"), run(*given)

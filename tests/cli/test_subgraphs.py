@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import sqlrl
-from sqlrl.database.subgraphs import SubgraphQueries, SubgraphWindow
+from sqlrl.training.subgraphs import SubgraphQueries, SubgraphWindow
 from tests.cli.conftest import Outcome, Run, SeenError
 from tests.database.test_subgraphs import labelled, mixed
 from tests.structure.resolwe.test_resolwe import DECLARED, TEMPLATES, planted

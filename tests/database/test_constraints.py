@@ -9,8 +9,8 @@ import sqlrl
 from sqlrl.database.constrained_training import ENFORCED, ConstrainedTraining
 from sqlrl.errors import GroundingLimitError, InfeasibleTruthWarning, InputError, NotFittedError
 from sqlrl.ground.factors import growth_exponent, is_inexpensive
-from sqlrl.learn.protocols import Progress
 from sqlrl.logic.printer import format_formula
+from sqlrl.training.records import Progress
 
 LENGTHS = {"d0": 4, "d1": 8, "d2": 16, "d3": 6}
 LONGEST = max(LENGTHS.values())

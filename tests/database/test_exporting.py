@@ -13,12 +13,12 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 import sqlrl
-from sqlrl.database.session import Query
 from sqlrl.errors import InfeasibleError, InputError, NumericError
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Extent
 from sqlrl.solve.result import Status
 from sqlrl.solve.weighted import weigh
+from sqlrl.training.session import Query
 
 MODEL = """
 Friends(person, person)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.database import training
-from sqlrl.database.statistics import added_statistics, learned_statistics
 from sqlrl.errors import GroundingLimitError
 from sqlrl.ground.grounding import decided_false, ground_network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent
+from sqlrl.training import stream as training
+from sqlrl.training.statistics import added_statistics, learned_statistics
 
 DOCS = ["d1", "d2", "d3"]
 WORDS = [("d1", "a"), ("d1", "b"), ("d2", "b"), ("d3", "c"), ("d3", "a")]

@@ -179,7 +179,7 @@ def test_names_and_not_ids_are_compared() -> None:
 
 
 def test_of_a_large_network_only_its_name_is_kept_and_other_data_are_not_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlrl.database.provenance.MOST_ATOMS", 10)
+    monkeypatch.setattr("sqlrl.training.provenance.MOST_ATOMS", 10)
     db = network()
     fit = sqlrl.Likelihood().fit(db, PAIRS)
     assert kept(db, fit.run_) == {("all", "Same", None)}

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pytest
 
 import sqlrl
-from sqlrl.database import subgraph_learning
 from sqlrl.errors import InputError, LabelWarning, ModelError, SqlrlError, UnsupportedError
+from sqlrl.training import subgraph_stream
 from tests.structure.resolwe.test_resolwe import FAST, StoppedError, load, planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
@@ -400,7 +400,7 @@ def test_no_more_than_a_window_is_there(monkeypatch: pytest.MonkeyPatch) -> None
             yield window
             del window
 
-    connect, close = subgraph_learning.connect_engine, subgraph_learning.DuckDBEngine.close
+    connect, close = subgraph_stream.connect_engine, subgraph_stream.DuckDBEngine.close
 
     def opening(*given: Any, **named: Any) -> Any:
         nonlocal databases, at_once
@@ -413,8 +413,8 @@ def test_no_more_than_a_window_is_there(monkeypatch: pytest.MonkeyPatch) -> None
         databases -= 1
         close(engine)
 
-    monkeypatch.setattr(subgraph_learning, "connect_engine", opening)
-    monkeypatch.setattr(subgraph_learning.DuckDBEngine, "close", closing)
+    monkeypatch.setattr(subgraph_stream, "connect_engine", opening)
+    monkeypatch.setattr(subgraph_stream.DuckDBEngine, "close", closing)
     db = new()
     sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, sqlrl.SubgraphTables(watched()))
     # When the next is asked for, the one before is gone; one database without facts has the clauses.

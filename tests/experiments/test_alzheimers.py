@@ -43,12 +43,12 @@ from grounded_once import GroundedOnce
 from harness import Measured, Options
 
 import sqlrl
-from sqlrl.database import training
 from sqlrl.evaluate import auc_roc
 from sqlrl.ground.coverage import Coverage
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.program import Extent
 from sqlrl.logic.printer import format_formula
+from sqlrl.training import stream as training
 
 DRUGS = tuple("cdfghjkmnpqr")
 HEAVY = {drug: k % 5 for k, drug in enumerate(DRUGS)}

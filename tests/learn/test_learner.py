@@ -15,13 +15,13 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
 from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, OnlineLearner
-from sqlrl.learn.labels import Names, infeasible_truth
 from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.steps import learn_examples
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names, infeasible_truth
 from tests.learn.oracles import Oracle, run_oracle
 from tests.learn.streams import Stream, chain_window, random_stream
 

@@ -16,9 +16,9 @@ from sqlrl.errors import InfeasibleTruthWarning, InputError
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import Window
 from sqlrl.learn import AdaGrad, OnlineLearner, Progress
-from sqlrl.learn.protocols import HistorySink, TrainingRecord, TrainingStream
 from sqlrl.learn.settings import Order
 from sqlrl.logic.model import Model
+from sqlrl.training.records import TrainingRecord
 from tests.learn.streams import chain_window
 from tests.learn.test_learner import infeasible
 
@@ -58,7 +58,7 @@ class Stream:
         self.begun = (learner, dict(parameters), seed)
         return 1
 
-    def history(self) -> HistorySink:
+    def history(self) -> Stream:
         return self
 
     def write(self, changes: pa.Table) -> None:
@@ -87,7 +87,7 @@ class Data:
     @contextmanager
     def training_windows(
         self, model: Model, *, examples: Any, size: int | None, order: Order, seed: int, passes: int, **_: object
-    ) -> Iterator[TrainingStream]:
+    ) -> Iterator[Stream]:
         chosen = self.whole.examples if examples is None else np.array(examples, dtype=np.int64)
         rng, windows = np.random.default_rng(seed), []
         for _ in range(passes):

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl.errors import InputError, ModelError, ParseError, SqlrlError, UnsupportedError
+from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.conjunctions import format_part
-from sqlrl.logic.grammar import KINDS, Candidate, Expansion, Grammar, Symbol, Template
+from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.grammar_parser import parse_grammar
 from sqlrl.logic.limits import LONGEST_CLAUSE, MOST_CANDIDATES
 from sqlrl.logic.mln import parse_formula, parse_mln
+from sqlrl.logic.templates import KINDS, Expansion, Symbol, Template
 from sqlrl.logic.terms import Atom, BothSigns, Constant, EqualityLiteral, Literal, Term, Variable, terms_in
 from tests.effort import draws
 

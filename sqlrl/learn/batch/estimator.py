@@ -17,18 +17,14 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.learn.parameters import check_callback, check_database, check_parameters
-from sqlrl.learn.protocols import (
-    STEP_SCHEMA,
-    TUNING_SCHEMA,
-    Ordering,
-    TrainingDatabase,
-    TrainingRecord,
-    TrainingStream,
-)
 from sqlrl.learn.settings import DropZeros, OnTruth, Seed
 from sqlrl.learn.start import check_start, recorded_start, start_weights
+from sqlrl.training.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.records import STEP_SCHEMA, TUNING_SCHEMA, TrainingRecord
+from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from sqlrl.learn.batch.joint import Joint, Part, joint, joint_part
 from sqlrl.learn.batch.problem import Problem, raise_conflict
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import Groups
-from sqlrl.learn.labels import Names, hamming_loss, infeasible_truth
 from sqlrl.learn.steps import describer
 from sqlrl.solve.log_linear import LogLinear, log_linear, reach
 from sqlrl.solve.restriction import UnsatisfiableError
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.wide import widest
+from sqlrl.training.labels import Names, hamming_loss, infeasible_truth
 from sqlrl.wording import counted
 
 Wide = Literal["error", "pseudo-likelihood", "composite-likelihood"]

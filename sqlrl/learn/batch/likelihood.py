@@ -18,9 +18,11 @@ from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, runni
 from sqlrl.learn.batch.problem import Iteration, Report, Support
 from sqlrl.learn.batch.shelf import Shelf
 from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
-from sqlrl.learn.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, listed, several
-from sqlrl.learn.protocols import TUNING_SCHEMA, TrainingDatabase, TrainingStream
+from sqlrl.training.labels import InfeasibleTruth, no_infeasible_truth
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.records import TUNING_SCHEMA
+from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

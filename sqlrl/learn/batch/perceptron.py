@@ -12,12 +12,12 @@ from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.batch.pscg import Deviation, Iterations
-from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
 from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import relaxed_world
 from sqlrl.solve.mpe import compile_program, mpe
+from sqlrl.training.labels import hamming_loss
 
 HowWorlds = Literal["exact", "relaxed", "walksat"]
 

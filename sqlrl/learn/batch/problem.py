@@ -11,10 +11,10 @@ from scipy import sparse
 
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
-from sqlrl.learn.labels import Names
-from sqlrl.learn.protocols import ITERATION_SCHEMA
 from sqlrl.solve.restriction import UnsatisfiableError, Values
 from sqlrl.solve.structure import distinct, pointers, ragged_ranges
+from sqlrl.training.labels import Names
+from sqlrl.training.records import ITERATION_SCHEMA
 from sqlrl.wording import counted
 
 INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"

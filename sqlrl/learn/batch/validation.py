@@ -13,9 +13,9 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.joint import Joint
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
-from sqlrl.learn.protocols import TUNING_SCHEMA
 from sqlrl.progress import staged
 from sqlrl.solve.structure import ragged_ranges
+from sqlrl.training.records import TUNING_SCHEMA
 from sqlrl.wording import counted
 
 TOLERANCE = 1e-4

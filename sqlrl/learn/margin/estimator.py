@@ -15,7 +15,7 @@ from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import Iteration, Problem, Report
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
-from sqlrl.learn.protocols import TUNING_SCHEMA
+from sqlrl.training.records import TUNING_SCHEMA
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

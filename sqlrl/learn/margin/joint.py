@@ -9,10 +9,10 @@ from scipy import sparse
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, equal_columns
-from sqlrl.learn.labels import hamming_loss
 from sqlrl.solve.relaxation import linear_program
 from sqlrl.solve.restriction import Values
 from sqlrl.solve.weighted import FREE, weigh
+from sqlrl.training.labels import hamming_loss
 
 MOST_UNKNOWNS = 2000
 """More than these make a dense matrix of them too slow to factor dozens of times."""

@@ -11,11 +11,11 @@ from scipy.sparse.csgraph import connected_components
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.kernels import inner, kernel
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.progress import at_stage
 from sqlrl.solve.counts import violated_rows
 from sqlrl.solve.structure import grouped
+from sqlrl.training.labels import infeasible_truth
 
 # ---- one sweep over atoms, each reset with the probability that gains most, alone or with a partner --
 

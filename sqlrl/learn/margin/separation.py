@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.labels import hamming_loss
 from sqlrl.learn.margin.cuts import Cut, Loss, Separation
 from sqlrl.learn.steps import describer
 from sqlrl.solve.alternatives import differing
@@ -18,6 +17,7 @@ from sqlrl.solve.methods import Options
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.solve.restriction import select_each
 from sqlrl.solve.weighted import weigh
+from sqlrl.training.labels import hamming_loss
 
 ROUNDED = 44
 """Weights are rounded to 2 to the minus this part of all that they add up to."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.learn.batch.problem import Problem, fixed_values
-from sqlrl.learn.labels import infeasible_truth
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.margin.interior import Interior, Linear, Reached
 from sqlrl.learn.margin.joint import group_clauses, is_joint, make_joint
@@ -18,6 +17,7 @@ from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing
 from sqlrl.learn.margin.planes import CuttingPlanes, Opening, State, Stopping, Trained
 from sqlrl.learn.margin.separation import LABELS, Oracle
+from sqlrl.training.labels import infeasible_truth
 
 
 class JointTraining:

@@ -97,7 +97,7 @@ def atom_rows(
     sign: IntArray,  # shape (m,), as `hard` and `fixed`
     hard: BoolArray,
     fixed: FloatArray,  # NaN for weights to be learned
-    priors: FloatArray | None = None,  # see `sqlrl.learn.pseudo.protocols`
+    priors: FloatArray | None = None,  # see `training.blankets.BlanketTraining`
     *,
     averaged: bool,
     # how many atoms the rows of each partition count as, by default those that they have

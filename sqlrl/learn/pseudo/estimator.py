@@ -18,13 +18,14 @@ from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.fitted import WeightLearner
 from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
-from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
-from sqlrl.learn.pseudo.protocols import BlanketDatabase, BlanketTraining
 from sqlrl.learn.pseudo.sample import mean_error, sample_rows
 from sqlrl.learn.settings import DropZeros, Seed
 from sqlrl.learn.start import check_start, recorded_start
 from sqlrl.report import Table
+from sqlrl.training.blankets import BlanketTraining
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.records import STEP_SCHEMA, TrainingRecord
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
@@ -175,7 +176,7 @@ class PseudoLikelihood(WeightLearner):
 
     def fit(
         self,
-        db: BlanketDatabase,
+        db: TrainingDatabase,
         model: Model,
         examples: object = None,
         *,

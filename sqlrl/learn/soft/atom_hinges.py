@@ -12,8 +12,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
-from sqlrl.learn.labels import Names
 from sqlrl.solve.structure import pointers, ragged_ranges
+from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 
 Unlabelled = Literal["error", "zero"]

@@ -3,90 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, warn
-from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Report, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import check_callback, check_database, check_flag, check_integer, check_parameters
-from sqlrl.learn.protocols import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, TrainingRecord
 from sqlrl.learn.soft.settings import SoftWeights
 from sqlrl.progress import Stage
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, TrainingRecord
+from sqlrl.training.soft import SoftTraining
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.logic.psl import SoftModel
-
-
-class SoftTraining(Protocol):
-    """A soft model held against its training examples."""
-
-    network: HingeNetwork
-    truth: FloatArray
-
-    @property
-    def names(self) -> Names:
-        """Words for messages."""
-        ...
-
-    def weights(self) -> FloatArray:
-        """Return the weights that the model has, 0 for hard rules, shape (m,)."""
-        ...
-
-    def check_kept(self) -> None:
-        """Warn if the data are in a file and what `save` keeps is in memory."""
-        ...
-
-    def begin(self, learner: str, parameters: Any, seed: int) -> int:
-        """Record that the run has begun; return its number."""
-        ...
-
-    def resume(self, run: int, learner: str, parameters: Any) -> Checkpoint:
-        """Go on with a run that was saved; an InputError says what is not the same. Called in place of `begin`."""
-        ...
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after an iteration."""
-        ...
-
-    def clauses(self, weights: FloatArray) -> pa.Table:
-        """Return a row for each rule."""
-        ...
-
-    def finish(self, weights: FloatArray, record: TrainingRecord, kept: Sequence[int] | None = None) -> SoftModel:
-        """Make the learned model, of all rules or some, and keep it."""
-        ...
-
-
-class SoftTrainingData(Protocol):
-    """Data that weights of soft models are learned from."""
-
-    def soft_training(
-        self, model: SoftModel, *, examples: object, limit: int | None
-    ) -> AbstractContextManager[SoftTraining]:
-        """Hold a soft model against the training examples while the context is open."""
-        ...
-
-
-class SoftDatabase(Protocol):
-    """What `fit` needs of its database."""
-
-    @property
-    def learning(self) -> SoftTrainingData:
-        """The data that weights are learned from."""
-        ...
 
 
 class SoftEstimator(Fitted):
@@ -116,7 +57,7 @@ class SoftEstimator(Fitted):
 
     def fit(
         self,
-        db: SoftDatabase,
+        db: TrainingDatabase,
         model: SoftModel,
         examples: object = None,
         *,

@@ -11,11 +11,10 @@ from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.problem import Iteration, Report
-from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
-from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
+from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.settings import (
     Lasso,
     OnUnlabelled,
@@ -28,6 +27,8 @@ from sqlrl.learn.soft.settings import (
     step_rates,
 )
 from sqlrl.solve.hinge.inference import map_state
+from sqlrl.training.labels import Names
+from sqlrl.training.soft import SoftTraining
 
 Iterations = Annotated[int, Whole(1), Option("how many")]
 

@@ -10,11 +10,10 @@ import numpy as np
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import Iteration, Report
-from sqlrl.learn.labels import Names
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
-from sqlrl.learn.soft.estimator import SoftEstimator, SoftTraining
+from sqlrl.learn.soft.estimator import SoftEstimator
 from sqlrl.learn.soft.projected_newton import Progress, maximise
 from sqlrl.learn.soft.settings import (
     Lasso,
@@ -31,6 +30,8 @@ from sqlrl.learn.soft.settings import (
     starting,
     step_rates,
 )  # fmt: skip
+from sqlrl.training.labels import Names
+from sqlrl.training.soft import SoftTraining
 
 Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
 MostIterations = Annotated[int, Whole(1), Option("at most")]

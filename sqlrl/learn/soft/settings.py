@@ -13,9 +13,9 @@ from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.problem import Iteration, Report
-from sqlrl.learn.labels import SHOWN, Names
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
 from sqlrl.learn.soft.atom_hinges import AtomHinges
+from sqlrl.training.labels import SHOWN, Names
 from sqlrl.wording import counted
 
 Prior = Annotated[

@@ -17,7 +17,6 @@ from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback, check_database, check_parameters
-from sqlrl.learn.protocols import STEP_SCHEMA, TrainingRecord
 from sqlrl.learn.pseudo.atoms import atom_rows
 from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
 from sqlrl.logic.candidates import concluded, implication
@@ -28,10 +27,12 @@ from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, terms_i
 from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause, place_of
-from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule, SearchDatabase
 from sqlrl.structure.beam.scores import Member
 from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, Step, Strategy
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.clause_search import ClauseSearch, GivenRule
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.records import STEP_SCHEMA, TrainingRecord
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Searching(Fitted, Relearning):
 
     def _finish(
         self,
-        db: SearchDatabase,
+        db: TrainingDatabase,
         model: Model,
         found: Learned,
         given: Sequence[GivenRule],
@@ -295,7 +296,7 @@ class MSL(Searching):
 
     def fit(
         self,
-        db: SearchDatabase,
+        db: TrainingDatabase,
         model: Model | None = None,
         examples: object = None,
         *,

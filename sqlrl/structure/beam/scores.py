@@ -13,7 +13,7 @@ from sqlrl.ground.clause_rows import ClauseProgram, DomainCells, PartitionRows
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
 from sqlrl.logic.shapes import Instance
-from sqlrl.structure.beam.protocols import ClauseSource
+from sqlrl.training.clause_search import SearchBlankets
 
 LOOSE, TIGHT = 1e-5, 1e-9
 """A Newton step that promises less than this, in units of the score, is the last one."""
@@ -72,7 +72,7 @@ class Objective:
     L-BFGS, loosely for candidates; Newton steps end at the same optimum, since the score is concave and models have few clauses.
     """
 
-    def __init__(self, source: ClauseSource, strength: float) -> None:
+    def __init__(self, source: SearchBlankets, strength: float) -> None:
         self.source, self.strength = source, strength
         self._cells: dict[str, DomainCells] = {}
         self._programs: dict[Instance, dict[str, ClauseProgram]] = {}

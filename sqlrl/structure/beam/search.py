@@ -12,8 +12,8 @@ from sqlrl.garbage import seldom_sought
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.clauses import Language, SearchClause
-from sqlrl.structure.beam.protocols import ClauseSource
 from sqlrl.structure.beam.scores import TIGHT, Gain, Member, Objective, Scored
+from sqlrl.training.clause_search import SearchBlankets
 
 Strategy = Literal["beam", "shortest-first"]
 
@@ -84,7 +84,7 @@ class ClauseSearcher:
 
     def __init__(
         self,
-        source: ClauseSource,
+        source: SearchBlankets,
         language: Language,
         parameters: SearchParameters,
         strength: float,

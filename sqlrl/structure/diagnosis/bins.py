@@ -14,8 +14,8 @@ from sqlrl.logic.shapes import Instance
 from sqlrl.progress import staged
 from sqlrl.solve.bins import applied_bins, unit_bins
 from sqlrl.solve.sampling.chains import Effort
-from sqlrl.structure.beam.protocols import ClauseSource
 from sqlrl.structure.beam.scores import Member
+from sqlrl.training.clause_search import SearchBlankets
 
 THRESHOLD = 0.1
 """The share of a bin above which a clause is marked."""
@@ -73,7 +73,7 @@ class ClauseBins:
         return self.share("idle_bad") > threshold
 
 
-def diagnose(rules: Sequence[Member], source: ClauseSource, effort: Effort) -> list[ClauseBins]:
+def diagnose(rules: Sequence[Member], source: SearchBlankets, effort: Effort) -> list[ClauseBins]:
     """Return the bins of each rule for each predicate in it as target, whose atoms are unknown and all others evidence; ordered by rule.
 
     Source: Mihalkova and Mooney, "Transfer learning with Markov logic networks" (2006), section 3.1. Left open there: pairs in ground clauses
@@ -105,13 +105,13 @@ def _literals(rule: Member, target: str) -> int:
     return max((sum(x.predicate == target for x in each.shape.literals) for each in rule.instances), default=0)
 
 
-def _exact(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
+def _exact(rule: Member, target: str, source: SearchBlankets) -> tuple[int, int]:
     """Return in how many groundings an atom decides for its truth, and against it."""
     good, bad = _split(rule, _each(rule, target, source.partition(target)[0], source.terms))
     return good, bad
 
 
-def _containing(rule: Member, target: str, source: ClauseSource) -> tuple[int, int]:
+def _containing(rule: Member, target: str, source: SearchBlankets) -> tuple[int, int]:
     """Return in how many groundings an atom is as it is in the data, and the other way round."""
     return _split(rule, _each(rule, target, source.partition(target)[0], source.containing))
 
@@ -148,7 +148,7 @@ def _column(matrix: Matrix) -> list[int]:
 
 
 def _sampled(
-    target: str, rules: Sequence[int], source: ClauseSource, effort: Effort
+    target: str, rules: Sequence[int], source: SearchBlankets, effort: Effort
 ) -> dict[int, tuple[float, float, float]]:
     """Sample the atoms of a target; return for each rule how often they decide for and against their truth, and an error."""
     with source.opened(target, rules) as opened:

@@ -17,7 +17,7 @@ from sqlrl.structure.beam.scores import Member
 from sqlrl.structure.diagnosis.bins import NAMES, ClauseBins, diagnose
 
 if TYPE_CHECKING:
-    from sqlrl.structure.beam.protocols import ClauseSource, GivenRule
+    from sqlrl.training.clause_search import GivenRule, SearchBlankets
 
 SHOWN = 3
 """Groundings of each bin that are shown."""
@@ -100,7 +100,7 @@ class Diagnosis:
 def diagnosis(
     given: Sequence[GivenRule],
     members: Sequence[Member],
-    source: ClauseSource,
+    source: SearchBlankets,
     effort: Effort,
     threshold: float,
     *,
@@ -138,7 +138,7 @@ def diagnosis(
 
 
 def _groundings(
-    bins: ClauseBins, name: str, given: GivenRule, member: Member, source: ClauseSource, shown: int
+    bins: ClauseBins, name: str, given: GivenRule, member: Member, source: SearchBlankets, shown: int
 ) -> list[dict[str, Any]]:
     """Return some groundings of a rule in a bin."""
     found: list[dict[str, Any]] = []

@@ -27,13 +27,14 @@ from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
 from sqlrl.structure.beam.estimator import SearchCommon, Searching, member_of, starting_clause
-from sqlrl.structure.beam.protocols import ClauseSearch, SearchDatabase
 from sqlrl.structure.beam.search import ClauseSearcher, Step
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
 from sqlrl.structure.diagnosis.repair import RepairSearch, in_place
 from sqlrl.structure.relearning import relearner
+from sqlrl.training.clause_search import ClauseSearch
+from sqlrl.training.learning import TrainingDatabase
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
 
@@ -166,7 +167,7 @@ class Transfer(Searching):
 
     def fit(
         self,
-        db: SearchDatabase,
+        db: TrainingDatabase,
         model: Model,
         examples: object = None,
         *,
@@ -268,7 +269,7 @@ class Transfer(Searching):
         return self
 
     def _mapped(
-        self, db: SearchDatabase, model: Model, examples: object, limit: int | None
+        self, db: TrainingDatabase, model: Model, examples: object, limit: int | None
     ) -> tuple[Model, Table, Table]:
         """Return the model in the predicates of the data, what these cannot say, and the mapping."""
         if not model.rules:
@@ -298,7 +299,7 @@ class Transfer(Searching):
         return found.model, Table(pa.Table.from_pylist(rows, _DROPPED)), Table(pa.Table.from_pylist(pairs, _MAPPING))
 
     def _found(
-        self, db: SearchDatabase, model: Model, examples: object, limit: int | None
+        self, db: TrainingDatabase, model: Model, examples: object, limit: int | None
     ) -> tuple[Model, Table, Table]:
         """Look for the mapping of each rule."""
         nothing = Model(db.learning.declarations())

@@ -19,7 +19,7 @@ from sqlrl.structure.beam.scores import Member, Objective, Scored
 if TYPE_CHECKING:
     from sqlrl.logic.shapes import Instance, Shaper
     from sqlrl.logic.terms import Predicate
-    from sqlrl.structure.beam.protocols import ClauseSearch
+    from sqlrl.training.clause_search import ClauseSearch
 
 MOST_MAPPINGS = 1000
 """A rule with more legal mappings is left out."""

@@ -23,8 +23,7 @@ from sqlrl.logic.bias import CONSTANT, Bias
 from sqlrl.logic.components import Component, Components
 from sqlrl.structure.ilp.beam import Beam
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
-from sqlrl.structure.ilp.covers import Bits, Covers, Forms, counted_bits, packed, unpacked
-from sqlrl.structure.ilp.protocols import CoverageSource
+from sqlrl.structure.ilp.covers import Bits, CoverageSource, Covers, Forms, counted_bits, packed, unpacked
 from sqlrl.structure.ilp.ranking import costs, rank
 from sqlrl.structure.ilp.scores import Scorer, likelihood_m
 from sqlrl.structure.ilp.search import Judge, Met, Outcome, Refiner, Search, Threshold, Waiting, Wanted, run_together

@@ -7,14 +7,15 @@ components that are joined, and on where the new literal is attached to them. So
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.network import BoolArray, IntArray
+from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import BodyLiteral, Component, Components
-from sqlrl.structure.ilp.protocols import CoverageSource
 
 Keys = npt.NDArray[np.generic]
 
@@ -35,6 +36,45 @@ _CELLS = 1 << 26
 
 
 # ---- arrays that grow, and keys of their rows --------------------------------------------------------
+
+
+class CoverageSource(Protocol):
+    """The labelled query atoms of a target, and what the database knows around them.
+
+    A clause covers the atoms that all components of its body cover (`Components.split`); its body groundings at an atom are the product of theirs.
+    """
+
+    @property
+    def truth(self) -> BoolArray:
+        """The label of each target atom, shape (n,)."""
+        ...
+
+    @property
+    def atoms(self) -> IntArray:
+        """The ids of the target atoms in the database, ascending, shape (n,)."""
+        ...
+
+    @property
+    def arguments(self) -> IntArray:
+        """The ids of their constants, shape (n, h); column j is of the type of the target's argument j."""
+        ...
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """The body predicates, ascending; `BodyLiteral.predicate` is an index into them."""
+        ...
+
+    def saturate(self, seeds: IntArray, depth: int) -> Saturated:
+        """Return the facts around seeds (places of target atoms), in one query for each depth; too many are a GroundingLimitError."""
+        ...
+
+    def evaluate(self, layer: Sequence[Component], *, keep: bool = True) -> ComponentCounts:
+        """Return where canonical components hold, row i for `layer[i]`, in a few queries; `keep` keeps bindings for larger components to be built.
+
+        Components are built from known ones and from missing ones, which are evaluated on the way; a row is empty if all ways lead over one with
+        more bindings than the limit.
+        """
+        ...
 
 
 class Rows:

@@ -33,11 +33,11 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Atom, Formula, Variable
 from sqlrl.report import Table
+from sqlrl.report.console import Progress
 from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
 from sqlrl.structure.ilp.commands import Induction, SeedReport
-from sqlrl.structure.ilp.protocols import CANDIDATE_SCHEMA, COVERAGE_SCHEMA, InducingDatabase, InducingSession, Task
 from sqlrl.structure.ilp.settings import (
     CLAUSES,
     FALLBACKS,
@@ -60,11 +60,32 @@ from sqlrl.structure.ilp.settings import (
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.induction import InductionSession
+from sqlrl.training.learning import TrainingDatabase
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.learn.fitted import WeightLearner
     from sqlrl.logic.model import Model
+
+
+CANDIDATE_SCHEMA = pa.schema(
+    [
+        ("candidate", pa.int64()),
+        ("clause", pa.string()),
+        ("literals", pa.int32()),
+        ("positives", pa.int64()),
+        ("negatives", pa.int64()),
+        ("score", pa.float64()),
+        ("in_theory", pa.bool_()),
+        ("atom", pa.int64()),
+        ("atom_name", pa.string()),
+    ]
+)
+"""Found clauses as `sqlrl.candidate` keeps them, but for the run."""
+
+COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
+"""What found clauses cover as `sqlrl.coverage` keeps it, but for the run."""
 
 OnSeed = Callable[[SeedReport], None]
 """What is called after each seed."""
@@ -76,7 +97,7 @@ SHOWN = 10
 # ---- progress ----------------------------------------------------------------------------------------
 
 
-def _shown(task: Task, on_seed: OnSeed | None) -> OnSeed:
+def _shown(task: Progress, on_seed: OnSeed | None) -> OnSeed:
     """Return what moves a bar by the positive atoms that a seed leaves behind, and passes the report on."""
     done = 0
 
@@ -402,7 +423,7 @@ class ILP(Relearning):
         return as_rules([parse_formula(text) for text in self.theory_["clause"].to_pylist()], predicate)
 
     def fit(
-        self, db: InducingDatabase, target: Model | str, examples: object = None, *, on_seed: OnSeed | None = None
+        self, db: TrainingDatabase, target: Model | str, examples: object = None, *, on_seed: OnSeed | None = None
     ) -> Self:
         """Learn clauses for a target.
 
@@ -510,7 +531,7 @@ class ILP(Relearning):
         )
 
     def _keep(
-        self, session: InducingSession, induction: Induction, bias: Bias, clock: Clock, status: str
+        self, session: InductionSession, induction: Induction, bias: Bias, clock: Clock, status: str
     ) -> tuple[Model, pa.Table]:
         """Write the clauses out and keep them; return the model and the rows of `sqlrl.candidate`."""
         source, theory = session.source, set(induction.theory)

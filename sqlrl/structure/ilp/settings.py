@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
-from sqlrl.learn.settings import Order
 from sqlrl.structure.ilp.scores import Evaluation
+from sqlrl.training.ordering import Order
 
 CLAUSES = "Clauses (--learner ilp)"
 _LOWEST = -1e308

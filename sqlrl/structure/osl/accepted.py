@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.ground.bindings import FIXED_FALSE, FIXED_TRUE, AtomArrays, AtomTable, Bindings, Int32Array, PatternCode
+from sqlrl.ground.bindings import (
+    FIXED_FALSE,
+    FIXED_TRUE,
+    AtomArrays,
+    Bindings,
+    Int32Array,
+    PatternCode,
+    WindowBindings,
+)
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.rows import Rows, repeated
 from sqlrl.kernels import inner, kernel
@@ -20,16 +28,6 @@ from sqlrl.structure.osl.distinct import agree, chain_of, heads_for, link
 NONE = -1
 """Stands for the clause of a variant that was not accepted."""
 _ROOM = 1024
-
-
-class PatternWindow(Protocol):
-    """What is asked of a window; `ground.bindings.WindowBindings` is one."""
-
-    table: AtomTable
-
-    def of(self, pattern: Shape) -> Bindings:
-        """Return the bindings of a pattern."""
-        ...
 
 
 class _Clauses:
@@ -72,7 +70,7 @@ class AcceptedClauses:
         self._patterns: dict[Shape, _Clauses] = {}
         self._room = _Room(_ROOM, _ROOM)
         # The bindings of the patterns, in their order, in the window that was asked for last.
-        self._window: PatternWindow | None = None
+        self._window: WindowBindings | None = None
         self._bindings: list[Bindings] = []
 
     def __len__(self) -> int:
@@ -85,7 +83,7 @@ class AcceptedClauses:
             self._patterns[pattern] = _Clauses(len(pattern.parameters))
         self._patterns[pattern].add(np.asarray(constants, dtype=np.int32), np.asarray(clauses, dtype=np.int64))
 
-    def rows(self, window: PatternWindow, place: int) -> Rows:
+    def rows(self, window: WindowBindings, place: int) -> Rows:
         """Return the ground clauses that depend on the world in chosen example `place` of a window, by clause; identical ones are not merged."""
         room = self._room
         used = (0, 0)
@@ -120,7 +118,7 @@ class AcceptedClauses:
         # Literals are over the atoms of the window's network, distinct and ascending in each row, without those that evidence makes false.
         return _in_order(room.clause[: used[0]], room.length[: used[0]], room.literals[: used[1]])
 
-    def _bound(self, window: PatternWindow) -> list[Bindings]:
+    def _bound(self, window: WindowBindings) -> list[Bindings]:
         if window is not self._window:
             self._window, self._bindings = window, []
         for pattern in islice(self._patterns, len(self._bindings), None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
@@ -14,19 +15,22 @@ from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
 from sqlrl.learn.adagrad import Delta, Eta, Lambda, adagrad
-from sqlrl.learn.labels import Names
 from sqlrl.learn.learner import StartWeights
 from sqlrl.learn.online import History, Learner, OnlineEstimator, SameDefaults
 from sqlrl.learn.parameters import Option, Whole
-from sqlrl.learn.protocols import OnWindow, Ordering, TrainingDatabase, TrainingStream
 from sqlrl.learn.settings import Parameters, Update
 from sqlrl.logic.modes import Modes, read_modes
 from sqlrl.report import Table
 from sqlrl.structure.osl.learner import OSLLearner
-from sqlrl.structure.osl.protocols import GrowingDatabase, GrowingStream
 from sqlrl.structure.osl.search import nothing_added
 from sqlrl.structure.osl.settings import OSLParameters
+from sqlrl.structure.osl.stream import GrowingStream
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.labels import Names
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.records import OnWindow
+from sqlrl.training.stream import TrainingStream
 
 if TYPE_CHECKING:
     from sqlrl.learn.fitted import WeightLearner
@@ -264,9 +268,9 @@ class OSL(OnlineEstimator, Relearning):
     ) -> AbstractContextManager[TrainingStream]:
         # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
         order["size"] = order["size"] or FIRST
-        return cast(GrowingDatabase, db).learning.training_windows(
-            model, examples=examples, modes=self._modes(), **order
-        )
+        modes = self._modes()
+        stream = partial(GrowingStream, modes=modes)
+        return db.learning.training_windows(model, examples=examples, stream=stream, modes=modes, **order)
 
     def _learner(
         self,

@@ -29,9 +29,7 @@ from sqlrl.ground.rows import Rows
 from sqlrl.kernels import kernel
 from sqlrl.learn.adagrad import AdaGradRates, AdaGradState, new_state, update_clause, weight_after
 from sqlrl.learn.arrays import Tally, new_tally
-from sqlrl.learn.labels import InfeasibleTruth, Names, hamming_loss, no_infeasible_truth
 from sqlrl.learn.learner import WindowReport, admitted
-from sqlrl.learn.protocols import STEP_SCHEMA
 from sqlrl.learn.rules import arrays_of, grown, longer, read, with_arrays
 from sqlrl.learn.settings import Parameters
 from sqlrl.learn.slices import Slices, cut, example_network
@@ -56,9 +54,11 @@ from sqlrl.structure.osl.additions import (
 )
 from sqlrl.structure.osl.hypergraph import build_hypergraph
 from sqlrl.structure.osl.patterns import PatternBook
-from sqlrl.structure.osl.protocols import GrowingWindow
 from sqlrl.structure.osl.search import Found, Mistakes, Searched, WindowSearch, edges_of_atoms, most_neighbours
 from sqlrl.structure.osl.settings import OSLParameters
+from sqlrl.structure.osl.stream import GrowingWindow
+from sqlrl.training.labels import InfeasibleTruth, Names, hamming_loss, no_infeasible_truth
+from sqlrl.training.records import STEP_SCHEMA
 
 _INFEASIBLE = ("clause", "example", "count")
 

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlrl.ground.atoms import WindowFacts
-from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings
+from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings, WindowBindings
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.modes import UNEXPLORED, Modes
-from sqlrl.structure.osl.accepted import PatternWindow
 from sqlrl.structure.osl.count_differences import delta_counts, violations
 from sqlrl.structure.osl.hypergraph import Hypergraph
 from sqlrl.structure.osl.paths import Paths, find_paths
@@ -91,7 +90,7 @@ class WindowSearch:
     edge: IntArray  # hyperedge of each atom of the window's network; -1 if false or not allowed in paths, shape (n,)
     modes: Modes
     book: PatternBook
-    bindings: PatternWindow
+    bindings: WindowBindings
     parameters: OSLParameters
     observed: BoolArray  # the labels, shape (n,)
     fan_out: int = 1  # the most atoms that can be added to a path at one constant (`most_neighbours`)

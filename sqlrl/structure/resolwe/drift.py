@@ -8,7 +8,7 @@ What it leaves open:
 
 - The first subgraphs choose alone, as without drift (`select`). From then on each window is counted first, structure is chosen, and then weights
   are learned from the same window with the structure that it chose.
-- Counts are halved with each half-life (`sqlrl.structure.resolwe.counts.StreamCounts`), so that support is what is left of it. A formulation that
+- Counts are halved with each half-life (`sqlrl.training.stream_counts.StreamCounts`), so that support is what is left of it. A formulation that
   is in the model is judged by the other end of its interval (`sqlrl.structure.resolwe.selection`), lest it come and go by chance.
 - A formulation that comes begins with weight 0, also one that had gone before. Means of weights, where a learner has them, are over the steps since
   structure last changed, since those before are of another model.
@@ -28,13 +28,29 @@ from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
-from sqlrl.structure.resolwe.counts import StreamCounts
 from sqlrl.structure.resolwe.formulas import Alternatives, renamed
-from sqlrl.structure.resolwe.protocols import RULE_LOG_SCHEMA
 from sqlrl.structure.resolwe.selection import CONJUNCTION, Formulations
+from sqlrl.training.stream_counts import StreamCounts
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+
+
+RULE_LOG_SCHEMA = pa.schema(
+    [
+        ("step", pa.int64()),
+        ("subgraphs", pa.int64()),
+        ("event", pa.string()),
+        ("candidate", pa.int64()),
+        ("formula", pa.string()),
+        ("implied", pa.int32()),
+        ("recent", pa.float64()),
+        ("probability", pa.float64()),
+        ("bound", pa.float64()),
+        ("reason", pa.string()),
+    ]
+)
+"""What came and went as `sqlrl.rule_log` keeps it, but for the run."""
 
 CAME, WENT = "came", "went"
 _PREFIX = "drift_"

@@ -29,8 +29,6 @@ from sqlrl.learn.parameters import (
     check_integer,
     check_parameters,
 )
-from sqlrl.learn.protocols import Ordering
-from sqlrl.learn.protocols import Progress as WindowProgress
 from sqlrl.learn.settings import RUN, InOrder, Seed
 from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
@@ -41,11 +39,15 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.structure.relearning import Relearning, Then, relearner
-from sqlrl.structure.resolwe.counts import StreamCounts
-from sqlrl.structure.resolwe.drift import Drift
+from sqlrl.structure.resolwe.drift import RULE_LOG_SCHEMA, Drift
+from sqlrl.structure.resolwe.following import Drifting
 from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
-from sqlrl.structure.resolwe.protocols import RULE_LOG_SCHEMA, SelectionData, SelectionDatabase, SelectionSession
 from sqlrl.structure.resolwe.selection import Criteria, Default
+from sqlrl.training.learning import Learning, TrainingDatabase
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.records import Progress as WindowProgress
+from sqlrl.training.selection import CandidateRun
+from sqlrl.training.stream_counts import StreamCounts
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -288,7 +290,7 @@ class Resolwe(Relearning):
 
     def fit(
         self,
-        db: SelectionDatabase,
+        db: TrainingDatabase,
         model: Model,
         examples: object = None,
         *,
@@ -377,7 +379,7 @@ class Resolwe(Relearning):
                 rows, log = _still(stage, choice, base, counts, rest), RULE_LOG_SCHEMA.empty_table()
             else:
                 drift = Drift(choice, base, counts, self.half_life)
-                stage.learn(base, data.drifting(rest, drift, session, self.window))
+                stage.learn(base, Drifting(rest, drift, session, self.window))
                 rows, log, statements = drift.rows(), drift.log(), statements + drift.statements
             seconds["weights"] = time.perf_counter() - start
             session.finish(learner.model_, rows, log, seconds)
@@ -392,7 +394,7 @@ class Resolwe(Relearning):
     # ---- its parts -----------------------------------------------------------------------------------------
 
     def _alternatives(
-        self, grammar: Grammar, data: SelectionData, model: Model, examples: object, criteria: Criteria
+        self, grammar: Grammar, data: Learning, model: Model, examples: object, criteria: Criteria
     ) -> Alternatives:
         """Return what is to be chosen from."""
         targets = data.targets(model, examples)
@@ -413,7 +415,7 @@ class Resolwe(Relearning):
 
     def _counted(
         self,
-        session: SelectionSession,
+        session: CandidateRun,
         candidates: Sequence[Candidate],
         state: Mapping[str, Any] | None,
         seconds: dict[str, float],
@@ -556,9 +558,9 @@ class Resolwe(Relearning):
 class _Weights:
     """The stage that learns weights; a run that is resumed goes on with that of its weights (`inner`), if it had begun."""
 
-    db: SelectionDatabase
+    db: TrainingDatabase
     learner: OnlineEstimator
-    session: SelectionSession
+    session: CandidateRun
     inner: int | None
     limit: int | None
     on_window: OnWindow | None

@@ -31,11 +31,30 @@ from sqlrl.logic.terms import (
     Variable,
     terms_in,
 )
-from sqlrl.structure.resolwe.protocols import FORMULATION_SCHEMA
 from sqlrl.structure.resolwe.selection import CONJUNCTION, Criteria, Formulations, formulations, tallies
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
+
+
+FORMULATION_SCHEMA = pa.schema(
+    [
+        ("candidate", pa.int64()),
+        ("template", pa.string()),
+        ("formula", pa.string()),
+        ("implied", pa.int32()),
+        ("support", pa.int64()),
+        ("matched", pa.int64()),
+        ("recent", pa.float64()),
+        ("probability", pa.float64()),
+        ("bound", pa.float64()),
+        ("g2", pa.float64()),
+        ("p_value", pa.float64()),
+        ("kept", pa.bool_()),
+        ("reason", pa.string()),
+    ]
+)
+"""Formulations as `sqlrl.formulation` keeps them, but for the run."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, check_parameters
 from sqlrl.learn.soft.atom_hinges import atom_hinges
-from sqlrl.learn.soft.estimator import SoftTraining, run_record
+from sqlrl.learn.soft.estimator import run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
 from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior
@@ -37,52 +36,14 @@ from sqlrl.structure.soft.paths import (
     Negations,
     PathClauses,
     PathParameters,
-    PathSource,
     Simple,
     Squared,
     Top,
     path_clauses,
 )
+from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.soft import SoftTraining
 from sqlrl.wording import counted
-
-
-class SoftStructureData(Protocol):
-    """A model that declares what has data, and the graph around the labelled atoms of a target."""
-
-    @property
-    def model(self) -> SoftModel:
-        """The declarations, and rules that are candidates beside those of paths."""
-        ...
-
-    @property
-    def source(self) -> PathSource:
-        """The graph."""
-        ...
-
-
-class SoftStructureTraining(Protocol):
-    """Data that structure of soft models is learned from."""
-
-    def soft_structure(
-        self, target: str | SoftModel, *, examples: object, limit: int | None, symmetric: bool
-    ) -> AbstractContextManager[SoftStructureData]:
-        """Show the graph around the labelled atoms of a target while the context is open."""
-        ...
-
-    def soft_training(
-        self, model: SoftModel, *, examples: object, limit: int | None, observed_bodies: bool
-    ) -> AbstractContextManager[SoftTraining]:
-        """Hold a soft model against the training examples while the context is open."""
-        ...
-
-
-class SoftStructureDatabase(Protocol):
-    """What `fit` needs of its database."""
-
-    @property
-    def learning(self) -> SoftStructureTraining:
-        """The data that structure is learned from."""
-        ...
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -191,7 +152,7 @@ class SoftStructure(Fitted):
 
     def fit(
         self,
-        db: SoftStructureDatabase,
+        db: TrainingDatabase,
         target: str | SoftModel,
         examples: object = None,
         *,

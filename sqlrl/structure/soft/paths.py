@@ -9,10 +9,10 @@ way has its arguments exchanged. Which of the two says something, and how much, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Annotated, Protocol
+from typing import Annotated
 from typing import Literal as OneOf
 
 import numpy as np
@@ -22,7 +22,7 @@ from scipy.special import rel_entr
 from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports
+from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports, RelationalPaths
 from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.psl import LogicalRule
@@ -95,45 +95,6 @@ class PathParameters:
         check_parameters(self)
 
 
-class PathSource(Protocol):
-    """The labelled atoms of a target of two arguments, and the graph of the facts around them; `sqlrl.ground.paths.RelationalPaths` is one."""
-
-    @property
-    def target(self) -> str:
-        """The predicate of the atoms."""
-        ...
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether an atom is as good the other way round."""
-        ...
-
-    @property
-    def positives(self) -> int:
-        """How many atoms are true."""
-        ...
-
-    @property
-    def negatives(self) -> int:
-        """How many atoms are false."""
-        ...
-
-    @property
-    def types(self) -> Mapping[str, tuple[str, ...]]:
-        """The types of the arguments of each predicate."""
-        ...
-
-    def supports(
-        self, length: int, *, min_targets: int = 1, simple: bool = True, constant_length: int = 0
-    ) -> PathSupports:
-        """Return the paths of up to `length` steps that connect enough atoms, and how many; too many walks are a GroundingLimitError."""
-        ...
-
-    def constants(self, entities: Iterable[int]) -> Mapping[int, str]:
-        """Return the names of entities at which paths stop."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PathClause:
     """A clause with the path that it was made of."""
@@ -197,7 +158,7 @@ class PathClauses(Sequence[PathClause]):
         return "\n".join([f"{head}:", *lines, *self.notes])
 
 
-def path_clauses(source: PathSource, parameters: PathParameters | None = None) -> PathClauses:
+def path_clauses(source: RelationalPaths, parameters: PathParameters | None = None) -> PathClauses:
     """Return the clauses of the paths that connect labelled atoms of a target; too few atoms are an InputError."""
     chosen = parameters or PathParameters()
     notes = _checked(source, chosen)
@@ -251,7 +212,7 @@ def contrast(positive: IntArray, negative: IntArray, positives: int, negatives: 
     return found
 
 
-def _checked(source: PathSource, parameters: PathParameters) -> tuple[str, ...]:
+def _checked(source: RelationalPaths, parameters: PathParameters) -> tuple[str, ...]:
     """Refuse targets that no path can connect often enough; say what their labels lack."""
     total = source.positives + source.negatives
     if not total:
@@ -286,7 +247,7 @@ def _once(found: PathSupports) -> IntArray:
 
 
 def _clause(
-    source: PathSource, found: PathSupports, place: int, names: Mapping[int, str], squared: bool
+    source: RelationalPaths, found: PathSupports, place: int, names: Mapping[int, str], squared: bool
 ) -> LogicalRule:
     """Return the clause of a path: E1, E2, ... along it, F1, F2, ... at the other arguments of its literals."""
     path, anchor = found.path(place), ANCHORS[found.anchor[place]]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from sqlrl.learn.batch.problem import Problem as Training
-from sqlrl.learn.labels import Names
+from sqlrl.training.labels import Names
 from tests.solve.networks import Problem, worlds
 
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,8 @@ from sqlrl.errors import InfeasibleError, InputError
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.labels import Names
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 from tests.solve import networks
 
 

@@ -11,12 +11,12 @@ from sqlrl.ground.network import BoolArray
 from sqlrl.learn.batch import expectation
 from sqlrl.learn.batch.expectation import ExactSource, SampledMoments, SampledSource, count_worlds
 from sqlrl.learn.batch.problem import Problem as Training
-from sqlrl.learn.labels import Names
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.randomness import Stream
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.sampling.mcsat import draw_mcsat
 from sqlrl.solve.weighted import WeightedNetwork
+from sqlrl.training.labels import Names
 from tests.learn.batch.enumerated import (
     COUPLED,
     LABELS,

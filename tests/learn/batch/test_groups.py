@@ -15,8 +15,8 @@ from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.conditionals import make_choices
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.validation import Groups, make_grouped_parts
-from sqlrl.learn.labels import Names
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 
 PLAYERS = 9
 MODEL = sqlrl.parse_mln(

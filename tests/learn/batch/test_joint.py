@@ -26,10 +26,10 @@ from sqlrl.learn.batch.labelled import label_part, observations, with_loss
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.shelf import InMemory, OnDisk, Shelf
-from sqlrl.learn.labels import Names
 from sqlrl.solve.conflict import ConflictError
 from sqlrl.solve.log_linear import log_linear, reach
 from sqlrl.solve.sample_networks import chains, network
+from sqlrl.training.labels import Names
 from tests.effort import draws
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, training
 from tests.solve import networks

@@ -13,9 +13,9 @@ from sqlrl.errors import InfeasibleError, InfeasibleTruthWarning, InputError
 from sqlrl.learn.batch.perceptron import HowWorlds, VotedPerceptron, true_groundings
 from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.problem import Problem as Training
-from sqlrl.learn.labels import Names
 from sqlrl.learn.settings import TIE
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, random_problem, training
 from tests.solve.networks import Problem, World, holds, worlds
 

@@ -9,10 +9,10 @@ import pytest
 
 from sqlrl.errors import InputError
 from sqlrl.learn.batch.problem import Problem, support_table, without_examples
-from sqlrl.learn.labels import Names, infeasible_truth
 from sqlrl.learn.slices import cut, example_network
 from sqlrl.solve.counts import delta_counts
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names, infeasible_truth
 from tests.learn.streams import random_stream
 
 

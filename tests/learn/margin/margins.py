@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from sqlrl.learn.batch.problem import Problem as Learned
-from sqlrl.learn.labels import Names
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 from tests.solve.networks import Problem, World, worlds
 
 

@@ -5,7 +5,6 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from sqlrl.learn.batch.problem import Problem as Learned
-from sqlrl.learn.labels import Names, infeasible_truth
 from sqlrl.learn.margin.cuts import Cut
 from sqlrl.learn.margin.joint import group_clauses, is_joint
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
@@ -15,6 +14,7 @@ from sqlrl.learn.margin.trainer import JointTraining
 from sqlrl.solve.relaxation import relax
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.weighted import weigh
+from sqlrl.training.labels import Names, infeasible_truth
 from tests.learn.margin.margins import Case
 from tests.solve.networks import Problem, worlds
 

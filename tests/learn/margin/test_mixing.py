@@ -8,12 +8,12 @@ from scipy.optimize import linprog
 from sklearn.svm import LinearSVC
 
 from sqlrl.learn.batch.problem import Problem as Learned
-from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.masters import SquaredNorm
 from sqlrl.learn.margin.mixing import Mixing, best_pair
 from sqlrl.learn.margin.planes import CuttingPlanes, Stopping
 from sqlrl.learn.margin.separation import Oracle
 from sqlrl.solve.sample_networks import network
+from sqlrl.training.labels import Names
 from tests.learn.margin.margins import Case, case
 
 

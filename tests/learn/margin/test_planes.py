@@ -6,7 +6,6 @@ import pytest
 
 from sqlrl.errors import NumericError
 from sqlrl.learn.batch.problem import Problem
-from sqlrl.learn.labels import Names
 from sqlrl.learn.margin.cuts import Cut, Cuts
 from sqlrl.learn.margin.masters import AbsoluteNorm, SquaredNorm
 from sqlrl.learn.margin.planes import CuttingPlanes, State, Stopping, Trained
@@ -14,6 +13,7 @@ from sqlrl.learn.margin.separation import Found, Oracle
 from sqlrl.solve.sample_networks import network
 from sqlrl.solve.solvers import scale_to_integers
 from sqlrl.solve.weighted import weigh
+from sqlrl.training.labels import Names
 from tests.learn.margin.margins import Case, case
 
 MASTERS = {"l2": SquaredNorm, "l1": AbsoluteNorm}

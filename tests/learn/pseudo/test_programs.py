@@ -13,10 +13,10 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.database.blanket_training import BlanketTraining
 from sqlrl.errors import InputError, ModelError, UnsupportedError
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
+from sqlrl.training.blankets import BlanketTraining
 from tests.effort import draws
 from tests.ground.brute import atoms_of
 from tests.ground.cases import Case, fill, programs

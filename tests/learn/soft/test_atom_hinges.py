@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlrl.errors import InputError
-from sqlrl.learn.labels import Names
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from sqlrl.training.labels import Names
 from tests.effort import draws
 from tests.learn.soft.oracles import random_network, random_truth
 

@@ -10,7 +10,7 @@ from sqlrl.logic.model import Rule
 from sqlrl.logic.printer import format_formula
 from sqlrl.structure.beam.clauses import ALL, CONSTANT, KEEP, Language, SearchClause
 from sqlrl.structure.beam.estimator import as_written, starting_clause
-from sqlrl.structure.beam.protocols import GivenRule
+from sqlrl.training.clause_search import GivenRule
 
 DECLARED = "Job(person)\nPays(person)\nDebts(person)\nKnows(person, person)\nPaint(person, colour)\n"
 PREDICATES = {

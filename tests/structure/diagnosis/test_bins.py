@@ -11,15 +11,14 @@ import hypothesis.strategies as st
 from hypothesis import given, reject, settings
 
 import sqlrl
-from sqlrl.database.clause_search import clause_search
 from sqlrl.errors import GroundingWarning, ModelError, ScopeWarning, UnsupportedError
 from sqlrl.logic.model import Rule
 from sqlrl.logic.terms import And, Atom, Clause, EqualityLiteral, Formula, Implies, Literal, Not, Or, Variable, terms_in
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import Language as Searched
 from sqlrl.structure.beam.estimator import member_of
-from sqlrl.structure.beam.protocols import ClauseSearch
 from sqlrl.structure.diagnosis.bins import NAMES, diagnose
+from sqlrl.training.clause_search import ClauseSearch, clause_search
 from tests.effort import draws
 from tests.ground.brute import Data, Formulas
 from tests.ground.cases import Case, Language, databases, fill, well_typed

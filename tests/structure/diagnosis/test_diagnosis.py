@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import sqlrl
-from sqlrl.database.clause_search import clause_search
 from sqlrl.errors import UnsupportedError
 from sqlrl.logic.terms import Literal
 from sqlrl.report import Table
@@ -19,6 +18,7 @@ from sqlrl.structure.beam.clauses import Language
 from sqlrl.structure.beam.estimator import member_of
 from sqlrl.structure.diagnosis.bins import NAMES
 from sqlrl.structure.diagnosis.diagnosis import BINS_SCHEMA, GROUNDINGS_SCHEMA, Diagnosis
+from sqlrl.training.clause_search import clause_search
 
 PEOPLE = [f"p{i}" for i in range(4)]
 FRIENDS = [("p0", "p1"), ("p1", "p2"), ("p2", "p0"), ("p3", "p3"), ("p1", "p0")]

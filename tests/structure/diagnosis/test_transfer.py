@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import sqlrl
-from sqlrl.database import clause_search
 from sqlrl.errors import InfeasibleTruthWarning, InputError, ModelError, NothingFoundWarning
 from sqlrl.logic.shapes import Instance
 from sqlrl.structure.beam.estimator import MSL
 from sqlrl.structure.diagnosis.estimator import Transfer
+from sqlrl.training import clause_search
 from tests.structure.diagnosis.test_repair import literals
 
 SOURCE = """\

@@ -26,8 +26,8 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.modes import Modes, parse_modes
 from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.patterns import clause_of
-from sqlrl.structure.osl.protocols import GrowingWindow
 from sqlrl.structure.osl.search import Target
+from sqlrl.structure.osl.stream import GrowingWindow
 from tests.effort import draws
 
 Atom = tuple[str, tuple[str, ...]]

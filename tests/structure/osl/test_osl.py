@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sqlrl.demo import generate
 from sqlrl.errors import CatalogError, InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
 from sqlrl.structure.osl.learner import from_state, nothing_kept, to_state
 from sqlrl.structure.osl.search import Searched, nothing_added
+from sqlrl.structure.osl.stream import GrowingStream
 
 MODEL = """
 Token(token, position, bib)
@@ -196,7 +198,9 @@ def test_parameters_make_the_same_estimator(shared: sqlrl.Database) -> None:
 
 def test_a_window_is_learned_example_by_example(shared: sqlrl.Database) -> None:
     db, model, modes = shared, sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
-    with db.learning.training_windows(model, examples=TRAIN[:6], modes=modes) as stream:
+    with db.learning.training_windows(
+        model, examples=TRAIN[:6], stream=partial(GrowingStream, modes=modes), modes=modes
+    ) as stream:
         types = dict(stream.types)  # type: ignore[attr-defined]
         whole, single = learner().learner(types), learner().learner(types)
         for window in stream:

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.database.selection import CandidateRun
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.candidates import JointCounts
 from sqlrl.logic.candidates import Candidate
 from sqlrl.logic.terms import Literal, Variable
-from sqlrl.structure.resolwe.counts import StreamCounts
 from sqlrl.structure.resolwe.drift import Drift
 from sqlrl.structure.resolwe.formulas import Alternatives
 from sqlrl.structure.resolwe.selection import Criteria, formulations, likelihood_ratio
+from sqlrl.training.selection import CandidateRun
+from sqlrl.training.stream_counts import StreamCounts
 from tests.database.test_subgraphs import labelled
 from tests.structure.resolwe.test_resolwe import GRAMMAR, MODEL, StoppedError, load, planted
 

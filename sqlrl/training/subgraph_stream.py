@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import astuple, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,38 +17,32 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sources import open_source
-from sqlrl.database.provenance import TABLE
-from sqlrl.database.runs import History, LearnedModel, Run, RunKey
-from sqlrl.database.selection import CandidateRun, LeftOut, known_model
-from sqlrl.database.session import Session
-from sqlrl.database.statistics import statistics_table
-from sqlrl.database.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
-from sqlrl.database.training import (
-    check_semantics,
-    clause_listing,
-    fixed_among,
-    network_with_fixed,
-    owners_of,
-    spill_directory,
-    warn_forgotten,
-)
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import named
 from sqlrl.errors import InputError, LoadError, ModelError, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
-from sqlrl.ground.clauses import atom_texts, clause_table, known_weights, learned_model, shape_table
+from sqlrl.ground.clauses import atom_texts, clause_table, learned_model, shape_table
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, grounded
-from sqlrl.learn.protocols import Checkpoint, Ordering, TrainingRecord
 from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Variable
 from sqlrl.progress import Stage
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.provenance import TABLE
+from sqlrl.training.records import Checkpoint, TrainingRecord
+from sqlrl.training.runs import LearnedModel, Run, RunKey
+from sqlrl.training.selection import CandidateRun, LeftOut, known_model
+from sqlrl.training.session import Session
+from sqlrl.training.sources import WindowSource
+from sqlrl.training.statistics import statistics_table
+from sqlrl.training.stream import TrainingStream, network_with_fixed
+from sqlrl.training.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
 from sqlrl.wording import counted
 
 PLACE, NAMES, LEFT_OUT, PASS = "subgraphs", "names", "left_out", "pass"
@@ -222,11 +215,15 @@ class Pass:
         return window if len(chosen) == len(true) else window.only(chosen)
 
 
-class Part:
+class Part(WindowSource):
     """A part of a stream that is read: from a place to another, or to the end."""
 
     def __init__(self, reading: Pass, begin: int = 0, end: int | None = None) -> None:
         self.reading, self.begin, self.end = reading, begin, end
+
+    def training(self, session: Session, model: Model, order: Ordering) -> AbstractContextManager[SubgraphStream]:
+        """Show the part as grounded windows while the context is open."""
+        return stream_training(session, model, self, order=order)
 
     def divided(self, choose: Callable[[int | None], int], learned: frozenset[str]) -> tuple[Part, Part]:
         """Return the part that chooses structure, and the rest; `choose` says how many subgraphs of all do, `learned` which labels count."""
@@ -438,7 +435,7 @@ class _Provenance:
 
 
 class StreamSelection(CandidateRun):
-    """The first subgraphs of a stream with candidates held against them; see `sqlrl.structure.resolwe.protocols.SelectionSession`."""
+    """The first subgraphs of a stream with candidates held against them."""
 
     def __init__(self, session: Session, model: Model, candidates: Sequence[Candidate], part: Part) -> None:
         super().__init__(session.records, model)
@@ -451,7 +448,12 @@ class StreamSelection(CandidateRun):
         self._kept = _Provenance(session.records, part.reading, targets_of(candidates))
         self._window: SubgraphWindow | None = None
         self._drawn = 0
-        self.statements = self.shapes = 0
+        self._statements = self.shapes = 0
+
+    @property
+    def statements(self) -> int:
+        """How many queries have counted labels so far."""
+        return self._statements
 
     def __len__(self) -> int:
         """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
@@ -483,7 +485,7 @@ class StreamSelection(CandidateRun):
             CandidateProgram(program.engine, program.public_layout, self._candidates) as held,
         ):
             counts = held.counts()
-            self.statements, self.shapes = self.statements + held.statements, held.shapes
+            self._statements, self.shapes = self._statements + held.statements, held.shapes
         return counts
 
     def go_on(self, stream: Mapping[str, Any]) -> None:
@@ -519,25 +521,24 @@ def stream_selection(
 # ---- weights -----------------------------------------------------------------------------------------
 
 
-class StreamTraining:
-    """Windows of subgraphs, grounded one after the other; see `learn.protocols.TrainingStream`."""
+class SubgraphStream(TrainingStream):
+    """Windows of subgraphs, which are gone once they are learned from."""
 
     def __init__(self, session: Session, model: Model, part: Part, *, passes: int, limit: int | None) -> None:
         check_templates(model, "which a stream shows window by window: write the constants, or load the subgraphs")
         used = sorted({a.predicate for rule in model.rules for a in atoms_of(rule.formula)})
         self._part, self._passes, self._limit = part, passes, limit
-        self._model, self._records = model, session.records
+        super().__init__(session.records, Run(session.records))
+        self._model = model
         self._windows = _Windows(session, part, model)
         part.reading.check_needed([name for name in used if name in model.predicates], "rules of the model name")
         self._kept = _Provenance(session.records, part.reading, part.reading.targets(model))
-        self.run = Run(session.records)
-        self.drawing, self._window = ExitStack(), ExitStack()
+        self._window = ExitStack()
         self._framing = self.drawing.enter_context(ExitStack())
         # The clauses are those of the model bound to no data, since no rule has a template that could grow.
         self._hold(model)
         self._drawn = self._pass = 0
         self._resumed = False
-        self._clauses: pa.Table | None = None
 
     def close(self) -> None:
         """Close what is open."""
@@ -548,8 +549,8 @@ class StreamTraining:
         """Hold a model against no data: its clauses are those that it has in every window."""
         self._framing.close()
         session = self._framing.enter_context(self._windows.session(self._windows.nothing()))
-        self._frame: Program = self._framing.enter_context(self._windows.held(session, model))
-        self._program = self._frame
+        self._program = self._framing.enter_context(self._windows.held(session, model))
+        self._shown: Program = self._program
 
     def __len__(self) -> int:
         """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
@@ -583,7 +584,7 @@ class StreamTraining:
     def _network(self, found: SubgraphWindow, session: Session, program: Program) -> Window:
         """Ground a window with a program; its examples are the places of its subgraphs in the stream."""
         examples = self._part.reading.ordinals(found)
-        if program.clause_count != self._frame.clause_count:
+        if program.clause_count != self._program.clause_count:
             raise UnsupportedError(
                 "a rule has clauses for constants of the data, which come with each window: write it without them"
             )
@@ -592,7 +593,7 @@ class StreamTraining:
         place[ids] = examples
         window = grounded(Extent(program, limit=self._limit), ids, None)
         network = replace(window.network, example=place[window.network.example])
-        self._program = program
+        self._shown = program
         if self._pass == 0:
             self._kept.add(examples)
         network = network_with_fixed(network, program, self.clause_text)
@@ -604,37 +605,13 @@ class StreamTraining:
             "subgraphs of a stream are gone when they were learned from: take an online learner, or load them"
         )
 
-    def clause_text(self, clause: int) -> str:
-        """Return the text of a clause."""
-        listed = clause_table(self._frame)
-        place = int(np.searchsorted(listed.column("clause").to_numpy(), clause))
-        text: str = listed.column("text")[place].as_py()
-        return text
-
-    def clause_rules(self) -> IntArray:
-        """Return the place in the model of each clause's rule."""
-        return owners_of(self._frame)
-
-    def with_fixed(self, weights: FloatArray) -> FloatArray:
-        """Return learned weights with the fixed ones among them."""
-        return fixed_among(self._frame, weights)
-
-    def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
-        """Return what a model says of the weights of clauses."""
-        check_semantics(self._frame, model)
-        return known_weights(self._frame, model, first, last)
-
     def example_name(self, example: int) -> str:
         """Return the name of a subgraph by its place in the stream."""
         return self._part.reading.names[example]
 
     def atom_text(self, atom: int) -> str:
         """Return the text of a query atom of the window at hand."""
-        return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
-
-    def spill_directory(self) -> Path | None:
-        """Return where arrays go that are too large for the memory."""
-        return spill_directory(self._records.engine)
+        return atom_texts(self._shown, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Refuse groups: they are of loaded atoms."""
@@ -643,7 +620,7 @@ class StreamTraining:
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection, and refuse what cannot be read again."""
         self._part.check_again()
-        warn_forgotten(self.run)
+        super().check_kept()
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
@@ -674,13 +651,9 @@ class StreamTraining:
             self.run.save(replace(checkpoint, steps=steps), self.state())
             self._kept.write(self.run.begun())
 
-    def history(self) -> History:
-        """Open the place where changes are stored."""
-        return self.run.history()
-
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters and steps, all or nothing."""
-        program = self._frame
+        program = self._program
         full = np.zeros(program.clause_count)
         full[: len(weights)] = weights
         clauses = clause_table(program, full, keys=True)
@@ -699,11 +672,6 @@ class StreamTraining:
         self._part.reading.left_out.warn(self._part.reading.place)
         return learned.model
 
-    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
-        """Return the clauses with weights and support, the strongest first."""
-        listed = self._clauses if self._clauses is not None else clause_table(self._frame, weights)
-        return clause_listing(listed, support)
-
     def _named(self, steps: pa.Table) -> pa.Table:
         """Return steps with the names of their subgraphs."""
         names = [self.example_name(i) for i in steps["example"].to_pylist()]
@@ -718,12 +686,12 @@ def check_templates(model: Model, reason: str) -> None:
 
 
 @contextmanager
-def stream_training(session: Session, model: Model, part: Part, *, order: Ordering) -> Iterator[StreamTraining]:
+def stream_training(session: Session, model: Model, part: Part, *, order: Ordering) -> Iterator[SubgraphStream]:
     """Show the rest of a stream as grounded windows while the context is open."""
     session.catalog.store.check_writable()
     part.check(order)
     with session.verb(), session.console.progress("learning"):
-        stream = StreamTraining(session, model, part, passes=order["passes"], limit=order["limit"])
+        stream = SubgraphStream(session, model, part, passes=order["passes"], limit=order["limit"])
         try:
             with stream.run.ending():
                 yield stream

@@ -1,42 +1,53 @@
-"""What OSL is given of a database: windows with what path finding needs; and what is kept of the clauses it adds."""
+"""Training windows for OSL, indexed for path search, and what is kept of the clauses that it adds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo
-from sqlrl.database.runs import Provisional
-from sqlrl.database.session import Session
-from sqlrl.database.statistics import added_statistics
-from sqlrl.database.training import CountedModel, TrainingStream
-from sqlrl.engine.nodes import column, table
 from sqlrl.errors import ModelError
-from sqlrl.ground.atoms import read_facts
+from sqlrl.ground.atoms import WindowFacts, read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.clauses import atom_texts, clause_table, example_names, shape_table
+from sqlrl.ground.clauses import atom_texts, clause_table, constant_names, example_names, shape_rows, shape_table
 from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.ground.windows import Window
 from sqlrl.logic.modes import Modes, format_modes
 from sqlrl.logic.shapes import Shape, parameter_symmetries
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
-from sqlrl.structure.osl.protocols import GrowingWindow
 from sqlrl.structure.osl.search import Target
+from sqlrl.training.runs import Provisional
+from sqlrl.training.session import Session
+from sqlrl.training.statistics import added_statistics
+from sqlrl.training.stream import CountedModel, ExampleStream
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-class GrowingStream(TrainingStream):
-    """Windows for OSL."""
+@dataclass(frozen=True, eq=False)
+class GrowingWindow(Window):
+    """A window of a stream, and what is true in it."""
+
+    facts: WindowFacts  # the observed world
+    bindings: WindowBindings  # of patterns in these examples
+    # The model's clauses that are a single one, as canonical shapes with the least rows of constants that their symmetries allow: at least
+    # those that are new since the last window.
+    known: Sequence[tuple[Shape, Constants]]
+    targets: Mapping[str, Target]  # the open predicates
+
+
+class GrowingStream(ExampleStream):
+    """The windows that OSL learns from."""
 
     def __init__(
         self,
@@ -111,12 +122,8 @@ class GrowingStream(TrainingStream):
             if any(of_clause[clause] for clause in use.clauses if clause >= first):
                 yield shape, np.zeros((1, 0), dtype=np.int32)
             return
-        names = [f"k{k}" for k in range(len(shape.parameters))]
-        query = exp.select(column("clause"), *(column(name) for name in names)).from_(table(use.parameters))
-        query = query.where(column("clause") >= exp.convert(first))
-        found = program.engine.fetch(query, step="read the clauses of a shape")
-        rows = np.stack([found.column(name).to_numpy() for name in names], axis=1).astype(np.int32)
-        yield shape, least_rows(rows[of_clause[found.column("clause").to_numpy()]], parameter_symmetries(shape))
+        clause, rows = shape_rows(program, use, first)
+        yield shape, least_rows(rows[of_clause[clause]], parameter_symmetries(shape))
 
     def grow(self, book: PatternBook, additions: Sequence[Addition]) -> None:
         """Take the clauses that were added, of which `model` makes rules. Called before `model`."""
@@ -199,10 +206,7 @@ class GrowingStream(TrainingStream):
     def _names(self, kind: str) -> list[str]:
         """Return the names of a type's constants, by id."""
         if kind not in self._words:
-            query = exp.select(column("name")).from_(table(self._program.layout.types[kind].dictionary)).order_by("id")
-            self._words[kind] = (
-                self._program.engine.fetch(query, step=f"read the names of {kind}").column(0).to_pylist()
-            )
+            self._words[kind] = constant_names(self._program, kind)
         return self._words[kind]
 
 

@@ -13,9 +13,6 @@ from sqlglot import exp
 
 from sqlrl.catalog.checks import warn_empty
 from sqlrl.catalog.layout import TableName
-from sqlrl.database.session import Query, Session
-from sqlrl.database.statistics import statistics_table
-from sqlrl.database.training import TrainingStream
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InfeasibleTruthWarning, InputError, UnsupportedError, warn
 from sqlrl.ground.blankets import (
@@ -39,13 +36,16 @@ from sqlrl.plan.blankets import BEYOND, is_countable
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
+from sqlrl.training.session import Query, Session
+from sqlrl.training.statistics import statistics_table
+from sqlrl.training.stream import ExampleStream
 from sqlrl.wording import counted
 
 REMEDY = "write the rule as clauses, or learn its weight with another learner"
 
 
-class BlanketTraining(TrainingStream):
-    """The atoms of the training examples by what the clauses say; `sqlrl.learn.pseudo.protocols.BlanketTraining` says what each part does."""
+class BlanketTraining(ExampleStream):
+    """The atoms of the training examples by what the clauses say."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +12,6 @@ from sqlglot import exp
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.database.blanket_training import check_labelled, refuse_exact, refuse_quantifiers
-from sqlrl.database.session import Query, Session
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.clause_blankets import ClauseBlankets
@@ -22,13 +20,14 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.opened import opened_program
 from sqlrl.ground.program import Extent, Program
-from sqlrl.logic.model import Model
+from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import placed
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.subformulas import atoms_of, with_parts
 from sqlrl.logic.terms import (
     Argument,
     Atom,
+    Clause,
     Constant,
     Equal,
     Formula,
@@ -38,10 +37,44 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, example_columns, true_rows
 from sqlrl.progress import Stage
-from sqlrl.structure.beam.protocols import ClauseSearch, GivenRule
+from sqlrl.training.blankets import check_labelled, refuse_exact, refuse_quantifiers
+from sqlrl.training.session import Query, Session
 
 MOST_ATOMS = 5_000_000
 """The most atoms of a predicate that are sampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRule:
+    """A rule of the model that a search begins with."""
+
+    rule: Rule
+    # One, or several for a formula that is no clause, of which a grounding violates at most one.
+    clauses: tuple[Clause, ...]
+    sign: int  # 1 if n counts where all clauses are true, -1 if it counts where one is violated
+
+    @property
+    def hard(self) -> bool:
+        """Whether it must hold."""
+        return self.rule.hard
+
+    @property
+    def stance(self) -> int:
+        """1 if it speaks for its clauses being true, -1 if for one being violated: a conjunction, or a clause with a negative weight."""
+        return -self.sign if self.rule.weight is not None and self.rule.weight < 0 else self.sign
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseSearch:
+    """The model, the predicates and the data of a search for clauses."""
+
+    model: Model  # it declares all predicates that literals may be of, with the types of the data
+    rules: Sequence[GivenRule]  # those that the search begins with
+    predicates: Mapping[str, tuple[str, ...]]  # argument types of the predicates that literals may be of
+    example_type: str | None
+    constants: Mapping[str, tuple[str, ...]]  # the data's constants of each type of which rules name constants
+    equalities: tuple[str, ...]  # predicates that hold identities alone, and are read as `=`
+    source: SearchBlankets
 
 
 @contextmanager
@@ -92,12 +125,12 @@ def clause_search(
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The ground network of the atoms of a target; `sqlrl.structure.diagnosis.bins.OpenedNetwork` says what each part is."""
+    """The ground network of the atoms of a target, all others being evidence."""
 
     network: Network
-    truth: BoolArray
-    rules: IntArray
-    weights: FloatArray
+    truth: BoolArray  # what the data say of its atoms, shape (n,)
+    rules: IntArray  # the rule of each clause of the network, shape (m,)
+    weights: FloatArray  # the weight of each clause, shape (m,)
 
 
 class SearchBlankets(ClauseBlankets):

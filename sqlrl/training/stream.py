@@ -1,7 +1,8 @@
-"""What a learner of weights is given: windows of a stream of examples, and groups of atoms."""
+"""Training streams: the windows that a learner of weights is given, and the run that it keeps."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,24 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from sqlrl.catalog.bins import piece_name
 from sqlrl.catalog.checks import warn_alike, warn_empty
-from sqlrl.catalog.dictionary import numeric_name
-from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
-from sqlrl.catalog.sources import Source, open_source
-from sqlrl.database.provenance import TABLE, keep_learned_from
-from sqlrl.database.runs import History, LearnedModel, Provisional, Run, RunKey
-from sqlrl.database.session import Session
-from sqlrl.database.statistics import (
-    ClauseCounts,
-    Counts,
-    counted_statistics,
-    learned_statistics,
-    window_counts,
-    with_excess,
-)
-from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.engine.nodes import column, named, table
+from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.records import Records
+from sqlrl.engine.nodes import named
 from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
 from sqlrl.ground.clauses import (
     atom_texts,
@@ -45,81 +32,28 @@ from sqlrl.ground.fixed import with_fixed
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, Windows, adds_up, grounded
-from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.expansions import without_zeros
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import placed
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
+from sqlrl.training.atom_groups import atom_groups
+from sqlrl.training.provenance import TABLE, keep_learned_from
+from sqlrl.training.records import Checkpoint, TrainingRecord
+from sqlrl.training.runs import History, LearnedModel, Provisional, Run, RunKey
+from sqlrl.training.session import Session
+from sqlrl.training.statistics import (
+    ClauseCounts,
+    Counts,
+    counted_statistics,
+    learned_statistics,
+    window_counts,
+    with_excess,
+)
 from sqlrl.wording import counted
 
 _SHOWN = 5
-
-# ---- groups of query atoms ---------------------------------------------------------------------------
-
-
-def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntArray, IntArray]:
-    """Return the ids of query atoms and the group of each, from 0: shape (r,), ascending by atom, once for each of its groups."""
-    opened = [info for info in layout.predicates.values() if info.atoms is not None]
-    if len(opened) != 1:
-        names = ", ".join(info.name for info in opened)
-        raise InputError(
-            f"groups= is for models with one open predicate, and this one has {len(opened)} ({names}): leave it out, or give "
-            "the examples a column, since whole examples stay together"
-        )
-    (info,) = opened
-    with open_source(engine, groups) as source:
-        _check_columns(source, info)
-        data = _read(engine, layout, source, info)
-    nulls = data.column("nulls").to_numpy(zero_copy_only=False).astype(np.bool_)
-    if nulls.any():
-        raise InputError(
-            f"groups= has NULL in {counted(int(nulls.sum()), 'row')} of {source.label}: leave those rows out, or say which group "
-            "they belong to"
-        )
-    # Rows that name no query atom are passed over.
-    data = data.drop_null().sort_by([("atom", "ascending"), ("grp", "ascending")])
-    _, group = np.unique(data.column("grp").to_numpy(zero_copy_only=False).astype(str), return_inverse=True)
-    return data.column("atom").to_numpy().astype(np.int64), group.astype(np.int64)
-
-
-def _check_columns(source: Source, info: PredicateInfo) -> None:
-    """Refuse a source that has not a column for each argument and one for the group."""
-    needed = len(info.types) + 1
-    if len(source.columns) == needed:
-        return
-    has = f"{counted(len(source.columns), 'column')}: {', '.join(source.columns)}" if source.columns else "none"
-    raise InputError(
-        f"groups= takes {needed} columns, {counted(len(info.types), 'argument')} of {info.name}({', '.join(info.types)}) and then the "
-        f"group, and {source.label} has {has}"
-    )
-
-
-def _read(engine: DuckDBEngine, layout: Layout, source: Source, info: PredicateInfo) -> pa.Table:
-    """Read distinct rows: `atom` (NULL if there is none), `grp`, and whether something else is NULL."""
-    names, arity = list(source.columns), len(info.types)
-    texts = [named(source.text(name), f"t{i}") for i, name in enumerate(names)]
-    rows = exp.select(*texts).distinct().from_(source.table)
-    null = exp.or_(*(exp.Is(this=column(f"t{i}", "g"), expression=exp.null()) for i in range(arity + 1)))
-    query = exp.select(column("atom", "a"), named(column(f"t{arity}", "g"), "grp"), named(null, "nulls"))
-    query = query.from_(rows.subquery("g"))
-    ids = []
-    for i, kind in enumerate(info.types):
-        # As it is written; else, since a type of numbers knows 1.0 as 1, by its value.
-        written, edges = column(f"t{i}", "g"), layout.types[kind].edges
-        number = piece_name(written, kind, edges) if edges else numeric_name(written)
-        for alias, text in ((f"d{i}", written), (f"n{i}", number)):
-            on = exp.EQ(this=column("name", alias), expression=text)
-            query = query.join(table(layout.types[kind].dictionary, alias), on=on, join_type="left")
-        ids.append(exp.func("coalesce", column("id", f"d{i}"), column("id", f"n{i}")))
-    assert info.atoms is not None
-    same = exp.and_(*(exp.EQ(this=column(f"a{i}", "a"), expression=found) for i, found in enumerate(ids)))
-    query = query.join(table(info.atoms, "a"), on=same, join_type="left")
-    return engine.fetch(query, step="read groups of atoms")
-
-
-# ---- streams of examples -----------------------------------------------------------------------------
 
 
 def check_training(program: Program, chosen: TableName, limit: int | None) -> None:
@@ -154,8 +88,107 @@ class CountedModel(LearnedModel):
         return CountedModel(left.model, clauses, self.shapes, self.statistics.filter(of_kept))
 
 
-class TrainingStream:
-    """Windows of training examples, grounded one after the other; see `learn.protocols.TrainingStream`."""
+class TrainingStream(ABC):
+    """Windows of training examples, grounded one after the other, and the run that learns from them."""
+
+    # Its clauses are those that are learned.
+    _program: Program
+
+    def __init__(self, records: Records, run: Run) -> None:
+        self._records, self.run = records, run
+        # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
+        self.drawing = ExitStack()
+        self._clauses: pa.Table | None = None
+
+    # ---- windows -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of windows of all passes; of a stream of unknown length, of those so far."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Window]:
+        """Ground one window after the other, when it is asked for; after `resume` those that are left. Called once."""
+
+    @abstractmethod
+    def window(self, examples: IntArray) -> Window:
+        """Ground some training examples by themselves; clauses keep their ids. Called after all windows that hold them."""
+
+    @abstractmethod
+    def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
+        """Return ids of query atoms and a group of each, from 0; see `training.atom_groups`."""
+
+    @abstractmethod
+    def example_name(self, example: int) -> str:
+        """Return the name of an example."""
+
+    def atom_text(self, atom: int) -> str:
+        """Return the text of a query atom."""
+        return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
+
+    def spill_directory(self) -> Path | None:
+        """Return where arrays go that are too large for the memory: where those of DuckDB go; None if nothing is to go to files."""
+        query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
+        folder: str = self._records.engine.fetch(query, step="find where to spill").column(0)[0].as_py()
+        return Path(folder) if folder else None
+
+    # ---- clauses -----------------------------------------------------------------------------------------
+
+    def clause_text(self, clause: int) -> str:
+        """Return the text of a clause, with its constants."""
+        listed = clause_table(self._program)
+        place = int(np.searchsorted(listed.column("clause").to_numpy(), clause))
+        text: str = listed.column("text")[place].as_py()
+        return text
+
+    def clause_rules(self) -> IntArray:
+        """Return the place in the model of each clause's rule, by clause id; -1 for definitions of helper atoms."""
+        # Rules that a rule with `*`, or one of Alchemy's semantics, stands for have its place. Hard rules that state blocks have no clause.
+        return owners_of(self._program)
+
+    def with_fixed(self, weights: FloatArray) -> FloatArray:
+        """Return learned weights, shape (m,), with those that the model fixes in their places, where learners have 0."""
+        return fixed_among(self._program, weights)
+
+    def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
+        """Return the weights that a model gives to clauses `first` to `last - 1`, 0 for others, and for how many clauses it gives one."""
+        check_semantics(self._program, model)
+        return known_weights(self._program, model, first, last)
+
+    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
+        """Return the clauses with weights and support, the strongest first; works after the stream was left."""
+        listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
+        return clause_listing(listed, support)
+
+    # ---- the run -----------------------------------------------------------------------------------------
+
+    def check_kept(self) -> None:
+        """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
+        warn_forgotten(self.run)
+
+    @abstractmethod
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number. Called once, before anything else."""
+
+    @abstractmethod
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Resume a run that was saved, in place of `begin`; an InputError says which of learner, parameters, model, examples and data differs."""
+
+    @abstractmethod
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after a window, all or nothing, in place of what was saved before."""
+
+    @abstractmethod
+    def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
+        """Make the model with learned weights, and keep it with the run; missing weights of the last clauses are 0."""
+
+    def history(self) -> History:
+        """Open the place where changes are stored. Called at most once, and not by a run that saves."""
+        return self.run.history()
+
+
+class ExampleStream(TrainingStream):
+    """Windows of loaded examples."""
 
     def __init__(
         self,
@@ -167,16 +200,12 @@ class TrainingStream:
         limit: int | None,  # the most ground clauses of one shape in a window
         provisional: Provisional | None = None,  # as for `Run`
     ) -> None:
+        super().__init__(session.records, Run(session.records, provisional))
         self._extent = Extent(program, limit=limit)
-        self._unsaid = session.unsaid
-        self._program, self._console, self._records = program, session.console, session.records
-        self.run = Run(session.records, provisional)
-        # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
-        self.drawing = ExitStack()
+        self._program, self._unsaid = program, session.unsaid
         self._windows = Windows(self._extent, passes, size, ground=grounded)
         self.examples = np.sort(passes[0]) if passes else np.zeros(0, np.int64)
         self._ordered = np.concatenate([np.zeros(0, np.int64), *passes])
-        self._clauses: pa.Table | None = None
         self._open = np.zeros(0, dtype=object)
         # Of the windows of the first pass, as long as they know the same clauses, and how many examples these have.
         self._counted: ClauseCounts | None = None
@@ -198,7 +227,7 @@ class TrainingStream:
         self.drawing.close()
 
     def window(self, examples: IntArray) -> Window:
-        """Ground some training examples by themselves; see `learn.protocols.TrainingStream`."""
+        """Ground some training examples by themselves."""
         ((_, found),) = Windows(self._extent, [examples], len(examples), ground=grounded)
         return self._to_learn(found)
 
@@ -206,45 +235,13 @@ class TrainingStream:
         """Return a window as learners see it: what clauses of fixed weight add is a part of its atoms' prior log-odds."""
         return replace(window, network=network_with_fixed(window.network, self._program, self.clause_text))
 
-    def with_fixed(self, weights: FloatArray) -> FloatArray:
-        """Return learned weights with the fixed ones among them; see `learn.protocols.TrainingStream`."""
-        return fixed_among(self._program, weights)
-
-    def clause_text(self, clause: int) -> str:
-        """Return the text of a clause, with its constants."""
-        listed = clause_table(self._program)
-        place = int(np.searchsorted(listed.column("clause").to_numpy(), clause))
-        text: str = listed.column("text")[place].as_py()
-        return text
-
-    def clause_rules(self) -> IntArray:
-        """Return the place in the model of each clause's rule, by clause id; see `learn.protocols.TrainingStream`."""
-        return owners_of(self._program)
-
-    def known_weights(self, model: Model, first: int, last: int) -> tuple[FloatArray, int]:
-        """Return what a model says of the weights of clauses; see `learn.protocols.TrainingStream`."""
-        check_semantics(self._program, model)
-        return known_weights(self._program, model, first, last)
-
     def example_name(self, example: int) -> str:
         """Return the name of an example."""
         return example_names(self._program.engine, self._program.layout, np.array([example], dtype=np.int64))[example]
 
-    def atom_text(self, atom: int) -> str:
-        """Return the text of a query atom."""
-        return atom_texts(self._program, np.array([atom], dtype=np.int64)).get(atom, f"atom {atom}")
-
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Return ids of query atoms and a group of each; see `atom_groups`."""
         return atom_groups(self._records.engine, self._program.public_layout, groups)
-
-    def spill_directory(self) -> Path | None:
-        """Return where arrays go that are too large for the memory: where DuckDB's go."""
-        return spill_directory(self._records.engine)
-
-    def check_kept(self) -> None:
-        """Warn where what is saved ends with the connection; see `learn.protocols.TrainingStream`."""
-        warn_forgotten(self.run)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
@@ -254,7 +251,7 @@ class TrainingStream:
         return run
 
     def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Go on with a run that was saved; see `learn.protocols.TrainingStream`."""
+        """Resume a run that was saved."""
         checkpoint, stream = self.run.resume(run, self._key(learner, self._parameters(parameters)))
         if not self._records.predicates_of(TABLE, run):
             # An earlier version of sqlrl began it.
@@ -275,10 +272,6 @@ class TrainingStream:
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window."""
         self.run.save(checkpoint, self.state())
-
-    def history(self) -> History:
-        """Open the place where changes are stored."""
-        return self.run.history()
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters, steps and clause statistics, all or nothing."""
@@ -370,20 +363,8 @@ class TrainingStream:
         opened = window.network.open
         self._open = np.concatenate([self._open, np.full(len(opened) - len(self._open), 0, dtype=object)]) + opened
 
-    def clauses(self, weights: FloatArray, support: pa.Table) -> pa.Table:
-        """Return the clauses with weights and support, the strongest first."""
-        listed = self._clauses if self._clauses is not None else clause_table(self._program, weights)
-        return clause_listing(listed, support)
-
 
 # ---- what all streams do of a program ----------------------------------------------------------------
-
-
-def spill_directory(engine: DuckDBEngine) -> Path | None:
-    """Return where a database spills; None if nothing is to go to files."""
-    query = exp.select(named(exp.func("current_setting", exp.convert("temp_directory")), "folder"))
-    folder: str = engine.fetch(query, step="find where to spill").column(0)[0].as_py()
-    return Path(folder) if folder else None
 
 
 def network_with_fixed(network: Network, program: Program, text: Callable[[int], str]) -> Network:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,24 +16,28 @@ from sqlglot import exp
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
-from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedModel, Run, RunKey
-from sqlrl.database.session import Session, check_model, verb
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InputError, LabelWarning, warn
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import FIRST, ExampleWindow, Windows, ungrounded
-from sqlrl.learn.protocols import STEP_SCHEMA, Checkpoint, Ordering
 from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Atom, Literal, Variable
-from sqlrl.structure.resolwe.counts import StreamCounts
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.provenance import keep_learned_from
+from sqlrl.training.records import STEP_SCHEMA, Checkpoint
+from sqlrl.training.runs import LearnedModel, Run, RunKey
+from sqlrl.training.session import Session, check_model, verb
+from sqlrl.training.stream_counts import StreamCounts
 from sqlrl.wording import counted
+
+FOLLOWED = 100
+"""Loaded examples that choose together while a stream is followed, where nobody says how many."""
 
 WEIGHTS, WINDOWS = "weights", "windows"
 """What the state of a run calls the run that learns its weights, and how many windows were counted."""
@@ -42,8 +46,27 @@ WEIGHTS, WINDOWS = "weights", "windows"
 class CandidateRun(ABC):
     """A run that chooses structure, as it is kept; `model` has the rules that come before those that are chosen."""
 
+    shapes: int  # how many queries count all candidates in a window
+
     def __init__(self, records: Records, model: Model) -> None:
         self.records, self.model, self.run = records, model, Run(records)
+
+    @property
+    @abstractmethod
+    def statements(self) -> int:
+        """How many queries have counted labels so far, in this process."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many windows there are; of a stream of unknown length, how many there were."""
+
+    @abstractmethod
+    def windows(self, done: int) -> Iterator[IntArray]:
+        """Yield the subgraphs of each window after the first `done`, by their ids."""
+
+    @abstractmethod
+    def count(self, window: IntArray) -> JointCounts:
+        """Count the labels that each candidate selects in the subgraphs of a window."""
 
     @abstractmethod
     def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
@@ -113,7 +136,7 @@ class CandidateRun(ABC):
 
 
 class CandidateStream(CandidateRun):
-    """Windows of subgraphs with candidates bound to them; see `sqlrl.structure.resolwe.protocols.SelectionSession`."""
+    """Windows of loaded subgraphs with candidates bound to them."""
 
     def __init__(
         self,
@@ -164,7 +187,7 @@ class CandidateStream(CandidateRun):
 def selection(
     session: Session, model: Model, candidates: Sequence[Candidate], examples: IntArray, order: Ordering
 ) -> Iterator[CandidateStream]:
-    """Hold candidates against data while the context is open; see `sqlrl.structure.resolwe.protocols.SelectionData`."""
+    """Hold candidates against data while the context is open."""
     session.catalog.store.check_writable()
     known = known_model(model, candidates)
     with (
@@ -177,6 +200,26 @@ def selection(
 
 
 # ---- subgraphs that say nothing ------------------------------------------------------------------------
+
+
+def divided(
+    session: Session,
+    model: Model,
+    candidates: Sequence[Candidate],
+    examples: Any,
+    order: Ordering,
+    choose: Callable[[int | None], int],
+    learned: frozenset[str],  # the predicates that something is learned of
+) -> tuple[IntArray, list[str]]:
+    """Return the ids of the loaded examples that choose structure, and the names of those left for weights."""
+    # Examples that nothing has any more go when data are bound, and the others may get other ids.
+    known, opened = known_model(model, candidates, learned), Choices(query=sorted(learned))
+    layout = session.bind(known, opened, training=True)
+    ids = session.example_ids(examples)
+    if order["order"] == "shuffle":
+        ids = np.random.default_rng(order["seed"]).permutation(ids)
+    first, rest = to_learn_from(session, layout, learned, ids, choose(len(ids)))
+    return first, session.example_names(rest)
 
 
 def learned_targets(model: Model, candidates: Sequence[Candidate], opened: Set[str]) -> frozenset[str]:

@@ -15,10 +15,10 @@ import pyarrow as pa
 from sqlrl.catalog.records import Kept, Records, model_json
 from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.protocols import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
+from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint
 from sqlrl.wording import counted
 
 STREAM, MODEL, EXAMPLES = "stream", "model", "examples"
@@ -115,7 +115,7 @@ class Provisional:
 
 
 class Run:
-    """One run of a learner, as `sqlrl.learn.protocols.TrainingStream` describes runs; it is saved after each `unit`."""
+    """One run of a learner, as `sqlrl.training.records.TrainingStream` describes runs; it is saved after each `unit`."""
 
     def __init__(self, records: Records, provisional: Provisional | None = None, *, unit: str = "window") -> None:
         # `provisional` is given if the learner adds clauses.

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.database.session import Query, Session
 from sqlrl.errors import InputError
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.training.session import Query, Session
 
 
 @dataclass(frozen=True)

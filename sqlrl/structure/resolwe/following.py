@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,12 +12,6 @@ import pyarrow as pa
 
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import TableName
-from sqlrl.database.runs import RunKey
-from sqlrl.database.selection import CandidateRun, known_model
-from sqlrl.database.session import Session
-from sqlrl.database.subgraph_learning import Part, StreamTraining, check_templates
-from sqlrl.database.subgraphs import SubgraphWindow
-from sqlrl.database.training import CountedModel, TrainingStream, check_training, network_with_fixed, owners_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import UnsupportedError
 from sqlrl.ground.binding import bind_program
@@ -26,28 +20,38 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.rows import Budget
 from sqlrl.ground.windows import Window, Windows, grounded
-from sqlrl.learn.protocols import Checkpoint, Ordering, TrainingRecord
 from sqlrl.logic.candidates import targets_of
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
-from sqlrl.structure.resolwe.protocols import DriftingStructure
+from sqlrl.structure.resolwe.drift import Drift
+from sqlrl.training.ordering import Ordering
+from sqlrl.training.records import Checkpoint, TrainingRecord
+from sqlrl.training.runs import RunKey
+from sqlrl.training.selection import FOLLOWED, CandidateRun, known_model
+from sqlrl.training.session import Session
+from sqlrl.training.sources import WindowSource
+from sqlrl.training.stream import CountedModel, ExampleStream, check_training, network_with_fixed, owners_of
+from sqlrl.training.subgraph_stream import Part, SubgraphStream, check_templates
+from sqlrl.training.subgraphs import SubgraphWindow
 
 LOG = "rule_log"
 """What the state of a run calls the rules that came and went."""
 
 
-FOLLOWED = 100
-"""Loaded examples that choose together, where nobody says how many."""
-
-
 @dataclass(frozen=True, eq=False)
-class Drifting:
+class Drifting(WindowSource):
     """What is left to learn weights from, with the structure that follows it and the run that keeps the counts."""
 
     examples: Part | list[str]  # what is left of a stream, or names of loaded examples
-    drift: DriftingStructure
+    drift: Drift
     run: CandidateRun
     size: int | None  # how many loaded examples choose together; None for the default
+
+    def training(
+        self, session: Session, model: Model, order: Ordering
+    ) -> AbstractContextManager[DriftingTraining | DriftingExamples]:
+        """Show them as windows that choose their rules."""
+        return drifting_training(session, model, self, order=order)
 
     def structure(self, base: Model) -> Model:
         """Return the model at hand."""
@@ -74,7 +78,7 @@ class Drifting:
 class DriftingClauses:
     """The clauses of a model whose rules come and go, by ids that stay: those of its base, then one for each rule that ever came."""
 
-    def __init__(self, base: Program, drift: DriftingStructure) -> None:
+    def __init__(self, base: Program, drift: Drift) -> None:
         check_templates(base.model, "which come with each window: with half_life= write the constants")
         self._drift, self._owners = drift, owners_of(base)
         self._rules = len(base.model.rules)
@@ -122,7 +126,7 @@ class DriftingClauses:
         return kept.set_column(kept.column_names.index("clause"), "clause", own)
 
 
-class DriftingTraining(StreamTraining):
+class DriftingTraining(SubgraphStream):
     """The windows of a stream that chooses the rules as it goes."""
 
     def __init__(self, session: Session, model: Model, part: Part, given: Drifting, *, limit: int | None) -> None:
@@ -131,7 +135,7 @@ class DriftingTraining(StreamTraining):
         self._known = known_model(model, given.drift.counted)
         self._structure: Model | None = None
         try:
-            self._listed = DriftingClauses(self._frame, given.drift)
+            self._listed = DriftingClauses(self._program, given.drift)
         except BaseException:
             self.close()
             raise
@@ -153,7 +157,7 @@ class DriftingTraining(StreamTraining):
         if self._structure is None or changed:
             self._structure = self._given.structure(self._model)
             self._hold(self._structure)
-            self._listed.hold(self._frame)
+            self._listed.hold(self._program)
         return self._structure
 
     def clause_text(self, clause: int) -> str:
@@ -184,7 +188,7 @@ class DriftingTraining(StreamTraining):
         return super().clauses(self._listed.weights(weights), self._listed.support(support))
 
 
-class DriftingExamples(TrainingStream):
+class DriftingExamples(ExampleStream):
     """The windows of loaded examples, which choose the rules as they come."""
 
     def __init__(

@@ -21,7 +21,7 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     import duckdb
 
-    from sqlrl.database.database import Database
+    from sqlrl.training.learning import TrainingDatabase
 
 EXAMPLE, TRUTH = "example", "truth"
 """Columns of a window's tables: whose subgraph a row is in, and the label of a query atom."""
@@ -293,7 +293,7 @@ class SubgraphQueries(Subgraphs):
 
     def __init__(
         self,
-        source: Database | duckdb.DuckDBPyConnection,
+        source: TrainingDatabase | duckdb.DuckDBPyConnection,
         centres: str,
         relations: Mapping[str, str],
         *,

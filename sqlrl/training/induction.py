@@ -14,12 +14,9 @@ from sqlglot import exp
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
-from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedModel, Run
-from sqlrl.database.session import Session, check_limit_option, verb
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, InputError
-from sqlrl.ground.clauses import atom_texts
+from sqlrl.ground.clauses import atom_texts, constant_names
 from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, ComponentCounts, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.program import Program
@@ -30,11 +27,14 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.report.console import Progress
+from sqlrl.training.provenance import keep_learned_from
+from sqlrl.training.runs import LearnedModel, Run
+from sqlrl.training.session import Session, check_limit_option, verb
 from sqlrl.wording import counted
 
 
 class TargetSource:
-    """The labelled query atoms of a target; see `sqlrl.structure.ilp.protocols.CoverageSource`."""
+    """The labelled query atoms of a target; see `structure.ilp.covers.CoverageSource`."""
 
     def __init__(
         self, program: Program, bias: Bias, components: Components, examples: TableName | None, limit: int
@@ -80,7 +80,7 @@ class TargetSource:
 
 
 class InductionSession:
-    """A target with its data, and a run that is kept; see `sqlrl.structure.ilp.protocols.InducingSession`."""
+    """A target with its data, and a run that is kept."""
 
     def __init__(
         self,
@@ -109,10 +109,7 @@ class InductionSession:
     def names(self, kind: str) -> Sequence[str]:
         """Return the names of a type's constants, by id."""
         if kind not in self._words:
-            dictionary = self._program.layout.types[kind].dictionary
-            query = exp.select(column("name")).from_(table(dictionary)).order_by("id")
-            found = self._program.engine.fetch(query, step=f"read the names of {kind}")
-            self._words[kind] = found.column(0).to_pylist()
+            self._words[kind] = constant_names(self._program, kind)
         return self._words[kind]
 
     def atom_texts(self, atoms: Sequence[int]) -> Mapping[int, str]:
@@ -120,7 +117,7 @@ class InductionSession:
         return atom_texts(self._program, np.unique(np.array(atoms, dtype=np.int64)))
 
     def passed_over(self) -> str | None:
-        """Say which clauses could not be evaluated; see `InducingSession`."""
+        """Say which clauses could not be evaluated; None if all could be."""
         coverage = self.source.coverage
         if not coverage.passed_over:
             return None
@@ -180,7 +177,7 @@ def induction_bias(session: Session, target: Model | str, bias: Bias | None) -> 
 def induction(
     session: Session, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
 ) -> Iterator[InductionSession]:
-    """Open a target with its data while the context is open; see `sqlrl.structure.ilp.protocols`."""
+    """Open a target with its data while the context is open."""
     check_limit_option(limit)
     session.catalog.store.check_writable()
     declared = _declared(session, target, bias)

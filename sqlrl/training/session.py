@@ -19,7 +19,6 @@ from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
 from sqlrl.catalog.sizes import memory_of
-from sqlrl.database.kept import KeptProgram
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
@@ -29,6 +28,7 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import Stage, enough_memory
 from sqlrl.report import Console, QuietConsole
+from sqlrl.training.kept import KeptProgram
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:

@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.provenance import keep_learned_from
-from sqlrl.database.runs import LearnedSoftModel, Run, RunKey, soft_clauses
-from sqlrl.database.session import Query, Session
-from sqlrl.database.training import warn_forgotten
 from sqlrl.errors import GroundingWarning, InputError, warn
 from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts
@@ -22,10 +18,14 @@ from sqlrl.ground.hinges import ground_hinges
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
-from sqlrl.learn.labels import Names
-from sqlrl.learn.protocols import Checkpoint, TrainingRecord
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
+from sqlrl.training.labels import Names
+from sqlrl.training.provenance import keep_learned_from
+from sqlrl.training.records import Checkpoint, TrainingRecord
+from sqlrl.training.runs import LearnedSoftModel, Run, RunKey, soft_clauses
+from sqlrl.training.session import Query, Session
+from sqlrl.training.stream import warn_forgotten
 from sqlrl.wording import counted, shortened
 
 SHOWN = 3

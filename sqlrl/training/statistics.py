@@ -133,7 +133,7 @@ def with_expected(statistics: pa.Table, expected: FloatArray | None) -> pa.Table
 
 
 def with_excess(statistics: pa.Table, excess: FloatArray | None) -> pa.Table:
-    """Add E[n] to rows that have n of the labels; `excess` is as in `sqlrl.learn.protocols.TrainingRecord`."""
+    """Add E[n] to rows that have n of the labels; `excess` is as in `sqlrl.training.records.TrainingRecord`."""
     if excess is None:
         return statistics
     clauses = statistics.column("clause").to_numpy()

@@ -1,0 +1,241 @@
+"""The data of a session as learners take them: windows of examples for weights, and targets with their facts for clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlrl.errors import UnsupportedError
+from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.logic.model import Model
+from sqlrl.training.session import Query, Session
+from sqlrl.training.sources import WindowSource
+
+if TYPE_CHECKING:
+    from sqlrl.logic.bias import Bias
+    from sqlrl.logic.candidates import Candidate
+    from sqlrl.logic.modes import Modes
+    from sqlrl.logic.psl import SoftModel
+    from sqlrl.logic.terms import Predicate
+    from sqlrl.training.blankets import BlanketTraining
+    from sqlrl.training.clause_search import ClauseSearch
+    from sqlrl.training.induction import InductionSession
+    from sqlrl.training.ordering import Order, Ordering
+    from sqlrl.training.selection import CandidateRun
+    from sqlrl.training.soft import SoftTraining
+    from sqlrl.training.soft_structure import SoftStructureData
+    from sqlrl.training.stream import ExampleStream, TrainingStream
+
+
+class TrainingDatabase(Protocol):
+    """A database to learn from; `sqlrl.Database` is one."""
+
+    @property
+    def learning(self) -> Learning:
+        """Its data as learners take them."""
+        ...
+
+
+# What learning imports is imported when something is learned: `connect` makes one of these.
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """The data of a session as learners take them. A context that an exception leaves, also KeyboardInterrupt, leaves the database consistent."""
+
+    session: Session
+
+    def training_windows(
+        self,
+        model: Model,
+        *,
+        examples: Any = None,
+        stream: Callable[..., ExampleStream] | None = None,  # makes another stream than `ExampleStream`
+        modes: Modes
+        | None = None,  # of a learner that finds paths, which may start at a target that no rule mentions yet
+        size: int | None = None,  # this and what follows as in `Ordering`
+        order: Order = "file",
+        seed: int = 0,
+        passes: int = 1,
+        limit: int | None = GROUNDING_LIMIT,
+    ) -> AbstractContextManager[TrainingStream]:
+        """Hold a model against the training examples and show them as grounded windows while the context is open."""
+        asked: Ordering = {"size": size, "order": order, "seed": seed, "passes": passes, "limit": limit}
+        if isinstance(examples, WindowSource):
+            return examples.training(self.session, model, asked)
+        _refuse_streams(
+            examples,
+            "a stream of subgraphs is what sqlrl.Resolwe learns from, with any online learner as weights=: give it the stream, or load the subgraphs",
+        )
+        return self._loaded(model, examples, asked, stream, modes)
+
+    @contextmanager
+    def _loaded(
+        self,
+        model: Model,
+        examples: Any,
+        order: Ordering,
+        stream: Callable[..., ExampleStream] | None,
+        modes: Modes | None,
+    ) -> Iterator[ExampleStream]:
+        """Show loaded examples as a stream; a run that an error or Ctrl-C ends is kept with that status."""
+        import numpy as np
+
+        from sqlrl.catalog.choices import Choices
+        from sqlrl.training.stream import ExampleStream, check_training
+
+        session, limit = self.session, order["limit"]
+        Query(model, examples, limit=limit).check()
+        session.catalog.store.check_writable()
+        labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
+        labelled &= set(model.predicates)
+        targets = [name for name in modes.in_paths() if name in labelled] if modes else []
+        if modes and not targets and not model.rules:
+            # What the modes lack is said where they are checked against the targets.
+            targets = sorted(labelled)
+        with (
+            session.verb(),
+            session.console.progress("learning"),
+            session.program(model, training=True, choices=Choices(query=targets), growing=modes is not None) as program,
+        ):
+            ids = session.example_ids(examples)
+            with program.only(ids) as chosen:
+                check_training(program, chosen, limit)
+            random = np.random.default_rng(order["seed"])
+            passes = [random.permutation(ids) if order["order"] == "shuffle" else ids for _ in range(order["passes"])]
+            found = (stream or ExampleStream)(program, session, passes, size=order["size"], limit=limit)
+            with found.run.ending(), found.drawing:
+                yield found
+
+    def blankets(
+        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT, opened: bool = False
+    ) -> AbstractContextManager[BlanketTraining]:
+        """Sort the atoms of the training examples by what the clauses of a model say of them; with `opened` those of open predicates alone."""
+        from sqlrl.training.blankets import blanket_training
+
+        _refuse_streams(examples)
+        return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
+
+    @contextmanager
+    def found_blankets(
+        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+    ) -> Iterator[BlanketTraining]:
+        """Do what `blankets` does for rules that a search has found in the data, of which none can be a slip."""
+        with self.session.rules_from_data(), self.blankets(model, examples=examples, limit=limit) as training:
+            yield training
+
+    def declarations(self) -> Mapping[str, Predicate]:
+        """Return the predicates that have data, with the types of their arguments."""
+        from sqlrl.training.clause_search import declarations
+
+        return declarations(self.session)
+
+    def clause_search(
+        self, model: Model | None, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+    ) -> AbstractContextManager[ClauseSearch]:
+        """Hold declarations and the rules that a search begins with against the training examples while the context is open."""
+        from sqlrl.training.clause_search import clause_search
+
+        _refuse_streams(examples)
+        return clause_search(self.session, model, examples=examples, limit=limit)
+
+    def soft_structure(
+        self, target: str | SoftModel, *, examples: Any = None, limit: int | None = None, symmetric: bool = False
+    ) -> AbstractContextManager[SoftStructureData]:
+        """Show the graph around the labelled atoms of a target while the context is open."""
+        from sqlrl.training.soft_structure import soft_structure
+
+        return soft_structure(self.session, target, examples=examples, limit=limit, symmetric=symmetric)
+
+    def soft_training(
+        self,
+        model: SoftModel,
+        *,
+        examples: Any = None,
+        limit: int | None = GROUNDING_LIMIT,
+        observed_bodies: bool = False,
+    ) -> AbstractContextManager[SoftTraining]:
+        """Hold a soft model against the training examples while the context is open."""
+        from sqlrl.training.soft import soft_training
+
+        _refuse_streams(examples)
+        return soft_training(self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies)
+
+    # ---- structure from streams of subgraphs -----------------------------------------------------------------
+
+    def drawn(self, examples: Any) -> Any:
+        """Return examples as the methods below take them: of a stream, a reading of it."""
+        from sqlrl.training.subgraph_stream import Part, Pass
+        from sqlrl.training.subgraphs import Subgraphs
+
+        return Part(Pass(examples)) if isinstance(examples, Subgraphs) else examples
+
+    def targets(self, model: Model, examples: Any) -> frozenset[str]:
+        """Return the predicates of a model that are to be predicted."""
+        from sqlrl.training.selection import targets
+        from sqlrl.training.subgraph_stream import Part
+
+        return examples.reading.targets(model) if isinstance(examples, Part) else targets(self.session, model)
+
+    def divided(
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: Any,
+        order: Ordering,
+        choose: Callable[[int | None], int],  # how many choose structure, of so many, or of unknown length (None)
+    ) -> tuple[Any, Any]:
+        """Return the examples that choose structure, and those left for weights, in order, both without those that nothing is learned from."""
+        from sqlrl.training.selection import divided, learned_targets
+        from sqlrl.training.subgraph_stream import Part
+
+        learned = learned_targets(model, candidates, self.targets(model, examples))
+        if isinstance(examples, Part):
+            return examples.divided(choose, learned)
+        return divided(self.session, model, candidates, examples, order, choose, learned)
+
+    def selection(
+        self,
+        model: Model,
+        candidates: Sequence[Candidate],
+        examples: Any,
+        order: Ordering,
+        *,
+        saving: bool = False,  # whether the run shall be one that can be resumed
+        decaying: bool = False,  # whether windows are smaller, if nobody says how large
+    ) -> AbstractContextManager[CandidateRun]:
+        """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too."""
+        from sqlrl.training.selection import FOLLOWED, selection
+        from sqlrl.training.subgraph_stream import Part, stream_selection
+
+        if isinstance(examples, Part):
+            return stream_selection(self.session, model, candidates, examples, order, saving=saving)
+        if decaying and order["size"] is None:
+            order = {**order, "size": FOLLOWED}
+        return selection(self.session, model, candidates, examples, order)
+
+    # ---- clauses from bottom clauses -------------------------------------------------------------------------
+
+    def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
+        """Return the bias for a target: the given one, checked against the data, or one from types and keys."""
+        from sqlrl.training.induction import induction_bias
+
+        return induction_bias(self.session, target, bias)
+
+    def induction(
+        self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None
+    ) -> AbstractContextManager[InductionSession]:
+        """Open a target with its data and a run while the context is open; `limit` bounds bindings and facts around seeds."""
+        from sqlrl.training.induction import induction
+
+        return induction(self.session, target, bias, examples=examples, limit=limit)
+
+
+def _refuse_streams(
+    examples: object, message: str = "a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs"
+) -> None:
+    """Refuse a stream of subgraphs in place of loaded examples."""
+    from sqlrl.training.subgraphs import Subgraphs
+
+    if isinstance(examples, Subgraphs):
+        raise UnsupportedError(message)
