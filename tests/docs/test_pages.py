@@ -194,7 +194,6 @@ def test_no_code_escapes() -> None:
 )
 def test_wrong_pages_fail(text: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(f"{__name__}.DOCS", tmp_path)
     monkeypatch.setitem(globals(), "DOCS", tmp_path)
     with pytest.raises(AssertionError, match=fault):
         test_the_code_of_a_page_runs_and_prints_what_stands_there("page.md", tmp_path, monkeypatch)
