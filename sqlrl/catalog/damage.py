@@ -18,10 +18,12 @@ Tables = Callable[[str], exp.Table]
 """Returns a table of the layout by its name."""
 
 
-def table_fault(image: Image, names: set[str], table: Tables, rows: Rows) -> str:
+def table_fault(image: Image, names: Callable[[], set[str]], table: Tables, rows: Rows) -> str:
     """Return what is wrong with the rows of a table, in words; empty if nothing is. What lacks altogether is an error once it is used."""
+    if not (image.types or image.predicates):
+        return ""
     # Files of a server are held against their marks when they are read there; to read all of them at each start would take too long.
-    there = {name for name in names if not is_stored(name)} if image.types or image.predicates else set()
+    there = {name for name in names() if not is_stored(name)}
     return _numbering_fault(image, there, table, rows) or _constants_fault(image, there, table, rows)
 
 

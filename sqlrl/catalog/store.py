@@ -276,7 +276,7 @@ class Store:
         text = self._read(query)
         if text != self._text:
             self._held = read_image(text)
-            while not self._whole and (problem := table_fault(self._held, self.table_names(), self.table, self.rows)):
+            while not self._whole and (problem := table_fault(self._held, self.table_names, self.table, self.rows)):
                 # Another cursor may have written between the two statements.
                 if (again := self._read(query)) == text:
                     raise damaged(problem)

@@ -51,8 +51,8 @@ class Learning:
         *,
         examples: Any = None,
         stream: Callable[..., ExampleStream] | None = None,  # makes another stream than `ExampleStream`
-        modes: Modes
-        | None = None,  # of a learner that finds paths, which may start at a target that no rule mentions yet
+        # Of a learner that finds paths: these may start at a target that no rule mentions yet.
+        modes: Modes | None = None,
         size: int | None = None,  # this and what follows as in `Ordering`
         order: Order = "file",
         seed: int = 0,

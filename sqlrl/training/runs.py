@@ -115,7 +115,7 @@ class Provisional:
 
 
 class Run:
-    """One run of a learner, as `sqlrl.training.records.TrainingStream` describes runs; it is saved after each `unit`."""
+    """One run of a learner, as `training.stream.TrainingStream` describes runs; it is saved after each `unit`."""
 
     def __init__(self, records: Records, provisional: Provisional | None = None, *, unit: str = "window") -> None:
         # `provisional` is given if the learner adds clauses.

@@ -12,7 +12,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
-from sqlrl.logic.terms import Argument, Predicate
+from sqlrl.logic.terms import Predicate
+from sqlrl.training.clause_search import declarations
 from sqlrl.training.session import Query, Session
 
 
@@ -66,10 +67,4 @@ def _declared(session: Session, target: str | SoftModel) -> tuple[str, SoftModel
 
 def _known(session: Session) -> dict[str, Predicate]:
     """Return the predicates with data and arguments, with the types of the data."""
-    store = session.catalog.store
-    loaded = {name for name, _ in store.sources()}
-    return {
-        name: Predicate(name, tuple(map(Argument, record.known_types())))
-        for name, record in store.predicates().items()
-        if name in loaded and record.arguments
-    }
+    return {name: predicate for name, predicate in declarations(session).items() if predicate.types}

@@ -16,6 +16,7 @@ from sqlrl.ground.atoms import WindowFacts, read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
 from sqlrl.ground.clauses import atom_texts, clause_table, constant_names, example_names, shape_rows, shape_table
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.windows import Window
 from sqlrl.logic.modes import Modes, format_modes
@@ -28,10 +29,6 @@ from sqlrl.training.runs import Provisional
 from sqlrl.training.session import Session
 from sqlrl.training.statistics import added_statistics
 from sqlrl.training.stream import CountedModel, ExampleStream
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
