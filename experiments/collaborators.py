@@ -176,8 +176,8 @@ def learn(con: duckdb.DuckDBPyConnection, job: Job, seconds: Mapping[str, float]
     ).fit(
         sqlrl.connect(),
         sqlrl.parse_mln(MODEL),
-        sqlrl.SubgraphTables(lambda: (tables_of(con, part, everything=job.everything) for part in cut)),
-        on_window=times,
+        examples=sqlrl.SubgraphTables(lambda: (tables_of(con, part, everything=job.everything) for part in cut)),
+        callback=times,
     )
     seconds = {**seconds, "centres": times.begin - start, **times.stages()}
     start = time.perf_counter()

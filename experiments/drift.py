@@ -110,7 +110,7 @@ def run(job: Job) -> Outcome:
     windows = stream.windows(stream.half if job.system == ALONE else 0)
     start = time.perf_counter()
     fit = estimator(job.system, job.seed, job.sizes["select"]).fit(
-        sqlrl.connect(), sqlrl.parse_mln(DECLARED), sqlrl.SubgraphTables(windows)
+        sqlrl.connect(), sqlrl.parse_mln(DECLARED), examples=sqlrl.SubgraphTables(windows)
     )
     seconds = time.perf_counter() - start
     rows = fit.formulations_.to_arrow().to_pylist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self, cast
 
@@ -17,9 +17,9 @@ from sqlrl.ground.coverage import ComponentCounts
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.components import Component, Components
 from sqlrl.logic.rules import Rule
-from sqlrl.report.console import Progress
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import Learning
+from sqlrl.training.records import Checkpoint
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -184,9 +184,15 @@ class _Session:
         """Say which clauses could not be evaluated."""
         return self._whole.passed_over()
 
-    def progress(self, description: str, total: int) -> AbstractContextManager[Progress]:
-        """Show progress."""
-        return self._whole.progress(description, total)
+    def check_kept(self) -> None:
+        """Nothing is saved."""
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Resume a run."""
+        return self._whole.resume(run, learner, parameters)
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save nothing: what is kept of the run is that of the whole."""
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that a run has begun."""

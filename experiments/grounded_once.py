@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -30,8 +30,8 @@ class _Kept(ExampleStream):
         super().__init__(program, db.session, [ids], size=max(len(ids), 1), limit=None)
         self.windows = list(super().__iter__())
 
-    def __iter__(self) -> Iterator[Window]:
-        return iter(self.windows)
+    def __iter__(self) -> Generator[Window]:
+        yield from self.windows
 
     def begin(self, *_: object) -> int:
         """Return no number of a run."""

@@ -269,7 +269,7 @@ def choose(job: Job) -> Choice:
     first, learning, scoring = divided(job.train)
     # One subgraph learns the weight of the most probable formulation, which is not looked at; the table has all of them.
     lowest = Setting(min(THRESHOLDS[default]), 1.0, 1, 1, RATES[0])
-    counting = estimator(job, lowest, len(first), top=1).fit(db, model_of(), names([*first, learning[0]]))
+    counting = estimator(job, lowest, len(first), top=1).fit(db, model_of(), examples=names([*first, learning[0]]))
     found, done = counting.formulations_.to_arrow(), dict[tuple[tuple[str, ...], float], float]()
 
     def score(setting: Setting) -> float:
@@ -279,7 +279,7 @@ def choose(job: Job) -> Choice:
         if not rules:
             return -1.0
         if key not in done:
-            fit = learner(setting.learning_rate, job.seed, None).fit(db, model_of(rules), names(learning))
+            fit = learner(setting.learning_rate, job.seed, None).fit(db, model_of(rules), examples=names(learning))
             done[key] = rank(db, fit.model_, scoring).mean_average_precision
         return done[key]
 
@@ -319,10 +319,10 @@ def run(job: Job) -> Outcome:
     # Without a limit, groundings are not counted before they are made, which would take skipSelection a query for each of thousands of formulas.
     if job.system == "skipSelection":
         start = time.perf_counter()
-        fit: Any = learner(job.setting.learning_rate, job.seed).fit(db, model_of(job.every), train, limit=None)
+        fit: Any = learner(job.setting.learning_rate, job.seed).fit(db, model_of(job.every), examples=train, limit=None)
         step_2, step_3 = None, time.perf_counter() - start
     else:
-        fit = estimator(job, job.setting, len(divided(job.train)[0])).fit(db, model_of(), train, limit=None)
+        fit = estimator(job, job.setting, len(divided(job.train)[0])).fit(db, model_of(), examples=train, limit=None)
         step_2, step_3 = fit.seconds_["expanding"] + fit.seconds_["selecting"], fit.seconds_["weights"]
     start = time.perf_counter()
     ranked = Ranked.of(rank(db, fit.model_, job.test))

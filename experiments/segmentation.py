@@ -129,7 +129,7 @@ def train(job: Job) -> tuple[sqlrl.Database, pa.Table, sqlrl.ConstrainedTraining
     learner = sqlrl.CDA(job.sigma, order=order, random_state=job.seed, window=WINDOWS.get(mode, 512))
     training = sqlrl.ConstrainedTraining(learner, mode, growth=job.growth)
     start = time.perf_counter()
-    training.fit(db, model, list(job.fold.train))
+    training.fit(db, model, examples=list(job.fold.train))
     return db, labels, training, time.perf_counter() - start
 
 

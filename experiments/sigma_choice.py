@@ -21,7 +21,7 @@ class Estimator(Protocol):
     model_: sqlrl.Model
     steps_: pa.Table
 
-    def fit(self, db: sqlrl.Database, model: sqlrl.Model, examples: object = None) -> Estimator:
+    def fit(self, db: sqlrl.Database, model: sqlrl.Model, *, examples: object = None) -> Estimator:
         """Learn from examples."""
         ...
 

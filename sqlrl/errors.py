@@ -344,7 +344,7 @@ def brief(text: str, *, lines: int = 6, width: int = 300) -> str:
 _OURS = (str(Path(__file__).parent) + os.sep, contextlib.__file__)
 
 
-def warn(message: str, category: type[SqlrlWarning], *, through: str | None = None) -> None:
+def warn(message: str, category: type[SqlrlWarning | FutureWarning], *, through: str | None = None) -> None:
     """Warn at the line that called sqlrl; `through` is the folder of a library by which sqlrl calls itself, if there is one."""
     frame, level = inspect.currentframe(), 1
     passed = _OURS if through is None else (*_OURS, through + os.sep)

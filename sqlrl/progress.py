@@ -47,7 +47,7 @@ class Working(Protocol):
 class Stage:
     """A stage of the task at work while the context is open, of `total` steps or an unknown number."""
 
-    __slots__ = ("_begun", "_brief", "_done", "_even", "_note", "_task", "_total", "_what")
+    __slots__ = ("_begun", "_brief", "_done", "_even", "_note", "_share", "_task", "_total", "_what")
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Stage:
         self._what, self._total, self._brief, self._even = what, total, brief, even
         self._task, self._begun = inside, 0.0
         self._done, self._note = 0, ""
+        self._share: float | None = None
 
     def __enter__(self) -> Self:
         self._task = self._task or at_work()
@@ -80,19 +81,20 @@ class Stage:
         if isinstance(error, MemoryError):
             raise MemoryUsedUpError(self._what, str(error)) from error
 
-    def advance(self, steps: int = 1, *, note: str = "") -> None:
-        """Report that steps are done; `note` says what is at work now."""
+    def advance(self, steps: int = 1, *, note: str = "", share: float | None = None) -> None:
+        """Report that steps are done; `note` says what is at work now, `share` how much of all is done where steps do not tell."""
         self._done += steps
-        self._note = note
+        self._note, self._share = note, share
         if self._task is not None:
             self._task.changed()
 
     def _left(self) -> str:
         """Say how long the rest will take, once a part of it has taken a while."""
-        if not self._even or not self._total or not self._done:
+        share = self._done / self._total if self._even and self._total else self._share
+        if not share:
             return ""
         elapsed = time.monotonic() - self._begun
-        return time_left(elapsed / self._done * (self._total - self._done)) if elapsed >= 2 else ""
+        return time_left(elapsed / share * (1 - share)) if elapsed >= 2 else ""
 
     def __str__(self) -> str:
         of = f" of {self._total:,}" if self._total is not None else ""

@@ -186,7 +186,7 @@ def test_learning_that_stops_draws_no_more_though_its_error_is_kept() -> None:
         raise RuntimeError("stop")
 
     try:
-        sqlrl.AdaGrad().fit(db, MODEL, on_window=stop)
+        sqlrl.AdaGrad().fit(db, MODEL, callback=stop)
     except RuntimeError as error:
         kept.append(error)
     assert kept

@@ -112,7 +112,7 @@ def citeseer(folder: Path, seed: int) -> Problem:
     db, fold = sqlrl.connect(), topic_folds(folder)[0]
     load_citeseer(db, folder)
     training = sqlrl.ConstrainedTraining(sqlrl.CDA(0.0001, order="file", random_state=seed), SYSTEMS["L+I"])
-    training.fit(db, constrained_ism(folder), list(fold.train))
+    training.fit(db, constrained_ism(folder), examples=list(fold.train))
     return db, training.model_, list(fold.test)
 
 

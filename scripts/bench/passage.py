@@ -80,7 +80,7 @@ def session(citations: int) -> dict[str, list[str]]:
         found["fit"] = modules_of(lambda: learner.fit(db, model, examples=train))
         found["predict"] = modules_of(lambda: db.predict(learner.model_, examples=test))
         found["count"] = modules_of(lambda: db.count(model))
-        found["OSL.fit"] = modules_of(lambda: osl.fit(db, nothing, train, checkpoint=True))
+        found["OSL.fit"] = modules_of(lambda: osl.fit(db, nothing, examples=train, checkpoint=True))
     return found
 
 

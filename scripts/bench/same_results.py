@@ -330,7 +330,7 @@ def chain(estimator: Callable[[], Any], setting: Setting, text: str = CHAIN, **o
     """Learn to segment citations, and segment others."""
     db, train, test = citations(setting)
     with db:
-        fit = estimator().fit(db, sqlrl.parse_mln(text), train, **options)
+        fit = estimator().fit(db, sqlrl.parse_mln(text), examples=train, **options)
         found = learned(db, fit)
         prediction = db.predict(fit.model_, examples=test)
         difference = db.count_difference(fit.model_, prediction, examples=test)
@@ -342,7 +342,7 @@ def documents(estimator: Callable[[], Any], setting: Setting, **options: Any) ->
     """Learn which documents are liked and of which kind, and predict others."""
     db, train, test = reviews(setting)
     with db:
-        fit = estimator().fit(db, sqlrl.parse_mln(REVIEWS), train, **options)
+        fit = estimator().fit(db, sqlrl.parse_mln(REVIEWS), examples=train, **options)
         return learned(db, fit) | world(db.predict(fit.model_, examples=test), "Liked", "Kind")
 
 
@@ -364,9 +364,9 @@ def resumed(estimator: Callable[[], Any], setting: Setting) -> Found:
     db, train, test = reviews(setting)
     with db:
         try:
-            estimator().fit(db, sqlrl.parse_mln(REVIEWS), train, checkpoint=True, on_window=stop)
+            estimator().fit(db, sqlrl.parse_mln(REVIEWS), examples=train, checkpoint=True, callback=stop)
         except KeyboardInterrupt:
-            fit = estimator().fit(db, sqlrl.parse_mln(REVIEWS), train, resume=1)
+            fit = estimator().fit(db, sqlrl.parse_mln(REVIEWS), examples=train, resume=1)
             return learned(db, fit) | world(db.predict(fit.model_, examples=test), "Liked", "Kind")
     raise AssertionError("the run was not stopped")
 
@@ -483,7 +483,7 @@ def alchemy_formulas(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
 def weighted_chain(setting: Setting) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return citations, and a chain that was learned from some of them."""
     db, train, _ = citations(setting)
-    return db, sqlrl.Perceptron().fit(db, sqlrl.parse_mln(CHAIN), train).model_
+    return db, sqlrl.Perceptron().fit(db, sqlrl.parse_mln(CHAIN), examples=train).model_
 
 
 def drawn(setting: Setting) -> Found:
@@ -558,7 +558,7 @@ def constraints(setting: Setting) -> Found:
     with db:
         model = sqlrl.parse_mln(CHAIN + RULE)
         costs = db.constraint_costs(model, train)
-        fit = sqlrl.ConstrainedTraining(sqlrl.AdaGrad(), mode="sct").fit(db, model, train)
+        fit = sqlrl.ConstrainedTraining(sqlrl.AdaGrad(), mode="sct").fit(db, model, examples=train)
         found = {"costs": arrow_lines(costs.to_arrow())} | saved(fit.model_) | recorded(db)
         return found | world(db.predict(fit.model_, examples=test), "InField")
 

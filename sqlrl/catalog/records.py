@@ -256,6 +256,12 @@ def _written(model: Model | SoftModel) -> str:
     return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False)
 
 
+_AT_END = (
+    "added_clause", "candidate", "clause_statistics", "coverage", "diagnosis", "diagnosis_grounding", "formulation", "tuning",
+)  # fmt: skip
+"""Tables to which a run adds rows when it ends."""
+
+
 class Records:
     """Writes models, runs and what they produce."""
 
@@ -375,9 +381,9 @@ class Records:
                 self._forget()
 
     def reopen(self, run: int) -> None:
-        """Take back that a run is done, with the model and the statistics that its end made: it goes on after its last window."""
+        """Take back that a run has a model, with the statistics that its end made: it goes on after its last step."""
         row = self.run(run)
-        if row is None or row["status"] != "done":
+        if row is None or row["model"] is None:
             return
         with self.together():
             for table in ("model", "clause", "shape"):
@@ -385,7 +391,8 @@ class Records:
                 self._store.engine.execute(
                     exp.Delete(this=self._store.table(table), where=made), step=f"clear rows of {table}"
                 )
-            self.clear("clause_statistics", run)
+            for table in _AT_END:
+                self.clear(table, run)
             values = {"status": exp.convert(INTERRUPTED), "model": exp.null()}
             statement = exp.Update(
                 this=self._store.table("run"),

@@ -29,7 +29,7 @@ def search(
     """Find clauses, save the model and print it; without a model, clauses may have all predicates of the database."""
     if inputs.model:
         with inputs.open(output, examples=examples, labels=True, reads=False, rules=False) as job:
-            estimator.fit(job.db, job.model, job.examples, **fitting)
+            estimator.fit(job.db, job.model, examples=job.examples, **fitting)
             _report(job.run, estimator, out)
         return
     for option, given in (("--evidence", inputs.evidence), ("--query", inputs.query), ("--drop", inputs.drop)):
@@ -40,7 +40,7 @@ def search(
     with session(output) as run:
         path = named_database(inputs.database, inputs.db)
         with run.database(path, inputs, reads=False) as db:
-            estimator.fit(db, None, chosen_examples(examples), **fitting)
+            estimator.fit(db, None, examples=chosen_examples(examples), **fitting)
             _report(run, estimator, out)
 
 
@@ -70,7 +70,7 @@ def transfer(
     with session(output) as run:
         model = read_model(inputs.model, None, trusted=not inputs.untrusted)
         with run.database(named_database(inputs.database, inputs.db), inputs, reads=False) as db:
-            estimator.fit(db, model, chosen_examples(examples), **fitting)
+            estimator.fit(db, model, examples=chosen_examples(examples), **fitting)
             _report(run, estimator, out)
             if not run.as_json and out != "-":
                 for title, table in (

@@ -99,7 +99,7 @@ def _demo(run: Session, folder: Path, citations: int, seed: int, *, keep: bool) 
             db.load("InField", paths["field"], types=("bib", "field", "position"), target=True)
         _say(run, f"The model, to be learned from the first {cut} citations:\n")
         _say(run, MODEL)
-        fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), names[:cut])
+        fit = AdaGrad(random_state=seed).fit(db, parse_mln(MODEL), examples=names[:cut])
         if keep:
             save_model(fit.model_, folder / "learned.mln")
         _tables(run, fit.clauses().to_arrow(), progressive(fit.steps_))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def induce(
     inputs: Inputs,
     given: dict[str, Any],
+    saving: dict[str, Any],
     output: Messages,
     *,
     examples: str | None,
@@ -59,7 +60,7 @@ def induce(
                 examples=chosen_examples(examples),
                 choices={},
             ) as part:
-                estimator.fit(db, target, part.examples)
+                estimator.fit(db, target, examples=part.examples, **saving)
                 save(run, estimator.model_, out)
                 _report(run, estimator, out)
                 part.score(estimator.model_)

@@ -22,7 +22,6 @@ from sqlrl.cli.learning import (
     FOR_PROGRAMS,
     GENERATIVE,
     PROGRAMS,
-    SAVED,
     SEARCHES,
     SOFT,
     STREAMED,
@@ -96,7 +95,12 @@ class Running(Common):
 
     def fitting(self) -> dict[str, Any]:
         """Return the options of `fit` that all learners have, as far as they were given."""
-        return {} if self.limit is None else {"limit": self.limit}
+        return {**({} if self.limit is None else {"limit": self.limit}), **self.saving()}
+
+    def saving(self) -> dict[str, Any]:
+        """Return what is asked of how the run is saved, as options of `fit`."""
+        given = {"checkpoint": self.checkpoint, "resume": self.resume}
+        return {name: value for name, value in given.items() if value}
 
     def starting(self, *, trusted: bool) -> dict[str, Any]:
         """Return the model to start from as an option of `fit`, if it was given."""
@@ -128,11 +132,6 @@ class Running(Common):
             raise typer.BadParameter(
                 "--holdout is of examples that are loaded: leave centres of --stream out, and load their subgraphs to score them"
             )
-        for option, given in (("--checkpoint", self.checkpoint), ("--resume", self.resume is not None)):
-            if given and word not in SAVED:
-                raise typer.BadParameter(
-                    f"{option} is an option of online learners and of weights of soft logic: {word} begins anew each time"
-                )
 
     def _refuse_of_networks(self, word: str) -> None:
         """Refuse what only learners of Markov logic networks have, with a typer.BadParameter."""
@@ -177,12 +176,11 @@ def learn(
     if words[0] in SOFT:
         name_parameters(words)
         program: Any = LEARNERS[words[0]](**own[words[0]])
-        saved = {"checkpoint": running.checkpoint, "resume": running.resume} if words[0] in SAVED else {}
-        fitting = running.fitting() | {name: value for name, value in saved.items() if value}
-        learn_program(inputs, program, fitting, output, data=running.data, examples=examples, out=out)
+        learn_program(inputs, program, running.fitting(), output, data=running.data, examples=examples, out=out)
         return
     if "ilp" in own:
-        induce(inputs, own["ilp"] | running.fitting(), output, examples=examples, out=out, held=held)
+        limited = {} if running.limit is None else {"limit": running.limit}
+        induce(inputs, own["ilp"] | limited, running.saving(), output, examples=examples, out=out, held=held)
         return
     if words[0] in SEARCHES:
         finder: Any = LEARNERS[words[0]](**own[words[0]])
@@ -308,8 +306,7 @@ def learn_online(
 ) -> None:
     """Learn from one example after the other, save the model, and show the result."""
     training.fit(
-        job.db, job.model, job.examples,
-        checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
+        job.db, job.model, examples=job.examples, **running.fitting(),
         **running.starting(trusted=job.db.engine.trusted),
     )  # fmt: skip
     show_online(job.run, training, out)
@@ -319,10 +316,7 @@ def learn_structure(
     job: Job, training: sqlrl.Resolwe, running: Running, out: str | None, stream: Subgraphs | None = None
 ) -> None:
     """Choose clauses from examples or a stream of subgraphs, learn their weights, save the model, and show the result."""
-    training.fit(
-        job.db, job.model, job.examples if stream is None else stream,
-        checkpoint=running.checkpoint, resume=running.resume, **running.fitting(),
-    )  # fmt: skip
+    training.fit(job.db, job.model, examples=job.examples if stream is None else stream, **running.fitting())
     show_structure(job.run, training, out)
 
 
@@ -332,7 +326,7 @@ def learn_batch(
     """Learn from all examples at once, save the model, and show the result."""
     options = running.fitting() | running.starting(trusted=job.db.engine.trusted)
     options |= {} if running.groups is None else {"groups": running.groups}
-    training.fit(job.db, job.model, job.examples, **options)
+    training.fit(job.db, job.model, examples=job.examples, **options)
     show_batch(job.run, training, out)
 
 

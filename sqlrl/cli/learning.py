@@ -57,9 +57,6 @@ SOFT: Mapping[str, str] = {
 }  # fmt: skip
 """Learners of programs of probabilistic soft logic."""
 
-SAVED = (*ONLINE, *STREAMED, *(word for word in SOFT if word != "soft-structure"))
-"""Learners whose runs can be saved and resumed."""
-
 FOR_PROGRAMS, PROGRAMS = "soft-pseudo-likelihood", (".psl", ".yaml", ".yml")
 """The learner of a program of soft logic if none is named, and how files end that are nothing else."""
 
@@ -118,7 +115,7 @@ Checkpoint = Annotated[
     typer.Option(
         "--checkpoint",
         metavar=FLAG,
-        help="Save the run after each window or iteration, so that it can be resumed.",
+        help="Save the run after each step (a window, an iteration, a seed or a clause), so that it can be resumed.",
         rich_help_panel=RUN,
     ),
 ]

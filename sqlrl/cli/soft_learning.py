@@ -76,7 +76,7 @@ def learn_program(
                 with run.working("loading data"):
                     db.load_soft_data(model, split="learn", folder=folder)
             target: Any = query[0] if model is None else model
-            learner.fit(db, target, chosen_examples(examples), **fitting)
+            learner.fit(db, target, examples=chosen_examples(examples), **fitting)
         show_batch(run, learner, out)
 
 

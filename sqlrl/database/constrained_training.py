@@ -51,7 +51,7 @@ class Learner(Protocol):
         """Return the constructor's arguments by name."""
         ...
 
-    def fit(self, db: Any, model: Model, examples: Any = None) -> Any:
+    def fit(self, db: Any, model: Model, *, examples: Any = None) -> Any:
         """Learn the weights of a model; options of its own are keywords."""
         ...
 
@@ -126,7 +126,7 @@ class ConstrainedTraining(Configured):
     ) -> None:
         self.learner, self.mode, self.growth, self.density = learner, mode, growth, density
 
-    def fit(self, db: Database, model: Model, examples: object = None, **options: Any) -> Self:
+    def fit(self, db: Database, model: Model, *, examples: object = None, **options: Any) -> Self:
         r"""Learn the weights of all rules of a model that are not hard.
 
         Parameters
@@ -137,8 +137,7 @@ class ConstrainedTraining(Configured):
         examples : query or list of names, optional
             What to learn from; all examples by default. What constraints cost is counted over them, too.
         **options
-            What else the learner's `fit` takes: `limit` and `start`, `on_window`, `checkpoint` and `resume` of an online
-            learner, `on_iteration` of a batch learner. `limit` holds for the counting of costs, too. A resumed run needs the same mode,
+            What else the learner's `fit` takes: `limit`, `start`, `callback`, `checkpoint` and `resume`. `limit` holds for the counting of costs, too. A resumed run needs the same mode,
             thresholds, model and examples.
 
         Returns
@@ -180,7 +179,7 @@ class ConstrainedTraining(Configured):
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))
         try:
-            learner.fit(db, trained, examples, **options)
+            learner.fit(db, trained, examples=examples, **options)
         finally:
             # Ctrl-C in the middle leaves a batch learner with the best weights so far.
             if "model_" in vars(learner):
@@ -255,7 +254,8 @@ class ConstrainedTraining(Configured):
 
 def _check_options(learner: Learner, options: Mapping[str, object]) -> None:
     """Refuse options that the learner's `fit` does not have."""
-    known = [x.name for x in signature(learner.fit).parameters.values() if x.kind is Parameter.KEYWORD_ONLY]
+    parameters = signature(learner.fit).parameters.values()
+    known = [x.name for x in parameters if x.kind is Parameter.KEYWORD_ONLY and x.name != "examples"]
     for name in options:
         if name not in known:
             what = f"it takes {', '.join(known)}" if known else "it takes none"

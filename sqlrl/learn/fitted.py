@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from sqlrl import markup
+from sqlrl.deprecated import old_names
 from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
@@ -43,6 +44,12 @@ class Configured:
     """What the command line and the texts of values call it; empty for what they do not have."""
     fallbacks: ClassVar[Mapping[str, object]] = {}
     """What stands in place of None as the value of some parameters."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `fit` take its parameters by their old names, too."""
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            setattr(cls, "fit", old_names(vars(cls)["fit"], "fit"))  # noqa: B010 - not the method that the class declares
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
         """Refuse a parameter that the constructor does not have, before it is called."""
@@ -277,7 +284,7 @@ class WeightLearner(Fitted):
         """
         check_parameters(self)
 
-    def fit(self, db: Any, model: Model, examples: object = None, *, start: Model | None = None) -> Self:
+    def fit(self, db: Any, model: Model, *, examples: object = None, start: Model | None = None) -> Self:
         """Learn the weights of all rules of a model that are not hard; subclasses do it, and take more options."""
         raise NotImplementedError
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, TypedDict
 
 import numpy.typing as npt
@@ -20,10 +17,8 @@ from sqlrl.learn.learner import OnlineLearner, StartWeights, WindowReport
 from sqlrl.learn.parameters import (
     Option,
     Whole,
-    check_callback,
+    asked,
     check_database,
-    check_flag,
-    check_integer,
     check_parameters,
 )
 from sqlrl.learn.settings import (
@@ -39,16 +34,15 @@ from sqlrl.learn.settings import (
     Update,
 )
 from sqlrl.learn.start import check_start, recorded_start, start_weights
-from sqlrl.progress import Stage
+from sqlrl.training.fit import INTERRUPTED, Fit, Taken
 from sqlrl.training.labels import InfeasibleTruth, Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import STEP_SCHEMA, Checkpoint, OnWindow, Progress, TrainingRecord
+from sqlrl.training.records import STEP_SCHEMA, Progress, TrainingRecord
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.ground.windows import Window
     from sqlrl.logic.model import Model
 
 _MANY_ATOMS = 100
@@ -121,81 +115,57 @@ class Learner(Protocol):
         ...
 
 
-def _no_seconds() -> dict[str, float]:
-    return {"grounding": 0.0, "learning": 0.0}
+def learn_windows(
+    learner: Learner,
+    stream: TrainingStream,  # begun or resumed by the fit
+    fit: Fit,
+    *,
+    keep_steps: bool,  # keep progressive validation
+) -> int:
+    """Learn from all windows that are left, which are the steps of the fit; return how many atoms were predicted in this process."""
+    recording, atoms = learner.parameters.record_history, 0
+    sink = stream.history() if recording and not fit.saving else None
+    # What is stopped in the middle of a window lets go of it before its model is kept.
+    with closing(iter(stream)) as windows:
+        for window in windows:
+            fit.lap("grounding")
+            report = learner.learn_many(window)
+            atoms += int(sum(report.steps["atoms"].to_pylist()))
+            rows = {"step": report.steps if keep_steps else STEP_SCHEMA.empty_table()}
+            if sink is not None:
+                sink.write(report.changes)
+            elif recording:
+                rows["weight_history"] = report.changes
+            fit.lap("learning")
+            fit.step(
+                _progress(learner, stream, fit, report),
+                fit.done + 1,
+                rows=rows,
+                state=learner.state,
+                so_far=_nothing_said if learner.steps and (atoms or fit.saved is not None) else None,
+            )
+    fit.lap("grounding")
+    return atoms
 
 
-@dataclass
-class Run:
-    """One fit of an online learner."""
+def _nothing_said() -> None:
+    """What there is to say of a fit that Ctrl-C has ended."""
 
-    learner: Learner
-    stream: TrainingStream  # begun or resumed
-    number: int  # the run's number
-    on_window: OnWindow | None
-    keep_steps: bool  # keep progressive validation
-    saving: bool  # save the run after each window
-    windows: int = 0  # done so far
-    atoms: int = 0  # predicted so far, in this process
-    steps: list[pa.Table] = field(default_factory=list)  # progressive validation, a table for each window
-    seconds: dict[str, float] = field(default_factory=_no_seconds)  # wall time of grounding and of learning
 
-    def go_on(self, checkpoint: Checkpoint) -> None:
-        """Count what an earlier process did."""
-        self.windows, self.seconds = checkpoint.windows, _no_seconds() | dict(checkpoint.seconds)
-        self.steps = [checkpoint.steps]
-
-    def learn(self) -> None:
-        """Learn from all windows that are left."""
-        recording = self.learner.parameters.record_history
-        sink = self.stream.history() if recording and not self.saving else None
-        with Stage("learning") as learning:
-            for window in self._grounded():
-                report = self.learner.learn_many(window)
-                self.windows += 1
-                self.seconds["learning"] += report.seconds
-                self.atoms += int(sum(report.steps["atoms"].to_pylist()))
-                kept = report.steps if self.keep_steps else STEP_SCHEMA.empty_table()
-                self.steps.append(kept)
-                if sink is not None:
-                    sink.write(report.changes)
-                if self.saving:
-                    changes = report.changes if recording else report.changes.slice(0, 0)
-                    state = self.learner.state()
-                    self.stream.save(Checkpoint(self.windows, state, kept, changes, dict(self.seconds)))
-                progress = self._progress(report)
-                learning.advance(0, note=progress.note())
-                if self.on_window is not None:
-                    self.on_window(progress)
-
-    def all_steps(self) -> pa.Table:
-        """Return progressive validation of all windows."""
-        return pa.concat_tables([STEP_SCHEMA.empty_table(), *self.steps])
-
-    def _grounded(self) -> Iterator[Window]:
-        windows = iter(self.stream)
-        while True:
-            start = time.perf_counter()
-            window = next(windows, None)
-            self.seconds["grounding"] += time.perf_counter() - start
-            if window is None:
-                return
-            yield window
-
-    def _progress(self, report: WindowReport) -> Progress:
-        rows = report.steps
-        wrong, atoms = (int(sum(rows[name].to_pylist())) for name in ("loss", "atoms"))
-        return Progress(
-            window=self.windows,
-            windows=len(self.stream),
-            steps=self.learner.steps,
-            clauses=self.learner.clauses,
-            loss=wrong,
-            atoms=atoms,
-            seconds_grounding=self.seconds["grounding"],
-            seconds_learning=self.seconds["learning"],
-            run=self.number,
-        )
+def _progress(learner: Learner, stream: TrainingStream, fit: Fit, report: WindowReport) -> Progress:
+    rows = report.steps
+    wrong, atoms = (int(sum(rows[name].to_pylist())) for name in ("loss", "atoms"))
+    return Progress(
+        window=fit.done + 1,
+        windows=len(stream),
+        steps=learner.steps,
+        clauses=learner.clauses,
+        loss=wrong,
+        atoms=atoms,
+        seconds_grounding=fit.seconds["grounding"],
+        seconds_learning=fit.seconds["learning"],
+        run=fit.run,
+    )
 
 
 # ---- estimators --------------------------------------------------------------------------------------
@@ -276,18 +246,24 @@ class OnlineEstimator(WeightLearner):
         Wall time of `grounding`, `learning` and, at the end, `statistics`: making the model and exact counts of its clauses.
     run_ : int
         The run's number in `sqlrl.run`.
+    interrupted_ : bool
+        Whether Ctrl-C ended learning: then all of these are what it had come to after its last window.
 
     Notes
     -----
     All weights start at 0, also those of rules to which the model gives a weight, unless `fit` is given a `start`.
+
+    Ctrl-C in the middle keeps what was learned from all windows before, as it does for `sqlrl.learn.BatchEstimator`; a run that is saved can be
+    resumed all the same.
     """
 
     last_weights_: FloatArray
     n_steps_: int
     steps_: pa.Table
     support_: pa.Table
+    interrupted_: bool
 
-    learned: ClassVar[tuple[str, ...]] = ("last_weights_", "n_steps_", "steps_", "support_")
+    learned: ClassVar[tuple[str, ...]] = ("last_weights_", "n_steps_", "steps_", "support_", "interrupted_")
 
     def __init__(
         self,
@@ -308,7 +284,8 @@ class OnlineEstimator(WeightLearner):
         self.record_history, self.keep_steps, self.inference = record_history, keep_steps, inference
 
     def _facts(self) -> list[tuple[str, str]]:
-        facts = [("steps", f"{self.n_steps_:,}"), *super()._facts()]
+        ended = ", interrupted there" if self.interrupted_ else ""
+        facts = [("steps", f"{self.n_steps_:,}{ended}"), *super()._facts()]
         if self.steps_.num_rows:
             wrong, atoms = (sum(self.steps_.column(name).to_pylist()) for name in ("loss", "atoms"))
             facts.append(
@@ -371,9 +348,9 @@ class OnlineEstimator(WeightLearner):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_window: OnWindow | None = None,
+        examples: object = None,
+        callback: Callable[[Progress], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -389,7 +366,7 @@ class OnlineEstimator(WeightLearner):
             Its rules; templates grow clauses as examples show new constants.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_window : callable, optional
+        callback : callable, optional
             Called with a `Progress` after each window, when the window has been saved.
         checkpoint : bool
             Save the run in the database after each window (`sqlrl.learner_state`), so that it can be resumed.
@@ -447,11 +424,8 @@ class OnlineEstimator(WeightLearner):
         parameters = self.parameters()
         check_database(db)
         check_start(start)
-        check_flag("checkpoint", checkpoint)
-        check_callback("on_window", on_window)
-        if resume is not None:
-            check_integer("resume", resume, 1)
-        started, name = datetime.now(UTC), type(self).__name__
+        following = asked(callback, checkpoint, resume)
+        recorded, name = {**self.recorded(), **recorded_start(start)}, type(self).__name__
         order: Ordering = {
             "size": self.window,
             "order": self.order,
@@ -461,44 +435,49 @@ class OnlineEstimator(WeightLearner):
         }
         with self._windows(db, model, examples, order) as stream:
             names = Names(stream.clause_text, stream.example_name, stream.atom_text)
-            saving = checkpoint or resume is not None
-            recorded, begun = {**self.recorded(), **recorded_start(start)}, start_weights(stream, start)
-            if saving:
-                stream.check_kept()
-            if resume is None:
-                saved = None
-                number = stream.begin(name, recorded, parameters.seed)
-                learner = self._learner(parameters, stream, names, None, begun)
-            else:
-                number, saved = resume, stream.resume(resume, name, recorded)
-                learner = self._learner(parameters, stream, names, saved.arrays, begun)
-            run = Run(learner, stream, number, on_window, self.keep_steps, saving)
-            if saved is not None:
-                run.go_on(saved)
-            run.learn()
-            if learner.steps == 0 or (resume is None and run.atoms == 0):
-                raise InputError(_nothing(learner))
-            self._settle(learner, stream)
-            last = stream.with_fixed(learner.weights)
-            weights = stream.with_fixed(learner.averaged_weights()) if self.average else last
-            support, steps = learner.support(), run.all_steps()
-            record = TrainingRecord(name, recorded, parameters.seed, started, run.seconds, steps, support)
-            clock = time.perf_counter()
-            learned = stream.model(weights, record)
-            run.seconds["statistics"] = time.perf_counter() - clock
-            self._note(stream, weights)
-            if len(learner.infeasible.clause):
-                skipped = parameters.on_infeasible_truth == "skip"
-                warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
-            # A run that goes on knows only its own atoms, and where examples were skipped there are more than one.
-            whole = examples is None and resume is None and learner.steps == self.passes
-            if whole and not len(learner.infeasible.clause) and run.atoms // self.passes > _MANY_ATOMS:
-                warn(_one_network(name, self.passes, run.atoms // self.passes), ConvergenceWarning)
-        self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
-        self.steps_, self.support_, self.seconds_, self.run_ = steps, support, run.seconds, number
-        self.infeasible_ = learner.infeasible
-        self._table = stream.clauses(weights, support)
+            begun = start_weights(stream, start)
+            fit = Fit(stream, name, recorded, parameters.seed, following, stage="learning")
+            arrays = None if fit.saved is None else fit.saved.arrays
+            learner = self._learner(parameters, stream, names, arrays, begun)
+
+            def learn() -> str | None:
+                """Learn; return what there is to say of it once it is kept."""
+                atoms = learn_windows(learner, stream, fit, keep_steps=self.keep_steps)
+                if learner.steps == 0 or (resume is None and atoms == 0):
+                    raise InputError(_nothing(learner))
+                # A run that goes on knows only its own atoms, and where examples were skipped there are more than one.
+                whole = examples is None and resume is None and learner.steps == self.passes
+                large = whole and not len(learner.infeasible.clause) and atoms // self.passes > _MANY_ATOMS
+                return _one_network(name, self.passes, atoms // self.passes) if large else None
+
+            taken = fit.learn(learn, lambda said, status: self._keep(learner, stream, fit, said(), status))
+        taken()
         return self
+
+    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> Taken:
+        self._settle(learner, stream)
+        last = stream.with_fixed(learner.weights)
+        weights = stream.with_fixed(learner.averaged_weights()) if self.average else last
+        support, steps = learner.support(), fit.rows("step")
+        record = TrainingRecord(
+            fit.learner, fit.parameters, fit.seed, fit.started, fit.seconds, steps, support, status=status
+        )
+        learned = stream.model(weights, record)
+        fit.lap("statistics")
+        self._note(stream, weights)
+        if len(learner.infeasible.clause):
+            skipped = learner.parameters.on_infeasible_truth == "skip"
+            warn(learner.infeasible.warning(learner.names, skipped=skipped), InfeasibleTruthWarning)
+        if said is not None:
+            warn(said, ConvergenceWarning)
+        clauses = stream.clauses(weights, support)
+
+        def take() -> None:
+            self.model_, self.weights_, self.last_weights_, self.n_steps_ = learned, weights, last, learner.steps
+            self.steps_, self.support_, self.seconds_, self.run_ = steps, support, fit.seconds, fit.run
+            self.infeasible_, self.interrupted_, self._table = learner.infeasible, status == INTERRUPTED, clauses
+
+        return take
 
     # ---- what structure learners do otherwise -------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from sqlrl.errors import InputError, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
 from sqlrl.slips import WORDS
+from sqlrl.training.fit import Asked
 from sqlrl.wording import counted, shortened
 
 # ---- what a declaration says -------------------------------------------------------------------------
@@ -127,7 +128,7 @@ class Declaration:
             elif self.range is not None and self.kind in (int, float):
                 self.range.check(self.name, each)
             elif self.kind is bool:
-                check_flag(self.name, each)
+                _check_flag(self.name, each)
 
 
 _SEVERAL = (Sequence, np.ndarray)
@@ -254,16 +255,20 @@ def check_database(db: object) -> None:
     )
 
 
-def check_callback(name: str, value: object) -> None:
-    """Refuse anything but what can be called and None."""
-    if value is not None and not callable(value):
-        raise InputError(f"{name}={value!r}: give a function, which is called with each report, or None")
-
-
-def check_flag(name: str, value: object) -> None:
+def _check_flag(name: str, value: object) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool):
         raise InputError(f"{name}={value!r}: give True or False")
+
+
+def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> Asked:
+    """Check what `fit` is asked besides what to learn from."""
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback={callback!r}: give a function, which is called with each report, or None")
+    _check_flag("checkpoint", checkpoint)
+    if resume is not None:
+        check_integer("resume", resume, 1)
+    return Asked(callback, checkpoint, resume)
 
 
 # ---- values as text ----------------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def _learned(context: Context, statement: CreateModel, given: Given, word: str, 
         begun: Any = model
         if model is None and word != "msl":
             begun = _target(given, getattr(estimator, "bias", None))
-        estimator.fit(db, begun, examples, **fitting)
+        estimator.fit(db, begun, examples=examples, **fitting)
     return Made(estimator, _note(word, estimator, chosen=choice.reason if choice is not None else ""))
 
 

@@ -79,7 +79,7 @@ class Relearning(Configured, Plotted):
         weighed = any(rule.weight is not None or rule.expansions is not None for rule in open_rules)
         learner.found_by = self.run_
         try:
-            learner.fit(db, self.found_, examples, start=self.found_ if weighed else None, **options)
+            learner.fit(db, self.found_, examples=examples, start=self.found_ if weighed else None, **options)
         except BaseException as error:
             error.add_note(
                 f"run {self.run_}, which found the clauses, is done and keeps them; {type(learner).__name__} was learning their weights again"

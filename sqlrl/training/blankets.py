@@ -36,6 +36,8 @@ from sqlrl.plan.blankets import BEYOND, is_countable
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED
 from sqlrl.progress import Stage
+from sqlrl.training.provenance import TABLE, keep_learned_from
+from sqlrl.training.runs import Run
 from sqlrl.training.session import Query, Session
 from sqlrl.training.statistics import statistics_table
 from sqlrl.training.stream import ExampleStream
@@ -54,11 +56,18 @@ class BlanketTraining(ExampleStream):
         examples: IntArray,
         atoms: Atoms,
         violated: pa.Table,
+        run: Run | None = None,  # one that has begun
     ) -> None:
-        super().__init__(program, session, [examples], size=None, limit=None)
+        super().__init__(program, session, [examples], size=None, limit=None, run=run)
+        self.by_iterations()
         self.partitions, self.statements, self.priors = atoms.partitions, atoms.statements, atoms.priors
         self._blocks, self.violated = atoms.blocks, violated
         self._further: Mapping[str, pa.Table] = {}
+
+    def keep_examples(self) -> None:
+        """Keep which examples the run learns from, in place of what it had."""
+        self._records.clear(TABLE, self.run.begun())
+        keep_learned_from(self._records, self._program, self.examples, self.run.begun())
 
     def keep(self, rows: Mapping[str, pa.Table]) -> None:
         """Keep further rows of tables with the run, when `model` does."""
@@ -85,6 +94,11 @@ class BlanketTraining(ExampleStream):
         known = np.where(self._program.fixed(), self._program.weights(), np.nan)
         found: FloatArray = self._with_others(known, np.nan, 0.0)
         return found
+
+    def chosen_weights(self, found: FloatArray) -> FloatArray:
+        """Return the weights of the clauses that have an id, those that the model fixes in their places."""
+        weights: FloatArray = np.where(np.isnan(self.fixed), found, self.fixed)[: self.clause_count]
+        return weights
 
     @property
     def clause_count(self) -> int:
@@ -119,7 +133,13 @@ class Atoms:
 
 @contextmanager
 def blanket_training(
-    session: Session, model: Model, *, examples: Any = None, limit: int | None, opened: bool = False
+    session: Session,
+    model: Model,
+    *,
+    examples: Any = None,
+    limit: int | None,
+    opened: bool = False,
+    run: Run | None = None,  # one that has begun
 ) -> Iterator[BlanketTraining]:
     """Sort the atoms of all predicates of a model, or of the open ones, while the context is open; a run that an error ends is kept so."""
     Query(model, examples, limit=limit).check()
@@ -141,7 +161,7 @@ def blanket_training(
             names = _predicates(program, opened=opened)
             check_labelled(program, names, chosen)
             atoms = _atoms(program, names, ids, chosen, opened=opened)
-            training = BlanketTraining(program, session, ids, atoms, _violated_hard(extent))
+            training = BlanketTraining(program, session, ids, atoms, _violated_hard(extent), run)
             with training.run.ending(), training.drawing:
                 yield training
 

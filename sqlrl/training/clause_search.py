@@ -38,7 +38,10 @@ from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, example_columns, true_rows
 from sqlrl.progress import Stage
 from sqlrl.training.blankets import check_labelled, refuse_exact, refuse_quantifiers
+from sqlrl.training.records import Checkpoint
+from sqlrl.training.runs import Run, RunKey
 from sqlrl.training.session import Query, Session
+from sqlrl.training.stream import warn_forgotten
 
 MOST_ATOMS = 5_000_000
 """The most atoms of a predicate that are sampled."""
@@ -75,6 +78,46 @@ class ClauseSearch:
     constants: Mapping[str, tuple[str, ...]]  # the data's constants of each type of which rules name constants
     equalities: tuple[str, ...]  # predicates that hold identities alone, and are read as `=`
     source: SearchBlankets
+
+
+class SearchRun:
+    """The run of a search for clauses: it begins before there is a model, and ends with the one that was found."""
+
+    def __init__(self, session: Session, model: Model, examples: IntArray) -> None:
+        self.run, self._model, self._examples = Run(session.records, unit="clause"), model, examples
+
+    def check_kept(self) -> None:
+        """Warn if what is saved ends with the connection."""
+        warn_forgotten(self.run)
+
+    def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
+        """Record that the run has begun; return its number."""
+        return self.run.begin(learner, parameters, seed, self._key(learner, parameters))
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Resume a run that was saved."""
+        return self.run.resume(run, self._key(learner, parameters))[0]
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after a clause was added."""
+        self.run.save(checkpoint, {})
+
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return RunKey(learner, parameters, self._model, self._examples)
+
+
+@contextmanager
+def search_run(session: Session, model: Model | None, examples: Any) -> Iterator[SearchRun]:
+    """Open the run of a search for clauses; an error or Ctrl-C in this context ends it."""
+    begun = Model(declarations(session)) if model is None else model
+    Query(begun, examples).check()
+    session.catalog.store.check_writable()
+    with session.verb():
+        # What the fingerprint of the data tells depends on what was bound last.
+        session.catalog.bind(Model(declarations(session)), training=True)
+    run = SearchRun(session, begun, np.sort(session.example_ids(examples)))
+    with run.run.ending():
+        yield run
 
 
 @contextmanager

@@ -26,10 +26,11 @@ from sqlrl.logic.components import Component, Components
 from sqlrl.logic.model import Model
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Argument, Predicate
-from sqlrl.report.console import Progress
 from sqlrl.training.provenance import keep_learned_from
-from sqlrl.training.runs import LearnedModel, Run
+from sqlrl.training.records import Checkpoint
+from sqlrl.training.runs import LearnedModel, Run, RunKey
 from sqlrl.training.session import Session, check_limit_option, verb
+from sqlrl.training.stream import warn_forgotten
 from sqlrl.wording import counted
 
 
@@ -92,8 +93,8 @@ class InductionSession:
         examples: IntArray,  # ids of those that are learned from
     ) -> None:
         self.source, self.components = source, components
-        self._program, self._model, self._console, self._records = program, model, session.console, session.records
-        self._examples, self.run = examples, Run(session.records)
+        self._program, self._model, self._records = program, model, session.records
+        self._examples, self.run = examples, Run(session.records, unit="seed")
         self._words: dict[str, list[str]] = {}
 
     @property
@@ -128,15 +129,26 @@ class InductionSession:
             f"{reasons[0]}{others}; {FEWER_BINDINGS}"
         )
 
-    def progress(self, description: str, total: int) -> Progress:
-        """Show progress on work of so many steps."""
-        return self._console.progress(description, total)
+    def check_kept(self) -> None:
+        """Warn if what is saved ends with the connection."""
+        warn_forgotten(self.run)
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
-        run = self.run.begin(learner, parameters, seed)
+        run = self.run.begin(learner, parameters, seed, self._key(learner, parameters))
         keep_learned_from(self._records, self._program, self._examples, run)
         return run
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
+        """Resume a run that was saved."""
+        return self.run.resume(run, self._key(learner, parameters))[0]
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Save the run after a seed."""
+        self.run.save(checkpoint, {})
+
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return RunKey(learner, parameters, self._model, self._examples)
 
     def keep(
         self, rules: Sequence[Rule], candidates: pa.Table, coverage: pa.Table, seconds: Mapping[str, float], status: str

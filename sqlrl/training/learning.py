@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.psl import SoftModel
     from sqlrl.logic.terms import Predicate
     from sqlrl.training.blankets import BlanketTraining
-    from sqlrl.training.clause_search import ClauseSearch
+    from sqlrl.training.clause_search import ClauseSearch, SearchRun
     from sqlrl.training.induction import InductionSession
     from sqlrl.training.ordering import Order, Ordering
     from sqlrl.training.selection import CandidateRun
@@ -118,11 +118,24 @@ class Learning:
 
     @contextmanager
     def found_blankets(
-        self, model: Model, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
+        self, model: Model, run: SearchRun, *, examples: Any = None, limit: int | None = GROUNDING_LIMIT
     ) -> Iterator[BlanketTraining]:
-        """Do what `blankets` does for rules that a search has found in the data, of which none can be a slip."""
-        with self.session.rules_from_data(), self.blankets(model, examples=examples, limit=limit) as training:
+        """Do what `blankets` does for rules that a search has found in the data, of which none can be a slip; its run is that of the search."""
+        from sqlrl.training.blankets import blanket_training
+
+        with (
+            self.session.rules_from_data(),
+            blanket_training(self.session, model, examples=examples, limit=limit, run=run.run) as training,
+        ):
+            training.keep_examples()
             yield training
+
+    def search_run(self, model: Model | None, *, examples: Any = None) -> AbstractContextManager[SearchRun]:
+        """Open the run of a search for clauses, before there is a model."""
+        from sqlrl.training.clause_search import search_run
+
+        _refuse_streams(examples)
+        return search_run(self.session, model, examples)
 
     def declarations(self) -> Mapping[str, Predicate]:
         """Return the predicates that have data, with the types of their arguments."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -54,15 +55,13 @@ TUNING_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What a run needs to resume after some windows."""
+    """What a run needs to resume after some steps: windows of an online learner, iterations, seeds, clauses."""
 
-    windows: int  # done
-    arrays: Mapping[str, npt.NDArray[Any]]  # `OnlineLearner.state()`
-    steps: pa.Table  # progressive validation: of the last window where it is saved, of all windows where it is read
-    changes: pa.Table  # of the last window, for the history; empty where it is read, and without `record_history`
+    done: int  # steps
+    arrays: Mapping[str, Any]  # what the learner goes on from, arrays and values of JSON, as `OnlineLearner.state()`
+    # Of tables of the run, by name: what steps have added since it was last saved; where it is read, all that was kept.
+    rows: Mapping[str, pa.Table]
     seconds: Mapping[str, float]  # wall time of each stage so far
-    # of a batch learner, each of whose iterations counts as a window: those since it was last saved, or all where read
-    iterations: pa.Table = field(default_factory=ITERATION_SCHEMA.empty_table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +108,47 @@ class Progress:
         return f"window {self.window} of {self.windows}, {self.clauses:,} clauses{right}"
 
 
-OnWindow = Callable[[Progress], None]
+@dataclass(frozen=True, kw_only=True)
+class Iteration:
+    """Progress of a learner that has all training examples at once; None where it has no such number."""
+
+    iteration: int  # from 0 (the starting weights) where these are evaluated, else from 1
+    objective: float | None = None  # what is maximised or minimised, penalty included
+    bound: float | None = None  # bound on the optimal objective; the gap is its distance from `objective`
+    optimality: float | None = None  # largest violation of the condition of optimality
+    step: float | None = None  # length of the step along the direction of search
+    damping: float | None = None  # lambda of scaled conjugate gradient
+    cuts: int | None = None  # cutting planes so far
+    errors: int | None = None  # atoms predicted wrongly
+    share: float | None = None  # of the work that is done, as the learner estimates it
+    # Makes what the learner goes on from after the iteration, `weight` among it; None if it cannot.
+    state: Callable[[], Mapping[str, npt.NDArray[Any]]] | None = field(default=None, compare=False, repr=False)
+    # What to keep if learning stops now: sets what the estimator learns beside the weights, and returns the best
+    # weights so far, shape (m,), or what holds them. None while these are the starting weights or learned from a part of the examples.
+    # Nothing is copied before it is called.
+    so_far: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
+
+    def note(self) -> str:
+        """Say how far the learner is, for those who watch."""
+        goal = "" if self.objective is None else f", objective {self.objective:.6g}"
+        gap = "" if self.objective is None or self.bound is None else f", gap {abs(self.objective - self.bound):.3g}"
+        wrong = "" if self.errors is None else f", {self.errors:,} atoms wrong"
+        return f"iteration {self.iteration}{goal}{gap}{wrong}"
+
+
+def share_of_fall(first: float, now: float, goal: float) -> float | None:
+    """Return how much is done of what falls from `first` to `goal` by about the same factor each time; None where that cannot be told."""
+    if not (first > goal > 0 and now > 0):
+        return None
+    return float(min(max(math.log(first / now) / math.log(first / goal), 0.0), 1.0))
+
+
+Report = Callable[[Iteration], None]
+"""What a learner calls after each iteration."""
+
+
+def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
+    """Return iterations as a table of `ITERATION_SCHEMA`."""
+    return pa.Table.from_pylist(
+        [{name: getattr(each, name) for name in ITERATION_SCHEMA.names} for each in iterations], ITERATION_SCHEMA
+    )

@@ -28,6 +28,10 @@ NUMBERED = "numbered"
 """From which id on a stopped run's history has added clauses; -1 while it has them by their provisional ids."""
 
 
+_STEPS = {"step": STEP_SCHEMA, "iteration": ITERATION_SCHEMA}
+"""Tables to which each step of a run may add rows, and what is read of them."""
+
+
 def no_shapes() -> pa.Table:
     """Return what is kept of shapes that are not known."""
     return pa.schema([("shape", pa.int32()), ("text", pa.string()), ("literals", pa.int32())]).empty_table()
@@ -119,12 +123,13 @@ class Run:
 
     def __init__(self, records: Records, provisional: Provisional | None = None, *, unit: str = "window") -> None:
         # `provisional` is given if the learner adds clauses.
-        self._records, self._provisional, self._unit = records, provisional, unit
+        self._records, self._provisional, self.unit = records, provisional, unit
         self.number: int | None = None
         self._ended_by: BaseException | None = None
         self._key: RunKey | None = None
-        # Windows, and rows of tables, that the database has: of the run before it was resumed, and of this one.
-        self._windows, self._rows = 0, {"step": 0, "iteration": 0}
+        # Steps, and rows of tables, that the database has: of the run before it was resumed, and of this one.
+        self._done, self._rows = 0, dict.fromkeys(_STEPS, 0)
+        self._ended = False
 
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int, key: RunKey | None = None) -> int:
         """Record that the run has begun; return its number. One that `save`s needs a key, by which it is known again."""
@@ -138,34 +143,34 @@ class Run:
     def resume(self, run: int, key: RunKey) -> tuple[Checkpoint, Mapping[str, Any]]:
         """Go on with a run that was saved; return what the learner saved, and what the stream did."""
         saved: dict[str, Any] = _read_run(self._records, run, key)
+        # One that Ctrl-C has ended may have a model of what there was so far.
+        self._records.reopen(run)
         stream = saved[STREAM]
-        steps, iterations = (
-            self._records.rows(table, run, order=table).select(kept.names).cast(kept)
-            for table, kept in (("step", STEP_SCHEMA), ("iteration", ITERATION_SCHEMA))
-        )
+        rows = {
+            table: self._records.rows(table, run, order=table).select(kept.names).cast(kept)
+            for table, kept in _STEPS.items()
+        }
         arrays = {name: value for name, value in saved.items() if name not in (STREAM, MODEL, EXAMPLES, NUMBERED)}
         self._records.end_run(run, "running")
         self.number, self._key = run, key
-        self._windows, self._rows = stream["windows"], {"step": len(steps), "iteration": len(iterations)}
+        self._done, self._rows = stream["windows"], {table: len(some) for table, some in rows.items()}
         self._unsettle(saved.get(NUMBERED, -1))
-        return Checkpoint(self._windows, arrays, steps, pa.table({}), stream["seconds"], iterations), stream
+        return Checkpoint(self._done, arrays, rows, stream["seconds"]), stream
 
     def save(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
-        """Save the run after a window, with how far its stream is."""
+        """Save the run after a step, with how far its stream is."""
         run, key = self.begun(), self._key
         with self._records.together():
-            if key is not None and not self._windows:
+            if key is not None and not self._done:
                 self._records.save_state(run, key.saved())
-            state = {"windows": checkpoint.windows, **stream, "seconds": dict(checkpoint.seconds)}
+            state = {"windows": checkpoint.done, **stream, "seconds": dict(checkpoint.seconds)}
             self._records.save_state(run, {**checkpoint.arrays, STREAM: state})
-            self._records.append("step", run, checkpoint.steps)
-            if len(checkpoint.iterations):
-                self._records.append("iteration", run, checkpoint.iterations)
-            if len(checkpoint.changes):
-                self._records.append("weight_history", run, checkpoint.changes)
-        self._rows["step"] += len(checkpoint.steps)
-        self._rows["iteration"] += len(checkpoint.iterations)
-        self._windows = checkpoint.windows
+            for table, rows in checkpoint.rows.items():
+                if len(rows):
+                    self._records.append(table, run, rows)
+        for table in self._rows.keys() & checkpoint.rows.keys():
+            self._rows[table] += len(checkpoint.rows[table])
+        self._done = checkpoint.done
 
     def history(self) -> History:
         """Open the place where changes are stored."""
@@ -186,10 +191,13 @@ class Run:
         with self._records.together():
             name = f"{origin} run {run}"
             model = self._records.save_model(name, learned.model, learned.clauses, learned.shapes, origin=origin)
-            self._settle(run)
+            count = self._settle(run)
+            if status == "interrupted" and self._done and self._provisional is not None:
+                self._records.save_state(run, {NUMBERED: count})
             for table, data in rows.items():
                 self._records.append(table, run, data.slice(self._rows.get(table, 0)))
             self._records.end_run(run, status, model=model, timings=seconds, **record)
+        self._ended = True
 
     @contextmanager
     def ending(self) -> Iterator[None]:
@@ -200,9 +208,9 @@ class Run:
             if self._ended_by is error:
                 raise  # an inner context has said so
             self._ended_by = error
-            if self._windows:
+            if self._done:
                 error.add_note(
-                    f"run {self.number} is saved after {self._unit} {self._windows}: resume={self.number} goes on"
+                    f"run {self.number} is saved after {self.unit} {self._done}: resume={self.number} goes on"
                 )
             try:
                 self._stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -219,14 +227,14 @@ class Run:
 
     def _stop(self, status: str) -> None:
         """End the run, and give added clauses their ids in the history: those after the model's so far."""
-        if self.number is None:
+        if self.number is None or self._ended:
             return
         if self._provisional is None:
             self._records.end_run(self.number, status)
             return
         with self._records.together():
             count = self._settle(self.number)
-            if self._windows:
+            if self._done:
                 self._records.save_state(self.number, {NUMBERED: count})
             self._records.end_run(self.number, status)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
@@ -30,9 +29,10 @@ from sqlrl.logic.subformulas import atoms_of
 from sqlrl.logic.terms import Atom, Literal, Variable
 from sqlrl.training.ordering import Ordering
 from sqlrl.training.provenance import keep_learned_from
-from sqlrl.training.records import STEP_SCHEMA, Checkpoint
+from sqlrl.training.records import Checkpoint
 from sqlrl.training.runs import LearnedModel, Run, RunKey
 from sqlrl.training.session import Session, check_model, verb
+from sqlrl.training.stream import warn_forgotten
 from sqlrl.training.stream_counts import StreamCounts
 from sqlrl.wording import counted
 
@@ -89,22 +89,25 @@ class CandidateRun(ABC):
         key = self.key(learner, parameters)
         return self.run.begin(learner, key.parameters, seed, key)
 
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Mapping[str, npt.NDArray[Any]]:
+    def check_kept(self) -> None:
+        """Warn if what is saved ends with the connection."""
+        warn_forgotten(self.run)
+
+    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
         """Go on with a run that was saved."""
         checkpoint, stream = self.run.resume(run, self.key(learner, parameters))
         self.go_on(stream)
         if WEIGHTS in checkpoint.arrays:
             # It stopped after that of its weights had ended: what that kept is kept again.
             self.records.reopen(int(checkpoint.arrays[WEIGHTS]))
-        return {**checkpoint.arrays, WINDOWS: np.array(checkpoint.windows)}
+        return replace(checkpoint, arrays={**checkpoint.arrays, WINDOWS: np.array(checkpoint.done)})
 
-    def save(self, counts: StreamCounts, seconds: Mapping[str, float]) -> None:
+    def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window, with its counts."""
-        none = STEP_SCHEMA.empty_table()
-        arrays = {name: array for name, array in counts.arrays().items() if name != WINDOWS}
+        arrays = {name: array for name, array in checkpoint.arrays.items() if name != WINDOWS}
         with self.records.together():
-            self.run.save(Checkpoint(counts.windows, arrays, none, none.slice(0, 0), seconds), self.stream_state())
-            self._replace("joint_count", _count_rows(counts))
+            self.run.save(replace(checkpoint, arrays=arrays), self.stream_state())
+            self._replace("joint_count", _count_rows(StreamCounts.of_arrays(checkpoint.arrays)))
             self.keep_examples()
 
     def follow(self, counts: StreamCounts, log: pa.Table) -> None:
@@ -117,12 +120,18 @@ class CandidateRun(ABC):
         """Keep which run learns the weights."""
         self.records.save_state(self.run.begun(), {WEIGHTS: np.array(run, dtype=np.int64)})
 
-    def finish(self, model: Model, formulations: pa.Table, log: pa.Table, seconds: Mapping[str, float]) -> None:
+    def finish(
+        self, model: Model, formulations: pa.Table, log: pa.Table, seconds: Mapping[str, float], status: str
+    ) -> None:
         """Keep the model with what was found of formulations, and end the run."""
         with self.records.together():
             self._replace("rule_log", log)
             self.run.finish(
-                LearnedModel.of_rules(model), {"formulation": formulations}, origin="Resolwe", seconds=seconds
+                LearnedModel.of_rules(model),
+                {"formulation": formulations},
+                origin="Resolwe",
+                seconds=seconds,
+                status=status,
             )
 
     def _replace(self, table: str, rows: pa.Table) -> None:

@@ -95,7 +95,7 @@ class SoftTraining:
         weights = weights if kept is None else weights[list(kept)]
         rows = {"iteration": record.iterations} if len(record.iterations) else {}
         self.run.finish(
-            LearnedSoftModel(model, soft_clauses(model, weights)), rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
+            LearnedSoftModel(model, soft_clauses(model, weights)), rows, origin=record.learner, seconds=record.seconds, status=record.status, learner=record.learner,
             parameters=record.parameters, seed=record.seed,
         )  # fmt: skip
         return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,6 +99,7 @@ class TrainingStream(ABC):
         # Closed by whoever opened the stream: an error in the middle leaves the iterator open as long as its traceback lives.
         self.drawing = ExitStack()
         self._clauses: pa.Table | None = None
+        self._whole = False
 
     # ---- windows -----------------------------------------------------------------------------------------
 
@@ -107,7 +108,7 @@ class TrainingStream(ABC):
         """Return the number of windows of all passes; of a stream of unknown length, of those so far."""
 
     @abstractmethod
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Generator[Window]:
         """Ground one window after the other, when it is asked for; after `resume` those that are left. Called once."""
 
     @abstractmethod
@@ -162,6 +163,10 @@ class TrainingStream(ABC):
 
     # ---- the run -----------------------------------------------------------------------------------------
 
+    def by_iterations(self) -> None:
+        """Let the steps of the run be iterations over all windows, which a run that goes on reads again. Called before it begins."""
+        self._whole, self.run.unit = True, "iteration"
+
     def check_kept(self) -> None:
         """Warn if the data are in a file and what `save` keeps is in memory. Called by runs that save, before they begin."""
         warn_forgotten(self.run)
@@ -199,8 +204,9 @@ class ExampleStream(TrainingStream):
         size: int | None,  # examples in a window (see `Windows`)
         limit: int | None,  # the most ground clauses of one shape in a window
         provisional: Provisional | None = None,  # as for `Run`
+        run: Run | None = None,  # one that has begun
     ) -> None:
-        super().__init__(session.records, Run(session.records, provisional))
+        super().__init__(session.records, run or Run(session.records, provisional))
         self._extent = Extent(program, limit=limit)
         self._program, self._unsaid = program, session.unsaid
         self._windows = Windows(self._extent, passes, size, ground=grounded)
@@ -216,7 +222,7 @@ class ExampleStream(TrainingStream):
     def __len__(self) -> int:
         return len(self._windows)
 
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Generator[Window]:
         task = self.drawing.enter_context(Stage("examples", len(self._ordered), even=True))
         task.advance(self._windows.examples_of(self._done))
         for number, window in self._windows.after(self._done):
@@ -256,12 +262,13 @@ class ExampleStream(TrainingStream):
         if not self._records.predicates_of(TABLE, run):
             # An earlier version of sqlrl began it.
             keep_learned_from(self._records, self._program, self.examples, run)
-        self.go_on(checkpoint, stream)
+        if not self._whole:
+            self.go_on(checkpoint, stream)
         return checkpoint
 
     def go_on(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
         """Be where the run was when it was saved."""
-        self._open, self._done = np.array(stream["open"], dtype=object), checkpoint.windows
+        self._open, self._done = np.array(stream["open"], dtype=object), checkpoint.done
         self._windows.first, self._windows.later = stream["first"], stream["window"]
 
     def state(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import astuple, replace
 from typing import Any
@@ -556,7 +556,7 @@ class SubgraphStream(TrainingStream):
         """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
         return (self._part.windows() or 0) * self._passes or self._drawn
 
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Generator[Window]:
         reading, begin = self._part.reading, self._part.begin
         length = reading.stream.length
         with Stage("subgraphs", None if length is None else length - begin) as task:
@@ -642,13 +642,13 @@ class SubgraphStream(TrainingStream):
     def go_on(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
         """Be where the run was when it was saved."""
         self._part.go_on(stream)
-        self._drawn, self._pass, self._resumed = checkpoint.windows, stream[PASS], True
+        self._drawn, self._pass, self._resumed = checkpoint.done, stream[PASS], True
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Save the run after a window."""
         with self._records.together():
-            steps = self._named(checkpoint.steps)
-            self.run.save(replace(checkpoint, steps=steps), self.state())
+            rows = {**checkpoint.rows, "step": self._named(checkpoint.rows["step"])}
+            self.run.save(replace(checkpoint, rows=rows), self.state())
             self._kept.write(self.run.begun())
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
@@ -665,7 +665,7 @@ class SubgraphStream(TrainingStream):
         with Stage("keeping the model"), self._records.together():
             self._kept.write(self.run.begun())
             self.run.finish(
-                learned, rows, origin=record.learner, seconds=record.seconds, learner=record.learner,
+                learned, rows, origin=record.learner, seconds=record.seconds, status=record.status, learner=record.learner,
                 parameters=self._part.with_stream(record.parameters), seed=record.seed,
             )  # fmt: skip
         self._clauses = clauses

@@ -107,7 +107,7 @@ def stopped() -> sqlrl.Database:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        estimator("CDA").fit(db, model(), on_window=stop, checkpoint=True)
+        estimator("CDA").fit(db, model(), callback=stop, checkpoint=True)
     old = records._hashed(db.catalog.store, records.unmarked_hash)
     db.sql(f"update sqlrl.run set fingerprint = '{old}'")
     return db

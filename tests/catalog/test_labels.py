@@ -22,7 +22,7 @@ def words(liked: list[tuple[str, bool]]) -> sqlrl.Database:
 
 def said(db: sqlrl.Database, examples: list[str] | None = None) -> list[str]:
     with warnings.catch_warnings(record=True, action="always") as caught:
-        sqlrl.AdaGrad(window=1, passes=2).fit(db, MODEL, examples)
+        sqlrl.AdaGrad(window=1, passes=2).fit(db, MODEL, examples=examples)
     assert all(w.category is LabelWarning for w in caught)
     return [str(w.message) for w in caught]
 
@@ -72,13 +72,13 @@ def test_labels_that_are_all_alike_are_said_once(learner: sqlrl.CDA | sqlrl.Like
     with pytest.warns(
         LabelWarning, match=r"^all 2 labels of Liked are true, .* db\.scope\('Liked', \.\.\.\), .*examples="
     ) as caught:
-        learner.fit(db, MODEL, ["d1", "d4"])
+        learner.fit(db, MODEL, examples=["d1", "d4"])
     assert len(caught) == 1
     with pytest.warns(
         LabelWarning, match=r"^the only label of Liked is false, .* load true atoms of it with target=True"
     ):
-        learner.fit(db, MODEL, ["d2"])
-    learner.fit(db, MODEL, ["d1", "d2"])
+        learner.fit(db, MODEL, examples=["d2"])
+    learner.fit(db, MODEL, examples=["d1", "d2"])
 
 
 def test_views_of_predicates_that_differ_in_case_are_two() -> None:

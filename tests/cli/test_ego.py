@@ -76,7 +76,7 @@ def test_what_is_printed_can_be_learned_from(run: Run, graph: Path, tmp_path: Pa
     assert done.code == 0, done.err
     with duckdb.connect(str(graph), read_only=True) as con, sqlrl.connect(tmp_path / "runs.duckdb") as db:
         ego = sqlrl.EgoNetworks(con, "friends", target="Friend", relations=GIVEN)
-        fit = sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad()).fit(db, sqlrl.parse_mln(DECLARED), ego)
+        fit = sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad()).fit(db, sqlrl.parse_mln(DECLARED), examples=ego)
         stored = db.sql("from sqlrl.formulation where run = 1 order by candidate, implied nulls first").to_arrow_table()
         assert stored.drop_columns(["run"]).to_pylist() == fit.formulations_.to_arrow().to_pylist()
         weights = "select text, weight from sqlrl.clause where model = (select model from sqlrl.run where run = {}) order by clause"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sqlrl
+from sqlrl.training.fit import Fit
 from tests.cli.conftest import Run
 
 PARENTS = [
@@ -115,18 +116,20 @@ def test_a_model_gives_the_declarations(run: Run, family: Path) -> None:
 
 
 def test_ctrl_c_says_what_is_kept(run: Run, family: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(task: object, on_seed: object) -> Callable[[object], None]:
-        def pressed(report: object) -> None:
-            raise KeyboardInterrupt
+    step = Fit.step
 
-        return pressed
+    def stop(fit: Fit, *given: Any, **options: Any) -> None:
+        step(fit, *given, **options)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr("sqlrl.structure.ilp.estimator._shown", stop)
+    monkeypatch.setattr(Fit, "step", stop)
     done = run("learn", family / "family.duckdb", "--learner", "ilp", "--bias", family / "family.modes")
     assert done.code == 130
     assert "interrupted; what was finished is kept" in done.err
-    assert "run 1 is kept with what 1 seed brought: 1 clause, 1 in the theory" in done.err
-    assert "`sqlrl sql` with 'from sqlrl.found_clauses' shows them. It cannot be resumed" in done.err
+    assert (
+        "run 1 is kept as interrupted, with the best clauses up to seed 1, 1 clause in the theory, 1 in all" in done.err
+    )
+    assert "`sqlrl sql` with 'from sqlrl.found_clauses' shows them" in done.err
     (row,) = run("sql", family / "family.duckdb", "from sqlrl.found_clauses", "--json").rows()
     assert (row["in_theory"], row["run"]) == (True, 1)
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import sqlrl
-from sqlrl.learn.batch.course import Course
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.fit import IterationFit
+from sqlrl.training.records import Iteration
 from tests.cli.conftest import Run
 from tests.learn.batch.stopped import load
 
@@ -177,14 +177,14 @@ def test_what_cannot_learn_weights_again_is_refused(
 
 
 def press(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    original = Course.report
+    original = IterationFit.report
 
-    def pressed(self: Course, iteration: Iteration) -> None:
+    def pressed(self: IterationFit, iteration: Iteration) -> None:
         original(self, iteration)
         if iteration.iteration == at:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Course, "report", pressed)
+    monkeypatch.setattr(IterationFit, "report", pressed)
 
 
 def test_ctrl_c_keeps_the_best_weights_so_far_in_the_database(

@@ -64,7 +64,7 @@ def fitted(prepared: Path, stream: SubgraphQueries) -> sqlrl.Resolwe:
     """Return what Python learns of a stream with the options of `WINDOW`."""
     learner = sqlrl.Resolwe(prepared / "users.grammar", weights=sqlrl.AdaGrad(), select=40, random_state=0)
     with pytest.warns(sqlrl.errors.LabelWarning):
-        return learner.fit(sqlrl.connect(progress=False), sqlrl.parse_mln(DECLARED), stream)
+        return learner.fit(sqlrl.connect(progress=False), sqlrl.parse_mln(DECLARED), examples=stream)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,9 @@ def test_what_is_wrong_in_the_file_is_said(run: Run, prepared: Path, tmp_path: P
 def learned_from_views(path: Path, con: duckdb.DuckDBPyConnection, model: sqlrl.Model, templates: Path) -> None:
     """Learn what a file of views gives, as the command does."""
     stream = sqlrl.read_subgraphs(path, con, model, window=SIZE)
-    sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad(), select=SIZE).fit(sqlrl.connect(progress=False), model, stream)
+    sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad(), select=SIZE).fit(
+        sqlrl.connect(progress=False), model, examples=stream
+    )
 
 
 def test_a_relation_that_templates_need_must_be_there(run: Run, prepared: Path, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_run_that_was_ended_is_kept_with_its_parameters(error: type[BaseExcept
         raise error
 
     with pytest.raises(error):
-        sqlrl.AdaGrad(learning_rate=0.25, random_state=7).fit(db, MODEL, on_window=stop)
+        sqlrl.AdaGrad(learning_rate=0.25, random_state=7).fit(db, MODEL, callback=stop)
     asked = "select learner, status, parameters ->> 'learning_rate', seed, model from sqlrl.run"
     assert db.sql(asked).fetchall() == [("AdaGrad", status, "0.25", 7, None)]
     sqlrl.AdaGrad().fit(db, MODEL)

@@ -222,7 +222,7 @@ def test_clauses_of_a_template_are_selected_one_by_one() -> None:
 
 
 def test_only_the_training_examples_decide(db: sqlrl.Database) -> None:
-    fit = ConstrainedTraining(sqlrl.AdaGrad()).fit(db, model(BEFORE), ["d0"])
+    fit = ConstrainedTraining(sqlrl.AdaGrad()).fit(db, model(BEFORE), examples=["d0"])
     assert fit.costs_ is not None
     assert fit.costs_["examples"] == [1]
 
@@ -260,18 +260,18 @@ def test_options_are_passed_on_to_the_learner(db: sqlrl.Database) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        training.fit(db, model(NEXT), checkpoint=True, on_window=stop)
+        training.fit(db, model(NEXT), checkpoint=True, callback=stop)
     ((run,),) = db.sql("select max(run) from sqlrl.run").fetchall()
     resumed = training.fit(db, model(NEXT), resume=run)
     assert resumed.learner_.run_ == run
     assert resumed.learner_.weights_.tobytes() == training.fit(db, model(NEXT)).learner_.weights_.tobytes()
     with pytest.raises(
-        InputError, match="on_iteration= is no option of the fit of CDA: it takes on_window, checkpoint, resume"
+        InputError, match="groups= is no option of the fit of CDA: it takes callback, checkpoint, resume"
     ):
-        training.fit(db, model(NEXT), on_iteration=print)
+        training.fit(db, model(NEXT), groups=print)
     batch = ConstrainedTraining(sqlrl.MaxMargin(max_iterations=2), mode="none")
     with pytest.warns(sqlrl.errors.ConvergenceWarning):
-        assert len(batch.fit(db, model(NEXT), on_iteration=lambda _: None).learner_.iterations_) == 2
+        assert len(batch.fit(db, model(NEXT), callback=lambda _: None).learner_.iterations_) == 2
 
 
 def test_approximate_training_needs_a_learner_that_has_it(db: sqlrl.Database) -> None:

@@ -42,7 +42,7 @@ def names(first: int, last: int) -> list[str]:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[sqlrl.Database, sqlrl.AdaGrad]:
     db = bibliography(tmp_path_factory.mktemp("bibliography"))
-    return db, sqlrl.AdaGrad(record_history=True).fit(db, sqlrl.parse_mln(MODEL), names(1, 45))
+    return db, sqlrl.AdaGrad(record_history=True).fit(db, sqlrl.parse_mln(MODEL), examples=names(1, 45))
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ def test_a_model_is_learned_from_ego_networks() -> None:
     ego = sqlrl.EgoNetworks(con, "friends", target="Friend", relations={"Knows": "friends"}, negatives="equal")
     model = sqlrl.parse_mln("Friend(user)\nKnows(user, user)")
     templates = sqlrl.parse_grammar("Knows(x, y) ^ Friend(x) ^ Friend(y)")
-    fit = sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad()).fit(sqlrl.connect(progress=False), model, ego)
+    fit = sqlrl.Resolwe(templates, weights=sqlrl.AdaGrad()).fit(sqlrl.connect(progress=False), model, examples=ego)
     row = next(r for r in fit.formulations_.to_arrow().to_pylist() if r["implied"] is None)
     matched = support = 0
     for centre in range(len(ego) // 3):
@@ -151,7 +151,7 @@ def test_ego_networks_give_what_they_give_when_they_are_loaded(tmp_path: Path) -
     first = sum(name in keep for name in names[:15])
     model = sqlrl.parse_mln("Friend(user)\nKnows(user, user)")
     templates = sqlrl.parse_grammar("NEAR(x, y) = {Knows} extender 2\nNEAR(x, y) ^ Friend(x) ^ Friend(y)")
-    loaded = sqlrl.Resolwe(templates, select=first, threshold=0.1).fit(db, model, keep)
+    loaded = sqlrl.Resolwe(templates, select=first, threshold=0.1).fit(db, model, examples=keep)
     fit = sqlrl.Resolwe(templates, select=15, threshold=0.1)
 
     def stop(progress: Any) -> None:
@@ -160,8 +160,8 @@ def test_ego_networks_give_what_they_give_when_they_are_loaded(tmp_path: Path) -
 
     with sqlrl.connect(tmp_path / "runs.duckdb", progress=False) as kept:
         with pytest.raises(KeyboardInterrupt):
-            fit.fit(kept, model, stream, on_window=stop, checkpoint=True)
-        fit.fit(kept, model, stream, resume=1)
+            fit.fit(kept, model, examples=stream, callback=stop, checkpoint=True)
+        fit.fit(kept, model, examples=stream, resume=1)
     assert sum(map(bool, fit.formulations_["kept"])) > 0
     assert fit.formulations_.to_arrow().equals(loaded.formulations_.to_arrow())
     assert str(fit.model_) == str(loaded.model_)

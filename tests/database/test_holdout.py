@@ -50,7 +50,7 @@ def test_examples(fraction: float, held: int) -> None:
     assert str(split) == f"{12 - held} example{'s' * (held < 11)} to learn from, {held} to test on"
     # They are what `examples=` takes.
     fit = sqlrl.Likelihood().fit(
-        db, sqlrl.parse_mln("By(doc, author)\nGood(doc)\nBy(d, +a) => Good(d)\nGood(d)"), split.train
+        db, sqlrl.parse_mln("By(doc, author)\nGood(doc)\nBy(d, +a) => Good(d)\nGood(d)"), examples=split.train
     )
     assert db.evaluate(db.predict(fit.model_, examples=split.test)).total.atoms == held
 

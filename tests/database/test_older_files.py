@@ -66,7 +66,7 @@ def test_its_model_predicts_what_it_predicted(db: sqlrl.Database) -> None:
 
 @pytest.mark.slow
 def test_its_run_that_is_done_is_what_is_learned_now(db: sqlrl.Database) -> None:
-    fit = adagrad().fit(db, whole(), TRAIN)
+    fit = adagrad().fit(db, whole(), examples=TRAIN)
     same(clauses(db, DONE), clauses(db, fit.run_))
 
 
@@ -86,8 +86,10 @@ def test_a_stopped_run_goes_on(
     db: sqlrl.Database, run: int, estimator: Callable[[], OnlineEstimator], model: Callable[[], sqlrl.Model]
 ) -> None:
     windows: list[int] = []
-    resumed = estimator().fit(db, model(), TRAIN, resume=run, on_window=lambda seen: windows.append(seen.window))
-    uninterrupted = estimator().fit(db, model(), TRAIN)
+    resumed = estimator().fit(
+        db, model(), examples=TRAIN, resume=run, callback=lambda seen: windows.append(seen.window)
+    )
+    uninterrupted = estimator().fit(db, model(), examples=TRAIN)
     assert windows == [5, 6]
     assert resumed.run_ == run
     same(clauses(db, run), clauses(db, uninterrupted.run_))
@@ -109,15 +111,15 @@ def test_its_fingerprints_are_verified_and_not_only_accepted(db: sqlrl.Database)
     db.sql("update kinds set kind = case kind when 'K0' then 'K1' else 'K0' end where doc = 'd03'")
     assert db.refresh() == ["Kind"]
     with pytest.raises(InputError, match="the data have changed since it began"):
-        adagrad().fit(db, whole(), TRAIN, resume=STOPPED)
+        adagrad().fit(db, whole(), examples=TRAIN, resume=STOPPED)
     # As before: the run, which was not touched, goes on.
     db.sql("update kinds set kind = case kind when 'K0' then 'K1' else 'K0' end where doc = 'd03'")
     assert db.refresh() == ["Kind"]
-    adagrad().fit(db, whole(), TRAIN, resume=STOPPED)
+    adagrad().fit(db, whole(), examples=TRAIN, resume=STOPPED)
 
 
 @pytest.mark.slow
 def test_a_script_that_loads_the_same_again_goes_on(db: sqlrl.Database) -> None:
     words = db.sql("from sqlrl.named_Word").fetchall()
     db.load("Word", words[::-1], types=["doc", "word"], example="doc")
-    adagrad().fit(db, whole(), TRAIN, resume=STOPPED)
+    adagrad().fit(db, whole(), examples=TRAIN, resume=STOPPED)

@@ -71,14 +71,14 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 def test_every_learner_keeps_its_examples(learner: str, documents: sqlrl.Database) -> None:
     db = documents
     train = ["d6", "d1", "d3"]
-    fit = LEARNERS[learner]().fit(db, DOCS, train)
+    fit = LEARNERS[learner]().fit(db, DOCS, examples=train)
     run = getattr(fit, "learner_", fit).run_
     assert kept(db, run) == {(name, predicate, None) for name in train for predicate in ("Good", "Long")}
 
 
 def test_a_learner_of_clauses_keeps_its_examples_and_atoms() -> None:
     db = docs()
-    fit = sqlrl.ILP(noise=5, min_score=-9, above_seed=False).fit(db, "Good", ["d0", "d1", "d5"])
+    fit = sqlrl.ILP(noise=5, min_score=-9, above_seed=False).fit(db, "Good", examples=["d0", "d1", "d5"])
     assert {row[:2] for row in kept(db, fit.run_)} == {(name, "Good") for name in ("d0", "d1", "d5")}
 
 
@@ -94,7 +94,7 @@ def test_atoms_of_a_scope_and_of_one_network_are_kept() -> None:
     # A scope of several examples chooses atoms of each; a target without one has all.
     texts = docs()
     texts.scope("Good", [("d1",), ("d2",)])
-    fit = sqlrl.Likelihood().fit(texts, DOCS, ["d2", "d3"])
+    fit = sqlrl.Likelihood().fit(texts, DOCS, examples=["d2", "d3"])
     assert kept(texts, fit.run_) == {("d2", "Good", ("d2",)), ("d2", "Long", None), ("d3", "Long", None)}
 
 
@@ -111,7 +111,7 @@ def test_scores_say_how_many_examples_were_learned_from(
     train: list[str] | None, test: list[str] | None, common: int
 ) -> None:
     db = docs()
-    fit = sqlrl.Likelihood().fit(db, DOCS, train)
+    fit = sqlrl.Likelihood().fit(db, DOCS, examples=train)
     size = 2 * (8 if test is None else len(test))
     for scores in (
         db.evaluate(db.predict(fit.model_, examples=test)),
@@ -144,7 +144,7 @@ def test_scores_say_how_many_atoms_were_learned_from(
 @pytest.mark.slow
 def test_only_what_a_run_is_known_to_have_made_is_noted(tmp_path: Path) -> None:
     db = docs(tmp_path / "docs.duckdb")
-    fit = sqlrl.Likelihood().fit(db, DOCS, ["d0", "d1", "d2"])
+    fit = sqlrl.Likelihood().fit(db, DOCS, examples=["d0", "d1", "d2"])
     other = sqlrl.parse_mln("Word(doc, word)\nGood(doc)\nLong(doc)\n1 Word(d, w) => Good(d)\n1 Word(d, w) => Long(d)")
     assert db.evaluate(db.predict(other)).seen is None
     fresh = docs()
@@ -169,7 +169,7 @@ def test_only_what_a_run_is_known_to_have_made_is_noted(tmp_path: Path) -> None:
 def test_names_and_not_ids_are_compared() -> None:
     """Loaded again without d0, every other document has another id."""
     db = docs()
-    fit = sqlrl.Likelihood().fit(db, DOCS, ["d1", "d2"])
+    fit = sqlrl.Likelihood().fit(db, DOCS, examples=["d1", "d2"])
     words = [row for row in db.sql("from sqlrl.named_Word").fetchall() if row[0] != "d0"]
     db.load("Good", [(f"d{i}",) for i in (2, 3, 5)], types=["doc"], target=True)
     db.load("Word", words, types=["doc", "word"], example="doc")
@@ -198,9 +198,9 @@ def test_a_run_that_is_interrupted_and_resumed_keeps_them_once() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.AdaGrad(window=2).fit(db, DOCS, ["d0", "d1", "d2"], checkpoint=True, on_window=stop)
+        sqlrl.AdaGrad(window=2).fit(db, DOCS, examples=["d0", "d1", "d2"], checkpoint=True, callback=stop)
     whole = {(name, predicate, None) for name in ("d0", "d1", "d2") for predicate in ("Good", "Long")}
     assert kept(db, 1) == whole
     db.sql("delete from sqlrl.learned_from")  # as an earlier version would have left it
-    sqlrl.AdaGrad(window=2).fit(db, DOCS, ["d0", "d1", "d2"], resume=1)
+    sqlrl.AdaGrad(window=2).fit(db, DOCS, examples=["d0", "d1", "d2"], resume=1)
     assert kept(db, 1) == whole

@@ -40,7 +40,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studied]:
         db.load("Token", folder / "token.parquet", example="bib")
         db.load("Next", folder / "next.parquet", types=("position", "position"))
         db.load("InField", folder / "field.parquet", target=True)
-        fit = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(MODEL), names[:16])
+        fit = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(MODEL), examples=names[:16])
         prediction = db.predict(fit.model_, examples=names[16:], keep=True)
         prediction.evaluate()
         marginals = db.marginals(fit.model_, examples=names[16:], keep=True)
@@ -165,7 +165,7 @@ def test_what_has_charts_lists_them(studied: Studied) -> None:
 
 def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> None:
     db, model = studied.db, sqlrl.parse_mln(MODEL)
-    fit = sqlrl.AdaGrad(record_history=True).fit(db, model, studied.test)
+    fit = sqlrl.AdaGrad(record_history=True).fit(db, model, examples=studied.test)
     run = db.run_record(fit.run_)
     history = run.plot.weight_history(most=3).table().to_pylist()
     ends = db.sql(
@@ -281,7 +281,9 @@ def test_what_cannot_be_drawn_says_what_can(studied: Studied) -> None:
     with pytest.raises(InputError, match="was not evaluated"):
         studied.db.run_record(studied.fit.run_).plot.roc()
     with pytest.raises(InputError, match="fit with keep_steps=True"):
-        sqlrl.AdaGrad(keep_steps=False).fit(studied.db, sqlrl.parse_mln(MODEL), studied.test[:2]).plot.learning_curve()
+        sqlrl.AdaGrad(keep_steps=False).fit(
+            studied.db, sqlrl.parse_mln(MODEL), examples=studied.test[:2]
+        ).plot.learning_curve()
     with pytest.raises(sqlrl.SqlrlError, match="call fit"):
         sqlrl.AdaGrad().plot.weights()
     with pytest.raises(InputError, match="keep=True"):

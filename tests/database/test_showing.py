@@ -219,7 +219,7 @@ def test_an_explanation_prints_as_a_table_with_sql_on_demand(db: sqlrl.Database)
 
 def test_a_prediction_shows_what_the_model_does_not_know(db: sqlrl.Database) -> None:
     template = sqlrl.parse_mln("Word(doc, word)\nClass(doc, class)\nWord(d, +w) => Class(d, +c)\n-0.5 Class(d, c)")
-    learned = sqlrl.AdaGrad().fit(db, template, ["d1"]).model
+    learned = sqlrl.AdaGrad().fit(db, template, examples=["d1"]).model
     prediction = db.predict(learned, method="elimination")
     assert "2 combinations of constants were never seen in training; they touch 2 query atoms" in repr(prediction)
     assert "do not occur" not in repr(prediction)

@@ -109,7 +109,7 @@ def test_subgraphs_that_say_nothing_might_as_well_not_be_there(loaded: dict[str,
     for learner in LEARNERS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=first).fit(load(PLANTED), MODEL, mixed())
+            fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=first).fit(load(PLANTED), MODEL, examples=mixed())
         whole = loaded[type(learner).__name__]
         assert fit.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
         assert str(fit.model_) == str(whole.model_)
@@ -133,10 +133,10 @@ def test_a_stream_gives_what_the_loaded_subgraphs_give(
 ) -> None:
     if kind == "iterator" and learner.passes > 1:
         with pytest.raises(InputError, match="is an iterator, which is gone when it was read"):
-            sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(new(), MODEL, STREAMS[kind]())
+            sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(new(), MODEL, examples=STREAMS[kind]())
         return
     db, whole = new(), loaded[type(learner).__name__]
-    fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(db, MODEL, STREAMS[kind]())
+    fit = sqlrl.Resolwe(GRAMMAR, weights=learner, select=CHOOSE).fit(db, MODEL, examples=STREAMS[kind]())
     assert fit.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
     assert str(fit.model_) == str(whole.model_)
     assert fit.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
@@ -148,7 +148,7 @@ def test_a_stream_gives_what_the_loaded_subgraphs_give(
 @pytest.mark.slow
 def test_what_was_learned_from_is_kept_by_name_and_not_by_that_of_other_data() -> None:
     db = load(planted(9, subgraphs=5))
-    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries())
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=queries())
     query = "select example_name from sqlrl.learned_from where run = {} order by example"
     chose, learned = (
         [name for (name,) in db.sql(query.format(run)).fetchall()] for run in (fit.run_, fit.weights_.run_)
@@ -208,7 +208,7 @@ def test_what_is_left_out_is_counted(kind: str, message: str) -> None:
     for db, examples in ((loading(tables), None), (new(), sqlrl.SubgraphTables([tables]))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples)
+            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples=examples)
         (said,) = [str(each.message) for each in caught if issubclass(each.category, LabelWarning)]
         assert re.search(message, said)
         query = "select distinct run, example_name from sqlrl.learned_from order by all"
@@ -237,7 +237,7 @@ def test_where_nothing_is_left_that_is_said(say: list[str], message: str) -> Non
     said = []
     for db, examples in ((loading(tables), None), (new(), sqlrl.SubgraphTables([tables]))):
         with pytest.raises(InputError, match=message) as caught:
-            sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples)
+            sqlrl.Resolwe(GRAMMAR, weights=FAST, select=2, min_support=1).fit(db, MODEL, examples=examples)
         said.append(str(caught.value))
     assert said[0] == said[1]
 
@@ -261,7 +261,7 @@ def test_loaded_subgraphs_go_on_as_a_run_that_never_stopped(stage: str, tmp_path
             raise StoppedError
 
     with load(PLANTED, tmp_path / "data.duckdb") as db, pytest.raises(StoppedError):
-        sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, on_window=stop, checkpoint=True)
+        sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, callback=stop, checkpoint=True)
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
         with pytest.warns(LabelWarning, match=f"^{len(NAMES) - len(mixed())} of 22 subgraphs are left out"):
             again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, resume=1)
@@ -278,7 +278,7 @@ RESUMED: dict[str, Any] = {"weights": LEARNERS[1], "select": CHOOSE, "random_sta
 @cache
 def never_stopped() -> sqlrl.Resolwe:
     """Return what is learned without a stop; it is the same of all kinds of streams."""
-    return sqlrl.Resolwe(GRAMMAR, **RESUMED).fit(new(), MODEL, STREAMS["list"]())
+    return sqlrl.Resolwe(GRAMMAR, **RESUMED).fit(new(), MODEL, examples=STREAMS["list"]())
 
 
 @pytest.mark.slow
@@ -305,12 +305,12 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(kind: str, stage: str, aft
 
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
         with pytest.raises(StoppedError):
-            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, STREAMS[kind](), on_window=stop, checkpoint=True)
+            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, examples=STREAMS[kind](), callback=stop, checkpoint=True)
         # What was counted of the windows that were finished is still there.
         assert db.sql("select sum(n) > 0 from sqlrl.joint_count where run = 1").fetchall() == [(True,)]
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
         with pytest.warns(LabelWarning, match=f"{len(NAMES) - len(mixed())} of 22 subgraphs are left out"):
-            again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, STREAMS[kind](), resume=1)
+            again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, examples=STREAMS[kind](), resume=1)
         assert str(again.model_) == str(whole.model_)
         assert again.weights_.last_weights_.tobytes() == whole.weights_.last_weights_.tobytes()
         assert again.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
@@ -345,9 +345,11 @@ def test_windows_before_are_passed_over_without_a_query() -> None:
 
     db = new()
     with pytest.raises(StoppedError):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, stream(), on_window=stop, checkpoint=True)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
+            db, MODEL, examples=stream(), callback=stop, checkpoint=True
+        )
     again = stream()
-    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, again, resume=1)
+    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=again, resume=1)
     assert again.cuts == [(18, 22)]
 
 
@@ -356,7 +358,10 @@ def test_windows_before_are_passed_over_without_a_query() -> None:
 def test_windows_are_counted_as_far_as_they_are_known(kind: str, known: bool) -> None:
     seen: list[tuple[bool, int, int]] = []
     sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
-        new(), MODEL, STREAMS[kind](), on_window=lambda p: seen.append((hasattr(p, "subgraphs"), p.window, p.windows))
+        new(),
+        MODEL,
+        examples=STREAMS[kind](),
+        callback=lambda p: seen.append((hasattr(p, "subgraphs"), p.window, p.windows)),
     )
     # 8 subgraphs by 5, and the other 14; a window of tables that arrive is cut where the first stage ends, so that one has two subgraphs.
     choosing = [(True, i, 2 if known else i) for i in (1, 2)]
@@ -370,19 +375,21 @@ def test_a_run_is_resumed_with_the_same_stream() -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries(), on_window=stop, checkpoint=True)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
+            db, MODEL, examples=queries(), callback=stop, checkpoint=True
+        )
     with pytest.raises(InputError, match="run 1 cannot be resumed: it began with stream="):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, queries(8), resume=1)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=queries(8), resume=1)
     with pytest.raises(StoppedError):
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
-            db, MODEL, STREAMS["callable"](), on_window=stop, checkpoint=True
+            db, MODEL, examples=STREAMS["callable"](), callback=stop, checkpoint=True
         )
     others = sqlrl.SubgraphTables(lambda: list(windows())[1:])
     with pytest.raises(InputError, match="the stream's first 5 subgraphs have other names"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, others, resume=2)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=others, resume=2)
     short = sqlrl.SubgraphTables(lambda: [part(FULL, NAMES[:3])])
     with pytest.raises(InputError, match="the stream ends after 3 subgraphs, and the run had 5"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, short, resume=2)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=short, resume=2)
 
 
 @pytest.mark.slow
@@ -416,7 +423,7 @@ def test_no_more_than_a_window_is_there(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(subgraph_stream, "connect_engine", opening)
     monkeypatch.setattr(subgraph_stream.DuckDBEngine, "close", closing)
     db = new()
-    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, sqlrl.SubgraphTables(watched()))
+    sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=sqlrl.SubgraphTables(watched()))
     # When the next is asked for, the one before is gone; one database without facts has the clauses.
     assert most == 0
     assert (databases, at_once) == (0, 2)
@@ -583,7 +590,7 @@ def nulls_in(column: str) -> Callable[[pa.Table], pa.Table]:
 )
 def test_what_is_wrong_is_said(stream: Callable[[], Any], kind: type[SqlrlError], message: str) -> None:
     with pytest.raises(kind, match=message):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), MODEL, stream())
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), MODEL, examples=stream())
 
 
 @pytest.mark.parametrize(
@@ -607,7 +614,7 @@ def test_what_a_stream_does_not_take_is_said(
 ) -> None:
     with pytest.raises(kind, match=message):
         sqlrl.Resolwe(GRAMMAR, **({"weights": FAST, "select": CHOOSE} | options)).fit(
-            new(), MODEL, sqlrl.SubgraphTables(windows()), **given
+            new(), MODEL, examples=sqlrl.SubgraphTables(windows()), **given
         )
 
 
@@ -631,19 +638,21 @@ def test_a_window_may_have_batches_and_dictionaries() -> None:
 def test_a_target_that_the_model_names_needs_labels() -> None:
     model = sqlrl.parse_mln(DECLARED, query=["Old"])
     with pytest.raises(InputError, match="Old is to be predicted, and its table has no column truth"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, examples=queries())
 
 
 def test_a_target_that_the_model_names_needs_a_table() -> None:
     model = sqlrl.parse_mln(f"{DECLARED}\nMeets(user)", query=["Good", "Meets"])
     with pytest.raises(ModelError, match="the stream has no table of Meets, which is to be predicted"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, examples=queries())
 
 
 def test_a_relation_of_a_stream_has_an_argument() -> None:
     stream = sqlrl.SubgraphTables([{**window, "Sunny": pa.table({"example": ["s000"]})} for window in windows()])
     with pytest.raises(UnsupportedError, match="Sunny has no argument: a stream has relations with one at least"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), sqlrl.parse_mln(f"{DECLARED}\nSunny"), stream)
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(
+            new(), sqlrl.parse_mln(f"{DECLARED}\nSunny"), examples=stream
+        )
 
 
 def other_labels(tables: Tables) -> Tables:
@@ -666,7 +675,7 @@ def test_only_labels_of_what_is_learned_count(named: bool) -> None:
     for where, examples in ((db, None), (new(), sqlrl.SubgraphTables([tables]))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(where, model, examples)
+            fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(where, model, examples=examples)
         said = [str(each.message) for each in caught if "left out" in str(each.message)]
         found.append((said, fit.formulations_.to_arrow(), str(fit.model_)))
     assert found[0] == found[1]
@@ -677,13 +686,13 @@ def test_only_labels_of_what_is_learned_count(named: bool) -> None:
 def test_rules_with_a_clause_for_each_constant_are_refused() -> None:
     model = sqlrl.parse_mln(f"{DECLARED}\nOld(+u) => Good(u)")
     with pytest.raises(UnsupportedError, match=r"Old\(\+u\) => Good\(u\) has a clause for each constant"):
-        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, queries())
+        sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, examples=queries())
 
 
 def test_other_learners_say_who_takes_streams() -> None:
     for learner in (sqlrl.AdaGrad(), sqlrl.Likelihood()):
         with pytest.raises(UnsupportedError, match=r"is what sqlrl.Resolwe learns from"):
-            learner.fit(new(), MODEL, queries())
+            learner.fit(new(), MODEL, examples=queries())
 
 
 @pytest.mark.slow
@@ -693,7 +702,7 @@ def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> N
     before = con.execute("from duckdb_tables() union all by name from duckdb_views() where not internal").fetchall()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=0.4).fit(new(), MODEL, queries(con=con))
+        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=0.4).fit(new(), MODEL, examples=queries(con=con))
     assert sum(map(bool, fit.formulations_["kept"])) > 0
     after = con.execute("from duckdb_tables() union all by name from duckdb_views() where not internal").fetchall()
     assert len(before) == len(after)
@@ -705,5 +714,5 @@ def test_the_graph_may_be_in_the_same_database(loaded: dict[str, sqlrl.Resolwe])
     db = sqlrl.connect(con, progress=False)
     relations = {name: f"from g_{name.lower()} semi join centres using (example)" for name in FULL}
     stream = sqlrl.SubgraphQueries(db, "select distinct example from g_good order by 1", relations)
-    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, stream)
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(db, MODEL, examples=stream)
     assert str(fit.model_) == str(loaded["AdaGrad"].model_)

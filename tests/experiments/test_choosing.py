@@ -20,7 +20,7 @@ class Learner:
         self.steps_ = pa.table({"loss": [sigma]})
         self._seen = seen
 
-    def fit(self, db: Any, model: Any, examples: Any = None) -> Learner:
+    def fit(self, db: Any, model: Any, *, examples: Any = None) -> Learner:
         self._seen.append((self.model_, tuple(examples)))
         return self
 

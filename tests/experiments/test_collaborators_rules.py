@@ -52,7 +52,7 @@ def fitted(con: duckdb.DuckDBPyConnection, chosen: list[int], *, everything: boo
     return sqlrl.Resolwe(sqlrl.parse_grammar(GRAMMAR), select=len(chosen) - 4, threshold=0.7).fit(
         sqlrl.connect(progress=False),
         sqlrl.parse_mln(MODEL),
-        sqlrl.SubgraphTables([tables_of(con, part, everything=everything) for part in cut]),
+        examples=sqlrl.SubgraphTables([tables_of(con, part, everything=everything) for part in cut]),
     )
 
 

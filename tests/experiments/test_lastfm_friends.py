@@ -73,7 +73,7 @@ def test_a_setting_keeps_what_resolwe_keeps(folder: Path, system: str, setting: 
     one = job(folder, system, centres, setting)
     found = (
         friends.estimator(one, setting, 20)
-        .fit(friends.load(one), friends.model_of(), friends.names(centres))
+        .fit(friends.load(one), friends.model_of(), examples=friends.names(centres))
         .formulations_.to_arrow()
     )
     rows = found.to_pylist()

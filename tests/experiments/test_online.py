@@ -101,7 +101,7 @@ class Remembering:
         self.sigma, self.met = sigma, met
         self.steps_ = pa.table({"loss": pa.array([], pa.float64())})
 
-    def fit(self, db: sqlrl.Database, model: sqlrl.Model, examples: object = None) -> Remembering:
+    def fit(self, db: sqlrl.Database, model: sqlrl.Model, *, examples: object = None) -> Remembering:
         self.met.append((self.sigma, examples))
         self.steps_ = pa.table({"loss": [MISTAKES.get(self.sigma, 9.0) - 1, 1]})
         return self

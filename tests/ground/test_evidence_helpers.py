@@ -162,4 +162,4 @@ def test_examples_with_such_rules_are_learned_from(rules: str) -> None:
     db = loaded("type")
     n = [Formulas(rule.formula, data).n(observed, frozenset(chosen)) for rule in parsed.rules]
     assert db.count(parsed, examples=chosen)["n"] == n
-    assert len(sqlrl.Perceptron().fit(db, parsed, chosen).weights_) == len(n)
+    assert len(sqlrl.Perceptron().fit(db, parsed, examples=chosen).weights_) == len(n)

@@ -188,7 +188,7 @@ def test_examples_without_query_atoms_alone_are_refused() -> None:
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
     database.scope("Liked", [("d1",)])
     with pytest.raises(InputError, match="none of the examples has a query atom"):
-        sqlrl.CDA().fit(database, model, ["d2"])
+        sqlrl.CDA().fit(database, model, examples=["d2"])
     assert database.sql("select status from sqlrl.run").fetchall() == [("failed",)]
     assert sqlrl.CDA().fit(database, model).n_steps_ == 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,8 +36,8 @@ class Stream:
     def __len__(self) -> int:
         return len(self.windows)
 
-    def __iter__(self) -> Iterator[Window]:
-        return iter(self.windows)
+    def __iter__(self) -> Generator[Window]:
+        yield from self.windows
 
     def clause_text(self, clause: int) -> str:
         return f"text of {clause}"
@@ -104,7 +104,7 @@ class Data:
 def test_fit_is_the_learner_over_the_windows() -> None:
     data, window = Data(chain_window(30)), chain_window(30)
     seen: list[Progress] = []
-    fit = AdaGrad(window=8, record_history=True).fit(data, MODEL, on_window=seen.append)
+    fit = AdaGrad(window=8, record_history=True).fit(data, MODEL, callback=seen.append)
     learner = OnlineLearner(AdaGrad().parameters())
     report = learner.learn_many(window)
     assert fit.weights_.tobytes() == learner.averaged_weights().tobytes()
@@ -204,7 +204,10 @@ def test_ctrl_c_closes_the_stream() -> None:
 
     data, learner = Data(chain_window(4)), AdaGrad(window=2)
     with pytest.raises(KeyboardInterrupt):
-        learner.fit(data, MODEL, on_window=stop)
+        learner.fit(data, MODEL, callback=stop)
     assert data.stream is not None
     assert data.stream.closed
-    assert not hasattr(learner, "model_")
+    assert data.stream.record is not None
+    assert data.stream.record.status == "interrupted"
+    assert learner.interrupted_
+    assert learner.n_steps_ == 2

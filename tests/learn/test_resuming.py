@@ -76,7 +76,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path, name: s
         # Whatever opens the file next says so: the run could not.
         assert db.sql("select run, status from sqlrl.run").fetchall() == [(1, "interrupted")]
         seen: list[Progress] = []
-        resumed = estimator(name).fit(db, model(), on_window=seen.append, resume=1)
+        resumed = estimator(name).fit(db, model(), callback=seen.append, resume=1)
         whole = estimator(name).fit(db, model())
         assert [p.window for p in seen] == list(range(KILLED + 1, 7))
         assert same(resumed, whole)
@@ -126,7 +126,7 @@ def test_what_a_run_that_is_killed_leaves_in_its_file_goes_on(tmp_path: Path, mo
         with sqlrl.connect(images[where]) as db:
             assert statuses(db) == [(1, "interrupted")]
             seen: list[Progress] = []
-            assert same(estimator("CDA").fit(db, model(), on_window=seen.append, resume=1), whole)
+            assert same(estimator("CDA").fit(db, model(), callback=seen.append, resume=1), whole)
             assert [p.window for p in seen] == list(expected)
             assert kept(db, 1) == left
             assert all(left.values())
@@ -180,7 +180,7 @@ def test_a_run_at_work_stays_running_whoever_else_opens_the_file(tmp_path: Path,
         assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]
         # A run that goes on is at work again.
         with pytest.raises(KeyboardInterrupt):
-            sqlrl.CDA(**OPTIONS).fit(db, model(), on_window=look, resume=2)
+            sqlrl.CDA(**OPTIONS).fit(db, model(), callback=look, resume=2)
         assert seen == [[(1, "interrupted"), (2, "running")]] * 3
         assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]
 
@@ -229,7 +229,7 @@ def stopped(db: sqlrl.Database, name: str = "CDA", **options: object) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        estimator(name, **options).fit(db, model(), on_window=stop, checkpoint=True)
+        estimator(name, **options).fit(db, model(), callback=stop, checkpoint=True)
 
 
 @pytest.mark.slow
@@ -246,7 +246,7 @@ def test_a_run_can_be_stopped_and_resumed_twice(name: str) -> None:
             raise ValueError
 
     with pytest.raises(ValueError):  # noqa: PT011
-        estimator(name).fit(db, model(), on_window=stop, resume=1)
+        estimator(name).fit(db, model(), callback=stop, resume=1)
     assert db.sql("select status from sqlrl.run").fetchall() == [("failed",)]
     whole, left = undisturbed(name)
     assert same(estimator(name).fit(db, model(), resume=1), whole)
@@ -336,7 +336,7 @@ def test_a_run_that_saved_nothing_cannot_be_resumed() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.CDA(**OPTIONS).fit(db, model(), on_window=stop)
+        sqlrl.CDA(**OPTIONS).fit(db, model(), callback=stop)
     with pytest.raises(InputError, match=r"run 1 saved nothing from which it could be resumed: .* checkpoint=True"):
         sqlrl.CDA(**OPTIONS).fit(db, model(), resume=1)
 

@@ -102,12 +102,12 @@ def test_what_has_one_optimum_reaches_it_from_any_start(name: str, db: sqlrl.Dat
 @pytest.mark.parametrize("name", ["Perceptron", "MIRA"])
 def test_additive_learners_in_two_parts_are_as_in_one(name: str, db: sqlrl.Database) -> None:
     model, ids = sqlrl.parse_mln(TEXT), [f"d{k:02d}" for k in range(24)]
-    whole = ONLINE[name](average=False).fit(db, model, ids)
-    first = ONLINE[name](average=False).fit(db, model, ids[:15])
-    second = ONLINE[name](average=False).fit(db, model, ids[15:], start=first.model_)
+    whole = ONLINE[name](average=False).fit(db, model, examples=ids)
+    first = ONLINE[name](average=False).fit(db, model, examples=ids[:15])
+    second = ONLINE[name](average=False).fit(db, model, examples=ids[15:], start=first.model_)
     assert weights(second.model_) == pytest.approx(weights(whole.model_), abs=1e-12)
     assert any(weights(whole.model_).values())
-    averaged = ONLINE[name]().fit(db, model, ids[15:], start=first.model_)
+    averaged = ONLINE[name]().fit(db, model, examples=ids[15:], start=first.model_)
     assert averaged.last_weights_.tolist() == second.last_weights_.tolist()
 
 
@@ -125,7 +125,7 @@ def test_the_first_example_is_predicted_with_the_weights_of_the_start(name: str,
         else [min(good), next(d for d in map("d{:02}".format, range(40)) if d not in good)]
     )
     for example in examples:
-        fit = ONLINE[name](average=False).fit(db, model, [example], start=start)
+        fit = ONLINE[name](average=False).fit(db, model, examples=[example], start=start)
         liked = example in good
         # Word("the") => Liked is true in either world where Liked is: 1.25 - 0.5 speak for it.
         (step,) = fit.steps_.to_pylist()
@@ -144,8 +144,8 @@ def test_the_regulariser_pulls_to_the_start(db: sqlrl.Database) -> None:
     start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.4 Liked(d)")
     ids = [f"d{k:02d}" for k in range(12)]
     liked = {row[0] for row in db.sql("select doc from sqlrl.named_Liked").fetchall()}
-    fit = ONLINE["Subgradient"](average=False).fit(db, model, ids, start=start)
-    averaged = ONLINE["Subgradient"]().fit(db, model, ids, start=start)
+    fit = ONLINE["Subgradient"](average=False).fit(db, model, examples=ids, start=start)
+    averaged = ONLINE["Subgradient"]().fit(db, model, examples=ids, start=start)
     sigma, base, v, total = 0.01, -0.4, 0.0, 0.0
     for t, doc in enumerate(ids, 1):
         truth, w = doc in liked, base + v
@@ -166,7 +166,7 @@ def test_the_gaussian_penalty_pulls_to_the_start(db: sqlrl.Database) -> None:
     ids = [f"d{k:02d}" for k in range(12)]
     liked = {row[0] for row in db.sql("select doc from sqlrl.named_Liked").fetchall()}
     make = ONLINE["ContrastiveDivergence, penalised"]
-    fit, averaged = (make(average=x, passes=2).fit(db, model, ids, start=start) for x in (False, True))
+    fit, averaged = (make(average=x, passes=2).fit(db, model, examples=ids, start=start) for x in (False, True))
     w, total, rests = -0.75, 0.0, 0
     for doc in [*ids, *ids]:
         truth = doc in liked
@@ -176,7 +176,7 @@ def test_the_gaussian_penalty_pulls_to_the_start(db: sqlrl.Database) -> None:
     assert 0 < rests < 24
     assert fit.model_.rules[0].weight == pytest.approx(w, rel=1e-12)
     assert averaged.model_.rules[0].weight == pytest.approx(total / 24, rel=1e-12)
-    plain = make(average=False, passes=2).fit(db, model, ids)
+    plain = make(average=False, passes=2).fit(db, model, examples=ids)
     assert plain.model_.rules[0].weight != pytest.approx(w, abs=0.1)
 
 
@@ -217,14 +217,14 @@ def test_steps_of_batch_learners_begin_at_the_start(learner: Any, db: sqlrl.Data
 @pytest.mark.slow
 def test_a_run_says_what_it_started_from_and_is_resumed_with_it(db: sqlrl.Database, tmp_path: Path) -> None:
     model = sqlrl.parse_mln(TEXT)
-    start = sqlrl.AdaGrad().fit(db, model, ["d00", "d01", "d02"]).model_
+    start = sqlrl.AdaGrad().fit(db, model, examples=["d00", "d01", "d02"]).model_
 
     def stop(_: object) -> None:
         raise KeyError
 
     whole = sqlrl.CDA(0.01, window=8).fit(db, model, start=start)
     with pytest.raises(KeyError):
-        sqlrl.CDA(0.01, window=8).fit(db, model, start=start, checkpoint=True, on_window=stop)
+        sqlrl.CDA(0.01, window=8).fit(db, model, start=start, checkpoint=True, callback=stop)
     (number,) = db.sql("select max(run) from sqlrl.run").fetchall()[0]
     kept = json.loads(db.sql(f"select parameters from sqlrl.run where run = {number}").fetchall()[0][0])
     assert kept["start"]["rules"] == 2
@@ -291,7 +291,7 @@ def test_a_start_from_which_nothing_leads_back_is_left(penalty: Any, rule: str, 
 def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:
     twice = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)\nLiked(e)")
     start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n0.5 Liked(d)\n0.25 Liked(x)")
-    found = sqlrl.Perceptron(average=False).fit(db, twice, ["d00"], start=start)
+    found = sqlrl.Perceptron(average=False).fit(db, twice, examples=["d00"], start=start)
     first, second = (rule.weight for rule in found.model_.rules)
     assert first == second
     assert first in (0.375, -0.625, 1.375)
@@ -304,10 +304,10 @@ def test_the_command_line_goes_on(db: sqlrl.Database, tmp_path: Path) -> None:
     from sqlrl.cli.app import app
 
     model = sqlrl.parse_mln(TEXT)
-    first = sqlrl.Perceptron(average=False).fit(db, model, ["d00", "d01", "d02"])
+    first = sqlrl.Perceptron(average=False).fit(db, model, examples=["d00", "d01", "d02"])
     first.model_.save(tmp_path / "first.mln")
     (tmp_path / "m.mln").write_text(TEXT)
-    expected = sqlrl.Perceptron().fit(db, model, ["d03", "d04"], start=first.model_)
+    expected = sqlrl.Perceptron().fit(db, model, examples=["d03", "d04"], start=first.model_)
     file = sqlrl.connect(tmp_path / "d.duckdb", progress=False)
     for name, target in (("Word", False), ("Liked", True)):
         rows = db.sql(f"from sqlrl.named_{name}").to_arrow_table()

@@ -83,8 +83,8 @@ def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: in
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.AdaGrad(**UNSAID).fit(db, model(), on_window=stop, checkpoint=True)
-    resumed = sqlrl.AdaGrad(**UNSAID).fit(db, model(), on_window=seen.append, resume=1)
+        sqlrl.AdaGrad(**UNSAID).fit(db, model(), callback=stop, checkpoint=True)
+    resumed = sqlrl.AdaGrad(**UNSAID).fit(db, model(), callback=seen.append, resume=1)
     assert [(p.window, p.windows) for p in seen] == [(k, 5) for k in range(1, 6)]
     assert [p.steps for p in seen] == [2, 8, 12, 18, 24]
     whole = sqlrl.AdaGrad(**UNSAID).fit(db, model())
@@ -118,7 +118,7 @@ def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monk
 def test_a_limit_of_ground_clauses_makes_the_first_window_smaller(dense: sqlrl.Database) -> None:
     whole = sqlrl.CDA(**ONCE).fit(dense, model())
     counted: list[Progress] = []
-    limited = sqlrl.CDA(**ONCE).fit(dense, model(), on_window=counted.append, limit=16)
+    limited = sqlrl.CDA(**ONCE).fit(dense, model(), callback=counted.append, limit=16)
     assert len(counted) > 6
     assert limited.steps_["loss"] == whole.steps_["loss"]
     with pytest.raises(GroundingLimitError):
@@ -135,7 +135,7 @@ def test_a_resumed_run_with_a_smaller_first_window_gives_clauses_the_ids_they_ha
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.AdaGrad(**ONCE).fit(dense, model(), on_window=stop, checkpoint=True)
+        sqlrl.AdaGrad(**ONCE).fit(dense, model(), callback=stop, checkpoint=True)
     resumed = sqlrl.AdaGrad(**ONCE).fit(dense, model(), resume=2)  # run 1 is that of `dense`
     whole = sqlrl.AdaGrad(**ONCE).fit(dense, model())
     assert resumed.clauses() == whole.clauses()

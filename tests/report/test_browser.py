@@ -68,7 +68,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.load("Word", has, types=["doc", "word"], example="doc")
         db.load("Kind", kinds, types=["doc", "kind"], target=True)
         fit = sqlrl.AdaGrad(passes=2, record_history=True).fit(
-            db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), docs[:12]
+            db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), examples=docs[:12]
         )
         db.predict(fit.model_, examples=docs[12:], keep=True).evaluate()
         db.marginals(fit.model_, examples=docs[12:], keep=True).evaluate()

@@ -214,14 +214,14 @@ def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
     model = sqlrl.parse_mln(rules)
     names = [row[0] for row in db.sql("from train").fetchall()]
     db.run(f"CREATE MODEL first OPTIONS (learner = 'adagrad') AS $${rules}$$ TRAINED ON (SELECT doc FROM train)")
-    assert str(db.model("first")) == str(sqlrl.AdaGrad().fit(db, model, names).model_)
+    assert str(db.model("first")) == str(sqlrl.AdaGrad().fit(db, model, examples=names).model_)
     assert db.sql("select count(distinct example_name) from sqlrl.learned_from where run = 1").fetchall() == [
         (len(names),)
     ]
     db.run(
         f"CREATE MODEL second OPTIONS (learner = 'adagrad', start = 'first', passes = 2) AS $${rules}$$ TRAINED ON (FROM train)"
     )
-    again = sqlrl.AdaGrad(passes=2).fit(db, model, names, start=db.model("first"))  # type: ignore[arg-type]
+    again = sqlrl.AdaGrad(passes=2).fit(db, model, examples=names, start=db.model("first"))  # type: ignore[arg-type]
     assert str(db.model("second")) == str(again.model_)
     result = db.run(f"CREATE MODEL chosen OPTIONS (learner = 'auto') AS $${rules}$$")
     choice = sqlrl.choose_learner(db, model)

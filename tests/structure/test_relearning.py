@@ -15,9 +15,11 @@ import pytest
 import sqlrl
 from sqlrl.errors import InputError, NothingFoundWarning, NumericError
 from sqlrl.ground.unseen import Unseen
-from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.parameters import parse_value, value_text
 from sqlrl.structure.relearning import relearner
+from sqlrl.training.fit import IterationFit
+from sqlrl.training.records import Iteration, Report
 from tests.learn.batch.stopped import load
 
 pytestmark = pytest.mark.filterwarnings(
@@ -145,7 +147,7 @@ def test_any_learner_of_weights_learns_them_again(name: str, db: sqlrl.Database)
 def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_others(
     name: str, db: sqlrl.Database
 ) -> None:
-    found = FINDERS["OSL"]().fit(db, begun("OSL"), [f"d{i:02}" for i in range(9)]).model_
+    found = FINDERS["OSL"]().fit(db, begun("OSL"), examples=[f"d{i:02}" for i in range(9)]).model_
     assert any(rule.expansions is not None and rule.expansions.found for rule in found.rules)
     assert db.predict(found).unseen == Unseen(0, 0)
     again = LEARNERS[name]().set_params(**({} if name in ("AdaGrad", "CDA") else {"drop_zeros": False})).fit(db, found)
@@ -158,8 +160,8 @@ def test_clauses_that_were_found_one_by_one_are_no_template_that_has_not_seen_ot
 @pytest.mark.slow
 def test_other_examples_are_not_learned_from(db: sqlrl.Database) -> None:
     names = [f"d{i:02}" for i in range(30)]
-    fit = FINDERS["OSL"](then=LEARNERS["Likelihood"]()).fit(db, begun("OSL"), names)
-    again = LEARNERS["Likelihood"]().fit(db, fit.found_, names, start=fit.found_)
+    fit = FINDERS["OSL"](then=LEARNERS["Likelihood"]()).fit(db, begun("OSL"), examples=names)
+    again = LEARNERS["Likelihood"]().fit(db, fit.found_, examples=names, start=fit.found_)
     assert fit.weights_.tobytes() == again.weights_.tobytes()
     assert db.sql("select count(distinct example) from sqlrl.learned_from group by run").fetchall() == [(30,)] * 3
 
@@ -195,7 +197,7 @@ def test_where_nothing_is_found_nothing_is_learned_again(db: sqlrl.Database) -> 
 
 @pytest.mark.parametrize("name", first(FINDERS, "OSL"))
 def test_an_error_says_which_stage_it_is_of(name: str, db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: object, problem: Problem, report: Report) -> None:
+    def fail(self: object, problem: Problem, report: Report, after: Iteration | None) -> None:
         raise NumericError("the weights grew out of range")
 
     monkeypatch.setattr(sqlrl.MaxMargin, "_learn", fail)
@@ -220,18 +222,16 @@ def test_an_error_says_which_stage_it_is_of(name: str, db: sqlrl.Database, monke
 def test_ctrl_c_in_the_second_stage_loses_nothing_of_the_first(
     name: str, at: int, db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlrl.learn.batch.course import Course
+    original = IterationFit.report
 
-    original = Course.report
-
-    def pressed(self: Course, iteration: Iteration) -> None:
+    def pressed(self: IterationFit, iteration: Iteration) -> None:
         original(self, iteration)
         if iteration.iteration == at:
             raise KeyboardInterrupt
 
     plain = FINDERS[name]().fit(db, begun(name))
     fit = FINDERS[name](then=sqlrl.Likelihood("l2", 0.1))
-    monkeypatch.setattr(Course, "report", pressed)
+    monkeypatch.setattr(IterationFit, "report", pressed)
     with pytest.raises(KeyboardInterrupt) as stop:
         fit.fit(db, begun(name))
     monkeypatch.undo()
@@ -281,7 +281,7 @@ def test_a_stream_is_gone_when_weights_are_to_be_learned_again(db: sqlrl.Databas
 
     stream = sqlrl.SubgraphTables(windows)
     with pytest.raises(InputError, match="then= learns weights again from the same subgraphs, and those of a stream"):
-        FINDERS["Resolwe"](then=sqlrl.Likelihood()).fit(db, begun("Resolwe"), stream)
+        FINDERS["Resolwe"](then=sqlrl.Likelihood()).fit(db, begun("Resolwe"), examples=stream)
 
 
 # ---- as a parameter ------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_a_run_that_was_stopped_may_go_on_with_another_learner_after_it(db: sqlr
     options: dict[str, Any] = {"window": 20}
     whole = FINDERS["OSL"](**options).fit(db, begun("OSL"))
     with pytest.raises(KeyboardInterrupt):
-        FINDERS["OSL"](**options).fit(db, begun("OSL"), checkpoint=True, on_window=press)
+        FINDERS["OSL"](**options).fit(db, begun("OSL"), checkpoint=True, callback=press)
     fit = FINDERS["OSL"](**options, then=LEARNERS["Likelihood"]()).fit(db, begun("OSL"), resume=2)
     assert fit.found_ == whole.model_
     assert runs(db)[1:] == [(2, "OSL", "done", None), (3, "Likelihood", "done", 2)]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
@@ -14,16 +11,16 @@ import pyarrow as pa
 from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
-from sqlrl.learn.batch.problem import Iteration, Problem, Report, check_apart
+from sqlrl.learn.batch.problem import Problem, check_apart
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.parameters import check_callback, check_database, check_parameters
+from sqlrl.learn.parameters import asked, check_database, check_parameters
 from sqlrl.learn.settings import DropZeros, OnTruth, Seed
 from sqlrl.learn.start import check_start, recorded_start, start_weights
+from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
 from sqlrl.training.labels import InfeasibleTruth, Names, check_labelled, infeasible_truth
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import STEP_SCHEMA, TUNING_SCHEMA, TrainingRecord
+from sqlrl.training.records import STEP_SCHEMA, TUNING_SCHEMA, Iteration, Report, TrainingRecord
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
@@ -71,18 +68,6 @@ class Given(Protocol):
 
 
 Learned = TypeVar("Learned", bound=Given)
-
-
-@dataclass(frozen=True, eq=False)
-class _Result:
-    # What a fit comes to: what it learned, and how the run ended.
-
-    model: Model
-    weights: FloatArray
-    iterations: pa.Table
-    support: pa.Table
-    table: pa.Table
-    status: str
 
 
 class BatchEstimator(WeightLearner, Generic[Learned]):
@@ -164,8 +149,8 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         """Refuse parameters that are out of range; subclasses extend this to refuse those that do not go together."""
         check_parameters(self)
 
-    def _learn(self, problem: Learned, report: Report) -> FloatArray:
-        """Return the learned weights of m clauses, 0 for hard ones, and report each iteration; subclasses implement this."""
+    def _learn(self, problem: Learned, report: Report, after: Iteration | None = None) -> FloatArray:
+        """Return the learned weights of m clauses, 0 for hard ones, and report each iteration, those after `after` where a run goes on."""
         raise NotImplementedError
 
     def _tuning(self) -> pa.Table:
@@ -184,9 +169,11 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_iteration: Callable[[Iteration], None] | None = None,
+        examples: object = None,
+        callback: Callable[[Iteration], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
         start: Model | None = None,
     ) -> Self:
@@ -200,8 +187,14 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
             Its rules; templates grow the clauses that the examples show constants for.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_iteration : callable, optional
-            Called with an `Iteration` after each.
+        callback : callable, optional
+            Called with an `Iteration` after each, when it has been saved.
+        checkpoint : bool
+            Save the run in the database after each iteration (`sqlrl.learner_state`), so that it can be resumed.
+        resume : int, optional
+            The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last iteration, and go on saving. `VotedPerceptron` then
+            has the results of a run that was never stopped, byte for byte. The other learners begin anew from the weights that were saved: those
+            that look for an optimum reach it within their tolerance, perhaps by other iterations.
         limit : int, optional
             The most ground clauses of one shape that there may be; None for no limit.
         start : Model, optional
@@ -218,7 +211,8 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         ------
         InputError
             A parameter is out of range, there are no query atoms, atoms have no label, labels violate hard clauses and
-            `on_infeasible_truth` is "error", or the model is not one that this learner can learn.
+            `on_infeasible_truth` is "error", the model is not one that this learner can learn, or a run cannot be resumed because
+            parameters, model, examples or data differ.
         InfeasibleError
             The hard clauses cannot all hold.
         GroundingLimitError
@@ -246,7 +240,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         ...         raise KeyboardInterrupt
         >>> fit = sqlrl.VotedPerceptron(1.0, 10, prior_deviation=None)
         >>> try:
-        ...     fit.fit(db, model, on_iteration=press)
+        ...     fit.fit(db, model, callback=press)
         ... except KeyboardInterrupt as stop:
         ...     print(stop.__notes__[0])
         run 1 is kept as interrupted, with the best weights up to iteration 3, 0 atoms wrong; db.model() is its model
@@ -256,67 +250,69 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         self._check()
         check_database(db)
         check_start(start)
-        recorded = {**self.recorded(), **recorded_start(start)}
-        check_callback("on_iteration", on_iteration)
-        started, name, seconds = datetime.now(UTC), type(self).__name__, {"grounding": 0.0}
+        recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
         order: Ordering = {"size": self.window, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
-        course = Course(on_iteration, seconds)
         with db.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard or rule.fixed for rule in model.rules):
                 raise InputError(
                     f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some (weights after "
                     "'@' are fixed), or, if a learner of clauses found none, see its warning"
                 )
-            number = stream.begin(name, recorded, self.seed)
-            clock = time.perf_counter()
+            stream.by_iterations()
+            fit = IterationFit(stream, type(self).__name__, recorded, self.seed, following)
             problem, infeasible = self._problem(stream)
             problem = _started(problem, stream, start)
-            seconds["grounding"] = time.perf_counter() - clock
+            if fit.after is not None:
+                problem = problem.begun(fit.arrays["weight"])
+            fit.lap("grounding")
 
-            def keep(found: FloatArray, status: str) -> _Result:
+            def keep(found: Callable[[], FloatArray], status: str) -> Taken:
                 """Make the model and keep the run."""
-                weights = stream.with_fixed(found)
-                _check_weights(weights, problem)
-                support, table, steps = problem.support, course.table(), STEP_SCHEMA.empty_table()
-                # Statistics count n in all examples, also in those that are left out.
-                partly = self.on_infeasible_truth == "skip" and len(infeasible.clause) > 0
-                record = TrainingRecord(
-                    name, recorded, self.seed, started, seconds, steps, support, table, self._tuning(),
-                    status=status, drop_zeros=bool(self.drop_zeros),
-                    excess=None if partly else self._excess(problem, found),
-                )  # fmt: skip
-                clock = time.perf_counter()
-                learned = stream.model(weights, record)
-                seconds["statistics"] = time.perf_counter() - clock
-                return _Result(learned, weights, table, support, stream.clauses(weights, support), status)
-
-            def take(learned: _Result) -> None:
-                """Be fitted."""
-                self.model_, self.weights_, self.iterations_ = learned.model, learned.weights, learned.iterations
-                self.support_, self.infeasible_, self._table = learned.support, infeasible, learned.table
-                self.seconds_, self.run_, self.interrupted_ = seconds, number, learned.status == INTERRUPTED
-
-            try:
-                with course.learning():
-                    weights = self._learn(problem, course.report)
-            except KeyboardInterrupt as stop:
-                before, so_far = dict(vars(self)), None
+                before = dict(vars(self))
                 try:
-                    so_far = course.keep_so_far(stop, number, keep)
-                finally:
-                    if so_far is None:
-                        # What is not kept is not learned: the estimator is what it was.
-                        vars(self).clear()
-                        vars(self).update(before)
-                    else:
-                        take(so_far)
-                raise
-            learned = keep(weights, DONE)
+                    return self._keep(found(), status, fit, problem, infeasible, stream)
+                except BaseException:
+                    # What is not kept is not learned: the estimator is what it was.
+                    vars(self).clear()
+                    vars(self).update(before)
+                    raise
+
+            taken = fit.learn(lambda: self._learn(problem, fit.report, fit.after), keep)
             if len(infeasible.clause):
                 skipped = self.on_infeasible_truth == "skip"
                 warn(infeasible.warning(problem.names, skipped=skipped), InfeasibleTruthWarning)
-        take(learned)
+        taken()
         return self
+
+    def _keep(
+        self,
+        found: FloatArray,
+        status: str,
+        fit: IterationFit,
+        problem: Learned,
+        infeasible: InfeasibleTruth,
+        stream: TrainingStream,
+    ) -> Taken:
+        weights = stream.with_fixed(found)
+        _check_weights(weights, problem)
+        support, table = problem.support, fit.rows("iteration")
+        # Statistics count n in all examples, also in those that are left out.
+        partly = self.on_infeasible_truth == "skip" and len(infeasible.clause) > 0
+        record = TrainingRecord(
+            fit.learner, fit.parameters, fit.seed, fit.started, fit.seconds, STEP_SCHEMA.empty_table(), support, table,
+            self._tuning(), status=status, drop_zeros=bool(self.drop_zeros),
+            excess=None if partly else self._excess(problem, found),
+        )  # fmt: skip
+        learned = stream.model(weights, record)
+        fit.lap("statistics")
+        clauses = stream.clauses(weights, support)
+
+        def take() -> None:
+            self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
+            self.infeasible_, self._table, self.seconds_ = infeasible, clauses, fit.seconds
+            self.run_, self.interrupted_ = fit.run, status == INTERRUPTED
+
+        return take
 
     def _problem(self, stream: TrainingStream) -> tuple[Learned, InfeasibleTruth]:
         """Ground all examples, and check their labels; subclasses that do not learn from a `Problem` override this."""

@@ -15,13 +15,21 @@ from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
 from sqlrl.learn.batch.labelled import Labelled, Reached, Wide, label_part, observations, warn_unpenalised, with_loss
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design, running_away
-from sqlrl.learn.batch.problem import Iteration, Report, Support
+from sqlrl.learn.batch.problem import Support
 from sqlrl.learn.batch.shelf import Shelf
-from sqlrl.learn.batch.validation import STRENGTH_SCHEMA, Groups, Validation, make_grouped_parts, make_parts, validate
+from sqlrl.learn.batch.validation import (
+    STRENGTH_SCHEMA,
+    VALIDATION,
+    Groups,
+    Validation,
+    make_grouped_parts,
+    make_parts,
+    validate,
+)
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, listed, several
 from sqlrl.training.labels import InfeasibleTruth, no_infeasible_truth
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.training.records import TUNING_SCHEMA
+from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
 
@@ -164,10 +172,12 @@ class Likelihood(BatchEstimator[Labelled]):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
+        examples: object = None,
         groups: object = None,
-        on_iteration: Callable[[Iteration], None] | None = None,
+        callback: Callable[[Iteration], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
         start: Model | None = None,
     ) -> Self:
@@ -175,7 +185,7 @@ class Likelihood(BatchEstimator[Labelled]):
 
         Parameters
         ----------
-        db, model, examples, on_iteration, limit, start
+        db, model, examples, callback, checkpoint, resume, limit, start
             As `BatchEstimator.fit`.
         groups : query, table, path, relation, frame or tuples, optional
             Which query atoms stay together when a strength is chosen: a column for each argument of the target, in order, and one
@@ -216,7 +226,16 @@ class Likelihood(BatchEstimator[Labelled]):
         """
         self._given, self._model = groups, model
         try:
-            return super().fit(db, model, examples, on_iteration=on_iteration, limit=limit, start=start)
+            return super().fit(
+                db,
+                model,
+                examples=examples,
+                callback=callback,
+                checkpoint=checkpoint,
+                resume=resume,
+                limit=limit,
+                start=start,
+            )
         finally:
             self._given = self._model = None
             self._shelf.close()
@@ -288,10 +307,11 @@ class Likelihood(BatchEstimator[Labelled]):
         atoms, name = network.atoms, stream.atom_text
         return Groups(place, group[known], lambda place: name(int(atoms[place])))
 
-    def _learn(self, problem: Labelled, report: Report) -> FloatArray:
+    def _learn(self, problem: Labelled, report: Report, after: Iteration | None = None) -> FloatArray:
         labels, strengths, seed = problem.observed, listed("strength", self.strength), self.seed
-        self._validation = None
-        if len(strengths) > 1:
+        going = {} if after is None or after.state is None else after.state()
+        self._validation = Validation.of_arrays(going) if f"{VALIDATION} scores" in going else None
+        if len(strengths) > 1 and self._validation is None:
             if problem.groups is None:
                 parts = make_parts(labels, self.folds, seed=seed)
             else:
@@ -307,9 +327,12 @@ class Likelihood(BatchEstimator[Labelled]):
             return weights
 
         def tell(iteration: Iteration) -> None:
-            weights, optimality = iteration.so_far, iteration.optimality
+            weights, optimality, state = iteration.so_far, iteration.optimality, iteration.state
             if weights is not None and optimality is not None:
                 iteration = replace(iteration, so_far=lambda: ended(weights(), optimality))
+            if self._validation is not None and state is not None:
+                chosen = self._validation.arrays()
+                iteration = replace(iteration, state=lambda: {**state(), **chosen})
             report(iteration)
 
         design = make_design(labels, problem.scale)
@@ -321,6 +344,7 @@ class Likelihood(BatchEstimator[Labelled]):
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
             report=tell,
+            done=0 if after is None else after.iteration,
         )
         if not found.converged:
             warn(

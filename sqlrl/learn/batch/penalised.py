@@ -14,7 +14,7 @@ from sqlrl.errors import NumericError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.kernels import kernel
 from sqlrl.learn.batch.owlqn import SUFFICIENT, Smooth, State, descend, pseudo_gradient
-from sqlrl.learn.batch.problem import Iteration, Report
+from sqlrl.training.records import Iteration, Report, share_of_fall
 
 # ---- proximal Newton steps ---------------------------------------------------------------------------
 
@@ -288,6 +288,7 @@ def fit_weights(
     tolerance: float,
     max_iterations: int,
     report: Report | None = None,
+    done: int = 0,  # iterations of a run that goes on, which count
 ) -> Fit:
     """Maximise log-likelihood less penalty, until no violation of optimality exceeds `tolerance` times the largest gradient at 0.
 
@@ -300,14 +301,24 @@ def fit_weights(
 
     def observe(value: float, optimality: float, step: float, solution: Solution) -> bool:
         """Report an iteration; True if it is the last one."""
-        number = len(counts)
+        number = done + len(counts)
         counts.append(optimality)
         if report is not None:
-            so_far = (lambda: _of_clauses(design, penalty, solution())) if number else None
-            report(Iteration(iteration=number, objective=-value, optimality=optimality, step=step, so_far=so_far))
+            share = share_of_fall(counts[0], min(counts), tolerance * design.steepest)
+            report(
+                Iteration(
+                    iteration=number,
+                    objective=-value,
+                    optimality=optimality,
+                    step=step,
+                    share=share,
+                    state=lambda: {"weight": _of_clauses(design, penalty, solution())},
+                    so_far=(lambda: _of_clauses(design, penalty, solution())) if number else None,
+                )
+            )
         return optimality <= tolerance * design.steepest
 
-    k = len(design.first)
+    k, most = len(design.first), max_iterations - done
     value, solution = 0.0, np.zeros(k)
     begin = np.zeros(k)
     if start is not None:
@@ -316,9 +327,9 @@ def fit_weights(
         if not _objective(design, penalty, strength, begin) > FAR * design.at_zero:
             begin = np.zeros(k)
     if k and penalty == "l1":
-        value, solution = _lasso(design, strength, begin, observe, max_iterations)
+        value, solution = _lasso(design, strength, begin, observe, most)
     elif k:
-        value, solution = _ridge(design, strength, begin, observe, max_iterations)
+        value, solution = _ridge(design, strength, begin, observe, most)
     else:
         value = -float(design.choices.log_likelihood(np.zeros(0)).sum())
         observe(value, 0.0, 0.0, lambda: np.zeros(0))

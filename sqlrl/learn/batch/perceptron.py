@@ -10,7 +10,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray, FloatArray, Network
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import count_worlds
-from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.batch.pscg import Deviation, Iterations
 from sqlrl.learn.parameters import Above, Option
 from sqlrl.learn.settings import TIE, AmongTies, Averaged
@@ -18,6 +18,7 @@ from sqlrl.learn.steps import describer
 from sqlrl.learn.worlds import relaxed_world
 from sqlrl.solve.mpe import compile_program, mpe
 from sqlrl.training.labels import hamming_loss
+from sqlrl.training.records import Iteration, Report
 
 HowWorlds = Literal["exact", "relaxed", "walksat"]
 
@@ -103,22 +104,33 @@ class VotedPerceptron(WholeEstimator):
         self.learning_rate, self.iterations, self.per_clause = learning_rate, iterations, per_clause
         self.average, self.prior_deviation, self.inference, self.ties = average, prior_deviation, inference, ties
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
         network, truth = problem.network, problem.truth
         observed = count_worlds(network, truth[None, :])[0].astype(np.float64)
         scale = np.maximum(true_groundings(network, observed), 1.0) if self.per_clause else np.ones_like(observed)
         decay = 0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2
         worlds = _Worlds(problem, self.inference, self.seed, self._tie(scale, network.hard))
-        weights, total = problem.starting(), np.zeros(len(observed))
-        for iteration in range(1, self.iterations + 1):
+        weights, total, done = problem.starting(), np.zeros(len(observed)), 0
+        if after is not None and after.state is not None:
+            going = after.state()
+            weights, total, worlds.last, done = going["weight"], going["total"], going["world"], after.iteration
+        for iteration in range(done + 1, self.iterations + 1):
             world = worlds.best(weights)
             delta = observed - count_worlds(network, world[None, :])[0]
             change = self.learning_rate * (delta / scale - decay * weights)
             weights = weights + change
             total = total + weights
             errors = int(np.count_nonzero((world != truth) & ~network.helper))
-            result = partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights)
-            report(Iteration(iteration=iteration, step=float(np.linalg.norm(change)), errors=errors, so_far=result))
+            report(
+                Iteration(
+                    iteration=iteration,
+                    step=float(np.linalg.norm(change)),
+                    errors=errors,
+                    share=iteration / self.iterations,
+                    state=partial(dict, weight=weights, total=total, world=world),
+                    so_far=partial(np.divide, total, iteration) if self.average else partial(np.asarray, weights),
+                )
+            )
         return total / self.iterations if self.average else weights
 
     def _tie(self, scale: FloatArray, hard: BoolArray) -> float:

@@ -1,9 +1,8 @@
-"""What a batch learner is given and what it reports, as plain values; and what is certain before any weight is known."""
+"""What a batch learner is given, as plain values; and what is certain before any weight is known."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.restriction import UnsatisfiableError, Values
 from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 from sqlrl.training.labels import Names
-from sqlrl.training.records import ITERATION_SCHEMA
 from sqlrl.wording import counted
 
 INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"
@@ -50,44 +48,6 @@ class Problem:
         if self.start is None:
             return np.zeros(len(self.network.clauses))
         return np.where(self.network.hard, 0.0, self.start)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Iteration:
-    """Progress of a batch learner; None where it has no such number."""
-
-    iteration: int  # from 0 (the starting weights) where these are evaluated, else from 1
-    objective: float | None = None  # what is maximised or minimised, penalty included
-    bound: float | None = None  # bound on the optimal objective; the gap is its distance from `objective`
-    optimality: float | None = None  # largest violation of the condition of optimality
-    step: float | None = None  # length of the step along the direction of search
-    damping: float | None = None  # lambda of scaled conjugate gradient
-    cuts: int | None = None  # cutting planes so far
-    errors: int | None = None  # atoms predicted wrongly
-    # what the learner resumes from after the iteration, `weight` among it; empty if it cannot
-    state: Mapping[str, FloatArray] = field(default_factory=dict, compare=False, repr=False)
-    # What to keep if learning stops now: sets what the estimator learns beside the weights, and returns the best
-    # weights so far, shape (m,). None while these are the starting weights or learned from a part of the examples.
-    # Nothing is copied before it is called.
-    so_far: Callable[[], FloatArray] | None = field(default=None, compare=False, repr=False)
-
-    def note(self) -> str:
-        """Say how far the learner is, for those who watch."""
-        goal = "" if self.objective is None else f", objective {self.objective:.6g}"
-        gap = "" if self.objective is None or self.bound is None else f", gap {abs(self.objective - self.bound):.3g}"
-        wrong = "" if self.errors is None else f", {self.errors:,} atoms wrong"
-        return f"iteration {self.iteration}{goal}{gap}{wrong}"
-
-
-Report = Callable[[Iteration], None]
-"""What a learner calls after each iteration."""
-
-
-def iteration_table(iterations: Sequence[Iteration]) -> pa.Table:
-    """Return iterations as a table of `ITERATION_SCHEMA`."""
-    return pa.Table.from_pylist(
-        [{name: getattr(each, name) for name in ITERATION_SCHEMA.names} for each in iterations], ITERATION_SCHEMA
-    )
 
 
 def support_table(network: Network) -> pa.Table:

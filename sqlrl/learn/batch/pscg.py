@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Unpack
 
 import numpy as np
@@ -12,8 +12,9 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
-from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_integer
+from sqlrl.training.records import Iteration, Report
 
 # ---- the climb ---------------------------------------------------------------------------------------
 
@@ -306,11 +307,13 @@ class PSCG(WholeEstimator):
                 f"distrust={self.distrust!r} is above 0.75, where a step is trusted: give a smaller number"
             )
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
+        going, done = ({}, 0) if after is None or after.state is None else (after.state(), after.iteration)
+        before = int(going.get("rejected", 0))
         plan = Climbing(
-            iterations=self.iterations,
+            iterations=self.iterations - done,
             decay=0.0 if self.prior_deviation is None else float(self.prior_deviation) ** -2,
-            damping=float(self.damping),
+            damping=float(going.get("damping", self.damping)),
             distrust=float(self.distrust),
             tolerance=float(self.tolerance),
             start=None if problem.start is None else problem.starting(),
@@ -320,12 +323,20 @@ class PSCG(WholeEstimator):
             optimality = float(np.abs(point.gradient).max(initial=0.0))
             report(
                 Iteration(
-                    iteration=kept,
+                    iteration=done + kept,
                     objective=point.objective,
                     optimality=optimality,
                     step=point.size,
                     damping=damping,
-                    so_far=(lambda: self._ended(Climbed(point.weights, rejected, False))) if kept else None,
+                    share=(done + kept) / self.iterations,
+                    state=lambda: {
+                        "weight": point.weights,
+                        "damping": np.array(damping),
+                        "rejected": np.array(before + rejected),
+                    },
+                    so_far=(lambda: self._ended(Climbed(point.weights, before + rejected, False)))
+                    if done + kept
+                    else None,
                 )
             )
 
@@ -335,7 +346,7 @@ class PSCG(WholeEstimator):
             most = self.most_samples or self.samples
             source = SampledSource(problem, samples=self.samples, most=most, burn_in=self.burn_in, seed=self.seed)
             found = climb(source, plan, tell)
-        return self._ended(found)
+        return self._ended(replace(found, rejected=before + found.rejected))
 
     def _ended(self, found: Climbed) -> FloatArray:
         """Take where climbing ended."""

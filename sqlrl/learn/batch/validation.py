@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.errors import InputError, ValidationWarning, warn
@@ -20,6 +22,9 @@ from sqlrl.wording import counted
 
 TOLERANCE = 1e-4
 """Of the fits that are only compared: their held-out log-likelihoods differ by far more."""
+
+VALIDATION = "validation"
+"""What the names of arrays begin with that a saved run has of it."""
 
 STRENGTH_SCHEMA = pa.schema(
     [
@@ -42,6 +47,16 @@ class Validation:
     scores: FloatArray  # shape (s, folds): log-likelihood of each part under weights learned from the others
     nonzero: IntArray  # shape (s, folds): how many of those weights are not 0
     choices: int  # atoms and blocks in all parts; one that is in several counts in each
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Validation:
+        """Return what `arrays` has made arrays of."""
+        strengths, scores, nonzero, choices = (arrays[f"{VALIDATION} {each.name}"] for each in fields(cls))
+        return cls(strengths, scores, nonzero, int(choices))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return it as arrays by name, as a run is saved."""
+        return {f"{VALIDATION} {each.name}": np.array(getattr(self, each.name)) for each in fields(self)}
 
     @property
     def best(self) -> float:

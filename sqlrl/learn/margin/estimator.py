@@ -12,10 +12,10 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, InputError, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
-from sqlrl.learn.batch.problem import Iteration, Problem, Report
+from sqlrl.learn.batch.problem import Problem
 from sqlrl.learn.margin.cuts import Loss, Penalty, Separation
 from sqlrl.learn.parameters import Above, Option, Whole, listed
-from sqlrl.training.records import TUNING_SCHEMA
+from sqlrl.training.records import TUNING_SCHEMA, Iteration, Report, share_of_fall
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -158,26 +158,31 @@ class MaxMargin(WholeEstimator):
                 "choose from, or leave folds out"
             )
 
-    def _learn(self, problem: Problem, report: Report) -> FloatArray:
+    def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
         from sqlrl.learn.margin.planes import Stopping, Trained
         from sqlrl.learn.margin.scoring import average_f1, example_parts, held_out_f1
         from sqlrl.learn.margin.trainer import Settings, Trainer, predictor
 
-        done = 0
+        done, trainings = 0 if after is None else after.iteration, 0
         trained: dict[float, Trained] = {}
+        first: float = 0.0  # the gap of a training after its first iteration
 
         def so_far(state: State) -> FloatArray:
             """Take the weights of the last C that was trained to its end, of the first one those so far."""
             assert state.best is not None
             known = trained or {strengths[0]: Trained(state.best(), state, False)}
             last = max(known)
-            self._keep(known, f1, self.strengths.index(last))
+            self._choose(known, f1, self.strengths.index(last))
             return known[last].weights
 
         def tell(state: State, *, whole: bool = True) -> None:
             """Report an iteration; one on a part of the examples has no weights to keep."""
-            nonlocal done
+            nonlocal done, trainings, first
             done += 1
+            if state.iteration == 1:
+                trainings, first = trainings + 1, state.gap
+            here = share_of_fall(first, state.gap, self.epsilon * first) or 0.0
+            best = state.best
             report(
                 Iteration(
                     iteration=done,
@@ -186,6 +191,8 @@ class MaxMargin(WholeEstimator):
                     optimality=state.violation,
                     cuts=state.cuts,
                     errors=state.errors,
+                    share=min((trainings - 1 + here) / in_all, 1.0),
+                    state=None if best is None or not whole else lambda: {"weight": best()},
                     so_far=partial(so_far, state) if whole else None,
                 )
             )
@@ -193,6 +200,7 @@ class MaxMargin(WholeEstimator):
         stopping, strengths = Stopping(self.epsilon, self.max_iterations, self.cache), self.strengths
         settings = Settings(self.penalty, self.loss, self.separation, stopping, self.seed)
         several = len(strengths) > 1
+        in_all = len(strengths) * (1 + (self.folds or 0)) if several else 1
         f1: list[float | None] = [None] * len(strengths)
         if several and self.folds is not None:
             parts = example_parts(problem, self.folds, seed=self.seed)
@@ -209,7 +217,7 @@ class MaxMargin(WholeEstimator):
         if several:
             f1 = [average_f1(problem.network, problem.truth, trainer.predicted(t.weights)) for t in trained.values()]
         chosen = _best(f1)
-        self._keep(trained, f1, chosen)
+        self._choose(trained, f1, chosen)
         self._warn_of_stopped(trained)
         return trained[self.strengths[chosen]].weights
 
@@ -223,7 +231,7 @@ class MaxMargin(WholeEstimator):
                 ConvergenceWarning,
             )
 
-    def _keep(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
+    def _choose(self, trained: Mapping[float, Trained], f1: Sequence[float | None], chosen: int) -> None:
         rows: list[dict[str, object]] = []
         for k, (strength, score) in enumerate(zip(self.strengths, f1, strict=True)):
             one = trained.get(strength)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
@@ -13,19 +13,18 @@ import pyarrow as pa
 from sqlrl.errors import ConvergenceWarning, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.course import DONE, INTERRUPTED, Course
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.fitted import WeightLearner
-from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
+from sqlrl.learn.parameters import Above, Option, Whole, asked, check_database, check_parameters
 from sqlrl.learn.pseudo.atoms import AtomRows, atom_rows
 from sqlrl.learn.pseudo.sample import mean_error, sample_rows
 from sqlrl.learn.settings import DropZeros, Seed
 from sqlrl.learn.start import check_start, recorded_start
 from sqlrl.report import Table
 from sqlrl.training.blankets import BlanketTraining
+from sqlrl.training.fit import INTERRUPTED, Fit, IterationFit, Taken
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.training.records import STEP_SCHEMA, TrainingRecord
+from sqlrl.training.records import STEP_SCHEMA, Iteration, TrainingRecord
 
 if TYPE_CHECKING:
     from sqlrl.logic.model import Model
@@ -178,9 +177,11 @@ class PseudoLikelihood(WeightLearner):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_iteration: Callable[[Iteration], None] | None = None,
+        examples: object = None,
+        callback: Callable[[Iteration], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
         start: Model | None = None,
     ) -> Self:
@@ -196,8 +197,8 @@ class PseudoLikelihood(WeightLearner):
             learners.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_iteration : callable, optional
-            Called with an `Iteration` after each.
+        callback, checkpoint, resume
+            As `sqlrl.learn.BatchEstimator.fit`; a run that goes on begins anew from the weights that were saved.
         limit : int, optional
             The most groundings that counting may enumerate; None for no limit.
         start : Model, optional
@@ -228,75 +229,70 @@ class PseudoLikelihood(WeightLearner):
         check_parameters(self)
         check_database(db)
         check_start(start)
-        check_callback("on_iteration", on_iteration)
-        recorded = {**self.recorded(), **recorded_start(start)}
-        started, name, seconds = datetime.now(UTC), type(self).__name__, dict[str, float]()
-        seed = self.random_state or 0
-        course = Course(on_iteration, seconds)
-        clock = time.perf_counter()
+        recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
+        seed, begun_at = self.random_state or 0, time.perf_counter()
         with db.learning.blankets(model, examples=examples, limit=limit, opened=self.discriminative) as training:
-            number = training.begin(name, recorded, seed)
+            fit = IterationFit(training, type(self).__name__, recorded, seed, following, since=begun_at)
             whole, drawn = self._rows(training), None
             if self.sample is not None:
                 random = np.random.default_rng(seed)
                 drawn = [sample_rows(each, self.sample, random) for each in training.partitions.values()]
             rows = whole if drawn is None else self._rows(training, [weights for weights, _ in drawn])
-            seconds["grounding"] = time.perf_counter() - clock
+            begun = fit.arrays.get("weight")
+            if begun is None and start is not None:
+                begun = _padded(training.known_weights(start, 0, training.clause_count)[0], len(training.hard))
+            fit.lap("grounding")
 
-            def keep(found: FloatArray, status: str) -> Callable[[], None]:
-                """Make the model and keep the run; return what makes the estimator fitted."""
-                clock = time.perf_counter()
-                weights = np.where(np.isnan(training.fixed), found, training.fixed)[: training.clause_count]
-                support, table = support_table(training), course.table()
-                predicates = _predicates(training, whole, rows, drawn, found)
-                record = TrainingRecord(
-                    name, recorded, seed, started, seconds, STEP_SCHEMA.empty_table(), support, table,
-                    status=status, drop_zeros=bool(self.drop_zeros),
-                )  # fmt: skip
-                learned = training.model(weights, record)
-                seconds["statistics"] = time.perf_counter() - clock
-                listed = training.clauses(weights, support)
-                likelihood = float(rows.log_likelihood(found).sum())
+            unsaid: list[str] = []
 
-                def take() -> None:
-                    self.model_, self.weights_, self.iterations_, self.support_ = learned, weights, table, support
-                    self.predicates_, self.log_likelihood_ = Table(predicates), likelihood
-                    self.optimality_, self.interrupted_ = table["optimality"][-1].as_py(), status == INTERRUPTED
-                    self.n_statements_, self.violated_ = training.statements, training.violated
-                    self.seconds_, self.run_, self._table = seconds, number, listed
-
-                return take
-
-            try:
-                with course.learning():
-                    begun = (
-                        None
-                        if start is None
-                        else _padded(training.known_weights(start, 0, training.clause_count)[0], len(training.hard))
+            def learn() -> FloatArray:
+                found = fit_weights(
+                    make_design(rows),
+                    self.penalty,
+                    self.strength,
+                    start=begun,
+                    tolerance=self.tolerance,
+                    max_iterations=self.max_iterations,
+                    report=fit.report,
+                    done=fit.done,
+                )
+                if not found.converged:
+                    unsaid.append(
+                        f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {fit.done:,} iterations (optimality "
+                        f"{found.optimality:.3g}): allow more with max_iterations=, or a greater strength="
                     )
-                    fit = fit_weights(
-                        make_design(rows),
-                        self.penalty,
-                        self.strength,
-                        start=begun,
-                        tolerance=self.tolerance,
-                        max_iterations=self.max_iterations,
-                        report=course.report,
-                    )
-            except KeyboardInterrupt as stop:
-                so_far = course.keep_so_far(stop, number, keep)
-                if so_far is not None:
-                    so_far()
-                raise
-            take = keep(fit.weights, DONE)
-        if not fit.converged:
-            warn(
-                f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {len(course) - 1:,} iterations (optimality "
-                f"{fit.optimality:.3g}): allow more with max_iterations=, or a greater strength=",
-                ConvergenceWarning,
+                return found.weights
+
+            taken = fit.learn(
+                learn, lambda found, status: self._keep(found(), status, fit, training, whole, rows, drawn)
             )
-        take()
+        for text in unsaid:
+            warn(text, ConvergenceWarning)
+        taken()
         return self
+
+    def _keep(
+        self,
+        found: FloatArray,
+        status: str,
+        fit: IterationFit,
+        training: BlanketTraining,
+        whole: AtomRows,
+        rows: AtomRows,
+        drawn: Sequence[tuple[FloatArray, int]] | None,
+    ) -> Taken:
+        table, predicates = fit.rows("iteration"), _predicates(training, whole, rows, drawn, found)
+        kept = keep_weights(training, found, fit, status, table, drop_zeros=bool(self.drop_zeros))
+        likelihood = float(rows.log_likelihood(found).sum())
+
+        def take() -> None:
+            self.model_, self.weights_, self.iterations_, self.support_ = kept.model, kept.weights, table, kept.support
+            self.predicates_, self.log_likelihood_ = Table(predicates), likelihood
+            self.optimality_, self.interrupted_ = table["optimality"][-1].as_py(), status == INTERRUPTED
+            self.n_statements_, self.violated_ = training.statements, training.violated
+            self.seconds_, self.run_, self._table = fit.seconds, fit.run, kept.clauses
+
+        return take
 
     def _rows(self, training: BlanketTraining, weights: Sequence[FloatArray] | None = None) -> AtomRows:
         return atom_rows(
@@ -312,6 +308,36 @@ class PseudoLikelihood(WeightLearner):
             ("iterations", f"{self.iterations_.num_rows:,}{', interrupted there' if self.interrupted_ else ''}"),
             *super()._facts(),
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptWeights:
+    """What is kept of weights that were learned."""
+
+    model: Model
+    weights: FloatArray  # by clause id
+    support: pa.Table
+    clauses: pa.Table  # as `clauses()` shows them
+
+
+def keep_weights(
+    training: BlanketTraining,
+    found: FloatArray,
+    fit: Fit,
+    status: str,
+    iterations: pa.Table,
+    *,
+    drop_zeros: bool = False,
+) -> KeptWeights:
+    """Make the model with weights, and end the run."""
+    weights, support = training.chosen_weights(found), support_table(training)
+    record = TrainingRecord(
+        fit.learner, fit.parameters, fit.seed, fit.started, fit.seconds, STEP_SCHEMA.empty_table(), support, iterations,
+        status=status, drop_zeros=drop_zeros,
+    )  # fmt: skip
+    learned = training.model(weights, record)
+    fit.lap("statistics")
+    return KeptWeights(learned, weights, support, training.clauses(weights, support))
 
 
 def _padded(weights: FloatArray, size: int) -> FloatArray:

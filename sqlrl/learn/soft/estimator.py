@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.problem import Iteration, Report, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import check_callback, check_database, check_flag, check_integer, check_parameters
-from sqlrl.learn.soft.settings import SoftWeights
-from sqlrl.progress import Stage
+from sqlrl.learn.parameters import asked, check_database, check_parameters
+from sqlrl.learn.soft.settings import SoftWeights, saved
+from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, TrainingRecord
+from sqlrl.training.records import STEP_SCHEMA, Iteration, Report, TrainingRecord
 from sqlrl.training.soft import SoftTraining
 from sqlrl.wording import counted
 
@@ -47,22 +44,25 @@ class SoftEstimator(Fitted):
         Wall time of `grounding`, `learning` and `statistics`.
     run_ : int
         The run's number in `sqlrl.run`.
+    interrupted_ : bool
+        Whether Ctrl-C ended learning: it keeps the best weights so far, as `sqlrl.learn.BatchEstimator` says.
     """
 
     model_: SoftModel  # type: ignore[assignment]
     iterations_: pa.Table
     result_: SoftWeights
+    interrupted_: bool
 
-    learned: ClassVar[tuple[str, ...]] = ("iterations_", "result_")
+    learned: ClassVar[tuple[str, ...]] = ("iterations_", "result_", "interrupted_")
 
     def fit(
         self,
         db: TrainingDatabase,
         model: SoftModel,
-        examples: object = None,
         *,
+        examples: object = None,
         start: bool = False,
-        on_iteration: Callable[[Iteration], None] | None = None,
+        callback: Callable[[Iteration], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -78,7 +78,7 @@ class SoftEstimator(Fitted):
             What to learn from; all examples by default.
         start : bool
             Begin with the weights that the model has.
-        on_iteration : callable, optional
+        callback : callable, optional
             Called with an `Iteration` after each, when it has been saved.
         checkpoint : bool
             Save the run in the database after each iteration (`sqlrl.learner_state`), so that it can be resumed.
@@ -128,37 +128,45 @@ class SoftEstimator(Fitted):
         """
         check_parameters(self)
         check_database(db)
-        check_callback("on_iteration", on_iteration)
-        check_flag("checkpoint", checkpoint)
-        if resume is not None:
-            check_integer("resume", resume, 1)
+        following = asked(callback, checkpoint, resume)
         given: object = start
         if not isinstance(given, bool):
             raise InputError(f"start={given!r} must be True or False: whether to begin with the weights of the model.")
-        started, name = datetime.now(UTC), type(self).__name__
         recorded = {**self.recorded(), **({"start": True} if start else {})}
-        clock, saving = time.perf_counter(), checkpoint or resume is not None
+        begun_at = time.perf_counter()
         with db.learning.soft_training(model, examples=examples, limit=limit) as training:
-            if saving:
-                training.check_kept()
-            if resume is None:
-                number, saved = training.begin(name, recorded, 0), None
-            else:
-                number, saved = resume, training.resume(resume, name, recorded)
-            course = _Course(training.save if saving else None, saved, on_iteration)
-            seconds = course.seconds
-            seconds["grounding"] += time.perf_counter() - clock
-            with threadpool_limits(limits=1, user_api="blas"), course.learning():
-                found = self._learned(training, training.weights() if start else None, course.report, course.after)
-            self._warn(found, training)
-            clock, table = time.perf_counter(), course.table()
-            record = run_record(name, recorded, started, seconds, table)
-            learned = training.finish(found.weights, record)
-            seconds["statistics"] = time.perf_counter() - clock
-            self._table = _strongest(training.clauses(found.weights))
-        self.model_, self.weights_, self.iterations_, self.result_ = learned, found.weights, table, found
-        self.seconds_, self.run_ = seconds, number
+            fit = IterationFit(training, type(self).__name__, recorded, 0, following, since=begun_at)
+            fit.lap("grounding")
+            begun = training.weights() if start else None
+
+            def report(iteration: Iteration) -> None:
+                so_far = partial(self._so_far, training, iteration) if iteration.iteration else None
+                fit.report(replace(iteration, so_far=so_far))
+
+            taken = fit.learn(
+                lambda: self._learned(training, begun, report, fit.after),
+                lambda found, status: self._keep(found(), status, fit, training),
+            )
+        taken()
         return self
+
+    def _keep(self, found: SoftWeights, status: str, fit: IterationFit, training: SoftTraining) -> Taken:
+        self._warn(found, interrupted=status == INTERRUPTED)
+        table = fit.rows("iteration")
+        learned = training.finish(found.weights, run_record(fit, status))
+        fit.lap("statistics")
+        clauses = _strongest(training.clauses(found.weights))
+
+        def take() -> None:
+            self.model_, self.weights_, self.iterations_, self.result_ = learned, found.weights, table, found
+            self.seconds_, self.run_, self.interrupted_, self._table = (
+                fit.seconds,
+                fit.run,
+                status == INTERRUPTED,
+                clauses,
+            )
+
+        return take
 
     def _learned(
         self, training: SoftTraining, start: FloatArray | None, report: Report, after: Iteration | None
@@ -166,7 +174,17 @@ class SoftEstimator(Fitted):
         """Learn weights, from `start` or after an iteration of a run that goes on; subclasses do it."""
         raise NotImplementedError
 
-    def _warn(self, found: SoftWeights, training: SoftTraining) -> None:
+    def _so_far(self, training: SoftTraining, iteration: Iteration) -> SoftWeights:
+        """Return what an iteration has come to."""
+        weights, labelled = self._weights_after(iteration), int(np.count_nonzero(~np.isnan(training.truth)))
+        objective = np.nan if iteration.objective is None else iteration.objective
+        return SoftWeights(weights, np.full(len(weights), np.nan), objective, iteration.iteration, False, labelled)
+
+    def _weights_after(self, iteration: Iteration) -> FloatArray:
+        """Return the weights after an iteration."""
+        return saved(iteration)["weight"]
+
+    def _warn(self, found: SoftWeights, *, interrupted: bool) -> None:
         if found.outside or found.narrow:
             left = found.outside + found.narrow
             warn(
@@ -174,7 +192,7 @@ class SoftEstimator(Fitted):
                 f"labels of {found.outside:,}, and leave {found.narrow:,} no choice",
                 LabelWarning,
             )
-        if not found.converged and not np.isnan(found.objective):
+        if not found.converged and not interrupted and not np.isnan(found.objective):
             warn(
                 f"{type(self).__name__} ended after {counted(found.iterations, 'iteration')} with a gradient that is off by {found.optimality:.3g}: "
                 "allow more, or a larger tolerance",
@@ -182,64 +200,16 @@ class SoftEstimator(Fitted):
             )
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("iterations", f"{self.iterations_.num_rows:,}"), *super()._facts()]
+        ended = ", interrupted there" if self.interrupted_ else ""
+        return [("iterations", f"{self.iterations_.num_rows:,}{ended}"), *super()._facts()]
 
 
-class _Course:
-    # The iterations of a run, those that were saved of it and those of this process: told, and saved with what the learner goes on from.
-
-    def __init__(
-        self,
-        save: Callable[[Checkpoint], None] | None,
-        saved: Checkpoint | None,
-        on_iteration: Callable[[Iteration], None] | None,
-    ) -> None:
-        self._save, self._on_iteration, self._stage = save, on_iteration, Stage("learning weights")
-        self._before = ITERATION_SCHEMA.empty_table() if saved is None else saved.iterations
-        self._iterations: list[Iteration] = []
-        self._kept, self._clock = 0, 0.0
-        self.after = None if saved is None else Iteration(iteration=saved.windows, state=saved.arrays)
-        self.seconds = {"grounding": 0.0, "learning": 0.0, **({} if saved is None else saved.seconds)}
-
-    @contextmanager
-    def learning(self) -> Iterator[None]:
-        """Show that weights are learned, and for how long."""
-        with self._stage:
-            self._clock = time.perf_counter()
-            yield
-            self._count()
-
-    def report(self, iteration: Iteration) -> None:
-        """Take an iteration; the one after which a run goes on was taken before."""
-        if self.after is not None and iteration.iteration <= self.after.iteration:
-            return
-        self._iterations.append(replace(iteration, state={}))
-        if self._save is not None and iteration.iteration:
-            self._count()
-            new, steps = iteration_table(self._iterations[self._kept :]), STEP_SCHEMA.empty_table()
-            self._save(Checkpoint(iteration.iteration, iteration.state, steps, pa.table({}), self.seconds, new))
-            self._kept = len(self._iterations)
-        self._stage.advance(0, note=iteration.note())
-        if self._on_iteration is not None:
-            self._on_iteration(iteration)
-
-    def table(self) -> pa.Table:
-        """Return all iterations."""
-        return pa.concat_tables([self._before, iteration_table(self._iterations)])
-
-    def _count(self) -> None:
-        """Count the time since it was counted last."""
-        now = time.perf_counter()
-        self.seconds["learning"] += now - self._clock
-        self._clock = now
-
-
-def run_record(
-    learner: str, parameters: dict[str, object], started: datetime, seconds: dict[str, float], iterations: pa.Table
-) -> TrainingRecord:
+def run_record(fit: IterationFit, status: str) -> TrainingRecord:
     """Return what is kept of a run that has neither steps nor a seed, and whose support is not counted by clause."""
     none = pa.table({"clause": pa.array([], pa.int64()), "support": pa.array([], pa.int64())})
-    return TrainingRecord(learner, parameters, 0, started, seconds, STEP_SCHEMA.empty_table(), none, iterations)
+    return TrainingRecord(
+        fit.learner, fit.parameters, 0, fit.started, fit.seconds, STEP_SCHEMA.empty_table(), none, fit.rows("iteration"), status=status
+    )  # fmt: skip
 
 
 def _strongest(clauses: pa.Table) -> pa.Table:

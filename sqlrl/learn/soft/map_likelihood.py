@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.parameters import Option, Whole, check_parameters
 from sqlrl.learn.settings import Averaged
 from sqlrl.learn.soft.atom_hinges import check_truth
@@ -23,11 +23,13 @@ from sqlrl.learn.soft.settings import (
     Rate,
     SoftWeights,
     projected,
+    saved,
     starting,
     step_rates,
 )
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.training.labels import Names
+from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
 
 Iterations = Annotated[int, Whole(1), Option("how many")]
@@ -113,6 +115,10 @@ class SoftMapLikelihood(SoftEstimator):
             after=after,
         )
 
+    def _weights_after(self, iteration: Iteration) -> FloatArray:
+        state = saved(iteration)
+        return state["total"] / iteration.iteration if self.average else state["weight"]
+
     def learn(
         self,
         network: HingeNetwork,
@@ -162,7 +168,8 @@ class SoftMapLikelihood(SoftEstimator):
         rate = step_rates(self.learning_rate, ground, per_rule=self.per_rule)
         total, gradient, state, done = np.zeros(m), np.zeros(m), None, 0
         if after is not None:
-            weights, total, gradient, state = (after.state[name] for name in ("weight", "total", "gradient", "truth"))
+            going = saved(after)
+            weights, total, gradient, state = (going[name] for name in ("weight", "total", "gradient", "truth"))
             done = after.iteration
         for iteration in range(done + 1, self.iterations + 1):
             state = _checked(solve(network, weights, state), network)
@@ -172,8 +179,15 @@ class SoftMapLikelihood(SoftEstimator):
             violation, step = projected(weights, gradient).max(initial=0.0), float(np.linalg.norm(moved - weights))
             weights, total = moved, total + moved
             if report is not None:
-                going = {"weight": weights, "total": total, "gradient": gradient, "truth": state}
-                report(Iteration(iteration=iteration, step=step, optimality=float(violation), state=going))
+                report(
+                    Iteration(
+                        iteration=iteration,
+                        step=step,
+                        optimality=float(violation),
+                        share=iteration / self.iterations,
+                        state=partial(dict, weight=weights, total=total, gradient=gradient, truth=state),
+                    )
+                )
         found = total / self.iterations if self.average else weights
         labelled = int(np.count_nonzero(~np.isnan(truth)))
         return SoftWeights(found, gradient, float("nan"), self.iterations, False, labelled)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.parameters import Above, Option, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import EXPECTATIONS, VARIANCES, densities, least_incompatibility
@@ -26,11 +26,13 @@ from sqlrl.learn.soft.settings import (
     check_bounded,
     gradient_steps,
     projected,
+    saved,
     starting,
     step_rates,
 )  # fmt: skip
 from sqlrl.solve.structure import ragged_ranges
 from sqlrl.training.labels import Names
+from sqlrl.training.records import Iteration, Report, share_of_fall
 from sqlrl.training.soft import SoftTraining
 
 Tolerance = Annotated[float, Above(0, "1e-8 is the default"), Option("when to stop")]
@@ -154,7 +156,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
     ) -> SoftWeights:
         """Learn weights from rows of rules and atoms that are there already; parameters as of `learn`."""
         pieces = _Pieces(hinges, self.prior, self.l1)
-        first = start if after is None else after.state["weight"]
+        first = start if after is None else saved(after)["weight"]
         begun = np.zeros(pieces.rules) if first is None else np.where(hinges.support > 0, first, 0.0)
         done = 0 if after is None else after.iteration
         zero = pieces.at(np.zeros(pieces.rules), np.arange(pieces.rules))
@@ -180,7 +182,7 @@ class SoftPiecewiseLikelihood(SoftEstimator):
         low = np.zeros(pieces.rules)
         # The expectation falls as the weight grows, so the prior alone stops it here.
         high = zero.gradient / self.prior if self.prior else np.full(pieces.rules, np.inf)
-        last = np.full(pieces.rules, np.inf)
+        last, steepest = np.full(pieces.rules, np.inf), 0.0
         first = pieces.better(weights[open_], open_, _Point(*(x[open_] for x in zero)))
         begun = np.where((start[open_] > 0) & (start[open_] < high[open_]), start[open_], first)
         weights[open_] = _inside(begun, low[open_], high[open_])
@@ -189,7 +191,13 @@ class SoftPiecewiseLikelihood(SoftEstimator):
             rounds += 1
             if report is not None:
                 worst = float(np.abs(now.gradient).max())
-                report(Iteration(iteration=rounds, optimality=worst, state={"weight": weights.copy()}))
+                steepest = max(steepest, worst)
+                share = share_of_fall(steepest, worst, self.tolerance)
+                report(
+                    Iteration(
+                        iteration=rounds, optimality=worst, share=share, state=partial(dict, weight=weights.copy())
+                    )
+                )
             w = weights[open_]
             low[open_] = np.where(now.gradient > 0, w, low[open_])
             high[open_] = np.where(now.gradient > 0, high[open_], w)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
-from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.parameters import Above, Option, Whole, check_parameters
 from sqlrl.learn.soft.atom_hinges import AtomHinges, atom_hinges
 from sqlrl.learn.soft.densities import COVARIANCES, densities, least_incompatibility
@@ -27,10 +27,12 @@ from sqlrl.learn.soft.settings import (
     check_bounded,
     gradient_steps,
     projected,
+    saved,
     starting,
     step_rates,
 )  # fmt: skip
 from sqlrl.training.labels import Names
+from sqlrl.training.records import Iteration, Report
 from sqlrl.training.soft import SoftTraining
 
 Tolerance = Annotated[float, Above(0, "1e-6 is the default"), Option("when to stop")]
@@ -181,7 +183,7 @@ class SoftPseudoLikelihood(SoftEstimator):
         m = len(hinges.squared)
         function = PenalisedPseudoLikelihood(hinges, self.prior, self.l1)
         # Rules without hinges here would keep the weights that they start with.
-        first = start if after is None else after.state["weight"]
+        first = start if after is None else saved(after)["weight"]
         begun = np.where(hinges.support > 0, 0.0 if first is None else first, 0.0)
         done = 0 if after is None else after.iteration
         allowed = self.tolerance * np.maximum(np.ones(m), hinges.observed)
@@ -209,6 +211,6 @@ def _reporter(report: Report | None) -> Progress | None:
             iteration=number,
             objective=value,
             optimality=None if np.isnan(optimality) else optimality,
-            state={"weight": point},
+            state=partial(dict, weight=point),
         )
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,10 +13,10 @@ from sqlrl import markup
 from sqlrl.errors import InputError, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.learn.batch.problem import Iteration, Report
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
 from sqlrl.learn.soft.atom_hinges import AtomHinges
 from sqlrl.training.labels import SHOWN, Names
+from sqlrl.training.records import Iteration, Report
 from sqlrl.wording import counted
 
 Prior = Annotated[
@@ -65,6 +66,12 @@ def projected(weights: FloatArray, gradient: FloatArray) -> FloatArray:
     return np.where(weights > 0, np.abs(gradient), np.maximum(gradient, 0.0))
 
 
+def saved(after: Iteration) -> Mapping[str, FloatArray]:
+    """Return what was saved of the iteration after which a run goes on."""
+    assert after.state is not None, "it was saved"
+    return after.state()
+
+
 def starting(network: HingeNetwork, start: FloatArray | None, default: float) -> FloatArray:
     """Return the weights to start from, 0 for hard rules; refuse those that no soft model has."""
     if start is None:
@@ -102,7 +109,7 @@ def gradient_steps(
         moved = np.maximum(weights + rate * gradient(weights), 0.0)
         if report is not None:
             length = float(np.linalg.norm(moved - weights))
-            report(Iteration(iteration=step, step=length, state={"weight": moved}))
+            report(Iteration(iteration=step, step=length, share=step / steps, state=partial(dict, weight=moved)))
         weights = moved
     return weights
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations, product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlrl.logic.candidates import clause_formula
 from sqlrl.logic.shapes import Shaper
-from sqlrl.logic.terms import Clause, EqualityLiteral, Formula, Literal, Term, Variable, terms_in
+from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, Formula, Literal, Term, Variable, terms_in
 
 Part: TypeAlias = Literal | EqualityLiteral
 
@@ -58,6 +58,35 @@ class SearchClause:
     def formula(self) -> Formula:
         """The clause as a formula."""
         return clause_formula(self.literals)
+
+    def saved(self) -> dict[str, Any]:
+        """Return it as values of JSON, as a run is saved."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**kept, "literals": [_saved(x) for x in self.literals], "operations": sorted(self.operations)}
+
+    @classmethod
+    def of_saved(cls, kept: Mapping[str, Any]) -> SearchClause:
+        """Return the clause that `saved` has made values of."""
+        read = {
+            "variables": tuple((name, kind) for name, kind in kept["variables"]),
+            "literals": tuple(map(_of_saved, kept["literals"])),
+            "marks": tuple(kept["marks"]),
+            "operations": frozenset(kept["operations"]),
+        }
+        return cls(**{**kept, **read})
+
+
+def _saved(part: Part) -> dict[str, Any]:
+    name = part.predicate if isinstance(part, Literal) else None
+    terms = [[term.name, isinstance(term, Variable)] for term in terms_in(part)]
+    return {"predicate": name, "positive": part.positive, "terms": terms}
+
+
+def _of_saved(kept: Mapping[str, Any]) -> Part:
+    terms: list[Term] = [Variable(name) if variable else Constant(name) for name, variable in kept["terms"]]
+    if kept["predicate"] is None:
+        return EqualityLiteral(terms[0], terms[1], kept["positive"])
+    return Literal(kept["predicate"], tuple(terms), kept["positive"])
 
 
 @dataclass(frozen=True)

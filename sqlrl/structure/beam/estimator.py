@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypedDict
 
 import numpy as np
@@ -14,11 +13,10 @@ from threadpoolctl import threadpool_limits
 from sqlrl.errors import NothingFoundWarning, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.batch.penalised import fit_weights, make_design
-from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, check_callback, check_database, check_parameters
+from sqlrl.learn.parameters import Above, AtLeast, Option, Whole, asked, check_database, check_parameters
 from sqlrl.learn.pseudo.atoms import atom_rows
-from sqlrl.learn.pseudo.estimator import STRENGTH, support_table
+from sqlrl.learn.pseudo.estimator import STRENGTH, keep_weights
 from sqlrl.logic.candidates import concluded, implication
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_formula
@@ -28,11 +26,12 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.structure.beam.clauses import ALL, Language, Operations, SearchClause, place_of
 from sqlrl.structure.beam.scores import Member
-from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, Step, Strategy
+from sqlrl.structure.beam.search import Added, ClauseSearcher, Learned, SearchParameters, SoFar, Step, Strategy
 from sqlrl.structure.relearning import Relearning, Then, relearner
-from sqlrl.training.clause_search import ClauseSearch, GivenRule
+from sqlrl.training.clause_search import ClauseSearch, GivenRule, SearchRun
+from sqlrl.training.fit import DONE, INTERRUPTED, Asked, Fit, Taken
 from sqlrl.training.learning import TrainingDatabase
-from sqlrl.training.records import STEP_SCHEMA, TrainingRecord
+from sqlrl.training.records import Iteration, iteration_table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ class Searching(Fitted, Relearning):
     equalities_: tuple[str, ...]
     score_: float
     iterations_: pa.Table
+    interrupted_: bool
 
     learned: ClassVar[tuple[str, ...]] = (
         "added_",
@@ -79,6 +79,7 @@ class Searching(Fitted, Relearning):
         "iterations_",
         "found_",
         "relearned_",
+        "interrupted_",
     )
 
     def __init__(
@@ -144,16 +145,56 @@ class Searching(Fitted, Relearning):
             *self._relearning_facts(),
         ]
 
+    def _fit(
+        self, db: TrainingDatabase, model: Model | None, examples: object, following: Asked, limit: int | None
+    ) -> Self:
+        """Search, and learn the weights of what was found."""
+        learner = relearner(self.then)
+        check_database(db)
+        with db.learning.search_run(model, examples=examples) as run:
+            fit = Fit(
+                run,
+                type(self).__name__,
+                self.recorded(),
+                0,
+                following,
+                stage=self.doing,
+                things="clauses",
+                part="search",
+            )
+
+            def keep(sought: Callable[[], Sought], status: str) -> Taken:
+                found = sought()
+                kept = self._keep(db, run, fit, found, status, examples, limit)
+                if found.remark is not None and status == DONE:
+                    warn(found.remark, NothingFoundWarning)
+                return kept
+
+            taken = fit.learn(lambda: self._sought(db, model, examples, limit, fit), keep)
+        taken()
+        self._relearn(learner, db, examples, limit=limit)
+        return self
+
+    doing: ClassVar[str] = "searching for clauses"
+    """What the search says that it does."""
+
+    def _sought(
+        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
+    ) -> Sought:
+        """Search, and report the steps to the fit; subclasses do it."""
+        raise NotImplementedError
+
     def _searched(
         self,
         search: ClauseSearch,
         starts: Callable[[Language, Sequence[SearchClause | None]], Sequence[SearchClause]],
-        report: Callable[[Step], None],
-        origins: Sequence[GivenRule],
-        *,
-        removable: bool,
-    ) -> tuple[Learned, list[Rule]]:
-        """Search; return what was found, and the rules of the model. `origins` are what clauses of the search are made of."""
+        fit: Fit,
+        ended: Callable[
+            [Learned, list[Rule]], Sought
+        ],  # makes what was sought of what was found and the rules of the model
+        origins: Sequence[GivenRule],  # what clauses of the search are made of
+    ) -> Sought:
+        """Search from some clauses."""
         language = self._language(search)
         given = [starting_clause(i, rule) for i, rule in enumerate(search.rules)]
         members = [member_of(rule, language) for rule in search.rules]
@@ -168,35 +209,49 @@ class Searching(Fitted, Relearning):
                 if instance not in known:
                     members.append(Member((instance,)))
                     rules.append(Rule(unit.formula))
-        may_go = [removable and not rule.hard and not rule.fixed for rule in rules]
-        searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
-        found = searcher.run(members, begun, may_go)
-        kept = [rules[i] for i in found.kept]
-        return found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)]
+        may_go = [not rule.hard and not rule.fixed for rule in rules]
+        after = None if fit.saved is None else fit.saved.arrays
+        before = 0 if after is None else int(after["statements"])
 
-    def _finish(
+        def sought(found: Learned) -> Sought:
+            kept = [rules[i] for i in found.kept]
+            made = ended(found, [*kept, *(Rule(as_written(each.clause, origins)) for each in found.added)])
+            return replace(made, statements=before + search.source.statements)
+
+        def report(step: Step, so_far: SoFar | None) -> None:
+            step = replace(step, statements=before + step.statements)
+            if so_far is None:
+                fit.step(step, fit.done)
+                return
+            fit.step(
+                step,
+                fit.done + 1,
+                state=lambda: {**so_far.state(), "statements": np.array(step.statements)},
+                so_far=lambda: sought(so_far.found()),
+                share=None if self.max_clauses is None else step.clauses / self.max_clauses,
+            )
+
+        searcher = self._searcher()(search.source, language, self._search_parameters(), self.strength, report)
+        return sought(searcher.run(members, begun, may_go, after))
+
+    def _keep(
         self,
         db: TrainingDatabase,
-        model: Model,
-        found: Learned,
-        given: Sequence[GivenRule],
+        run: SearchRun,
+        fit: Fit,
+        sought: Sought,
+        status: str,
         examples: object,
         limit: int | None,
-        recorded: Mapping[str, object],
-        started: datetime,
-        seconds: dict[str, float],
-        rows: Mapping[str, pa.Table],
-    ) -> None:
+    ) -> Taken:
         """Learn the weights of what was found, and keep the run."""
-        name, iterations = type(self).__name__, list[Iteration]()
-        clock = time.perf_counter()
-        with db.learning.found_blankets(model, examples=examples, limit=limit) as training:
-            number = training.begin(name, recorded, 0)
+        iterations = list[Iteration]()
+        with db.learning.found_blankets(sought.model, run, examples=examples, limit=limit) as training:
             atoms = atom_rows(
                 training.partitions, training.sign, training.hard, training.fixed, training.priors, averaged=True
             )
             with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
-                fit = fit_weights(
+                found = fit_weights(
                     make_design(atoms),
                     "l2",
                     self.strength,
@@ -204,24 +259,35 @@ class Searching(Fitted, Relearning):
                     max_iterations=ITERATIONS,
                     report=iterations.append,
                 )
-            seconds["learning"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            weights = np.where(np.isnan(training.fixed), fit.weights, training.fixed)[: training.clause_count]
-            support, table = support_table(training), iteration_table(iterations)
-            record = TrainingRecord(name, recorded, 0, started, seconds, STEP_SCHEMA.empty_table(), support, table)
-            training.keep(rows)
-            learned = training.model(weights, record)
-            seconds["statistics"] = time.perf_counter() - clock
-            self._table = training.clauses(weights, support)
-        self.model_, self.weights_, self.iterations_, self.run_, self.seconds_ = (
-            learned,
-            weights,
-            table,
-            number,
-            seconds,
-        )
-        self.added_ = Table(_added_table(found.added, given))
-        self.candidates_, self.score_ = found.candidates, fit.objective
+            fit.lap("learning")
+            table = iteration_table(iterations)
+            training.keep(sought.rows)
+            kept = keep_weights(training, found.weights, fit, status, table)
+
+        def take() -> None:
+            self.model_, self.weights_, self.iterations_, self._table = kept.model, kept.weights, table, kept.clauses
+            self.run_, self.seconds_, self.found_, self.relearned_ = fit.run, fit.seconds, kept.model, None
+            self.interrupted_ = status == INTERRUPTED
+            self.added_ = Table(_added_table(sought.found.added, sought.given))
+            self.candidates_, self.score_ = sought.found.candidates, found.objective
+            self.equalities_, self.n_statements_ = sought.equalities, sought.statements
+            vars(self).update(sought.learned)
+
+        return take
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """What a search has come to."""
+
+    model: Model  # declarations and rules, whose weights are still to be learned
+    found: Learned
+    given: Sequence[GivenRule]  # what clauses of the search are made of
+    equalities: tuple[str, ...]
+    remark: str | None  # what there is to say of it
+    rows: Mapping[str, pa.Table] = field(default_factory=dict)  # what is kept of the run besides, by table
+    learned: Mapping[str, object] = field(default_factory=dict)  # what the estimator learns besides, by attribute
+    statements: int = 0  # how many counted
 
 
 class MSL(Searching):
@@ -268,6 +334,8 @@ class MSL(Searching):
         The weighted pseudo-log-likelihood of the model, less the prior.
     seconds_ : dict of str to float
         Wall time of `search`, `learning` and `statistics`.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search: then the model has the clauses that it had added, none of which was taken out again.
     weights_, iterations_, run_
         As of `PseudoLikelihood`.
     found_, relearned_
@@ -298,9 +366,11 @@ class MSL(Searching):
         self,
         db: TrainingDatabase,
         model: Model | None = None,
-        examples: object = None,
         *,
-        on_step: Callable[[Step], None] | None = None,
+        examples: object = None,
+        callback: Callable[[Step], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         """Find clauses and learn their weights.
@@ -313,8 +383,13 @@ class MSL(Searching):
             that have data, and no rules.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_step : callable, optional
+        callback : callable, optional
             Called with a `Step` after each step of the search.
+        checkpoint : bool
+            Save the run in the database after each clause that is added (`sqlrl.learner_state`), so that it can be resumed.
+        resume : int, optional
+            The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last clause, and go on saving. What is found is
+            what a run finds that was never stopped.
         limit : int, optional
             The most groundings that counting may enumerate at the end; None for no limit.
 
@@ -325,7 +400,7 @@ class MSL(Searching):
         Raises
         ------
         InputError
-            A parameter is out of range, or nothing is loaded.
+            A parameter is out of range, nothing is loaded, or a run cannot be resumed because parameters, model, examples or data differ.
         UnsupportedError
             A rule has quantifiers inside, or is a template, or a declaration says that exactly one atom of a block is true.
 
@@ -335,41 +410,25 @@ class MSL(Searching):
             No clause raises the score.
         """
         check_parameters(self)
-        learner = relearner(self.then)
-        check_database(db)
-        check_callback("on_step", on_step)
-        started, seconds = datetime.now(UTC), dict[str, float]()
-        clock = time.perf_counter()
-        searching = Stage("searching for clauses")
+        return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
 
-        def report(step: Step) -> None:
-            searching.advance(0, note=step.note())
-            if on_step is not None:
-                on_step(step)
-
+    def _sought(
+        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
+    ) -> Sought:
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
             return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
 
-        with (
-            db.learning.clause_search(model, examples=examples, limit=limit) as search,
-            threadpool_limits(limits=1, user_api="blas"),
-            searching,
-        ):
-            found, rules = self._searched(search, starts, report, search.rules, removable=True)
-            declared, given = search.model, search.rules
-            self.equalities_, self.n_statements_ = search.equalities, search.source.statements
-        seconds["search"] = time.perf_counter() - clock
-        if not found.added:
-            warn(
-                f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower penalty={self.penalty:g}, or look "
-                "whether predicates share constants",
-                NothingFoundWarning,
-            )
-        self._finish(
-            db, declared.with_rules(tuple(rules)), found, given, examples, limit, self.recorded(), started, seconds, {}
-        )
-        self._relearn(learner, db, examples, limit=limit)
-        return self
+        with db.learning.clause_search(model, examples=examples, limit=limit) as search:
+
+            def ended(found: Learned, rules: list[Rule]) -> Sought:
+                remark = (
+                    f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower penalty={self.penalty:g}, or "
+                    "look whether predicates share constants"
+                )
+                model = search.model.with_rules(tuple(rules))
+                return Sought(model, found, search.rules, search.equalities, None if found.added else remark)
+
+            return self._searched(search, starts, fit, ended, search.rules)
 
 
 # ---- clauses of rules ------------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,6 +55,18 @@ class Step:
         return f"{self.candidates:,} candidates, {self.clauses:,} clauses, score {self.score:.5f}"
 
 
+@dataclass(frozen=True, eq=False)
+class SoFar:
+    """What a search has come to when it has added a clause: what was found, and what it goes on from."""
+
+    found: Callable[[], Learned]
+    state: Callable[[], dict[str, Any]]
+
+
+Report = Callable[[Step, SoFar | None], None]
+"""What a search calls after each step, with what it has come to where a clause was added."""
+
+
 @dataclass
 class Added:
     """A clause that was added to the model, with the score less costs after it."""
@@ -88,24 +100,45 @@ class ClauseSearcher:
         language: Language,
         parameters: SearchParameters,
         strength: float,
-        report: Callable[[Step], None] | None = None,
+        report: Report | None = None,
     ) -> None:
         self.source, self.language, self.parameters = source, language, parameters
         self.objective = Objective(source, strength)
         self._shaper = language.shaper()
         self._report = report
-        self._candidates = 0
+        self._candidates = self._added = 0
         self._costs = 0.0
 
-    def run(self, members: Sequence[Member], starts: Sequence[SearchClause], removable: Sequence[bool]) -> Learned:
-        """Search from some clauses; `members` are the model that there is, of which those that are `removable` may go in the end."""
+    def run(
+        self,
+        members: Sequence[Member],  # the model that there is
+        starts: Sequence[SearchClause],
+        removable: Sequence[bool],  # which members may go in the end
+        after: Mapping[str, Any] | None = None,  # what was saved of a search that goes on
+    ) -> Learned:
+        """Search from some clauses."""
         with seldom_sought():
-            return self._run(members, starts, removable)
+            return self._run(members, starts, removable, after)
 
-    def _run(self, members: Sequence[Member], starts: Sequence[SearchClause], removable: Sequence[bool]) -> Learned:
-        model = self.objective.model(members)
-        known = {instance for member in members for instance in member.instances}
+    def _run(
+        self,
+        members: Sequence[Member],
+        starts: Sequence[SearchClause],
+        removable: Sequence[bool],
+        after: Mapping[str, Any] | None,
+    ) -> Learned:
         added: list[Added] = []
+        given, begun = len(members), None
+        if after is not None:
+            for clause, gain, candidates in after["added"]:
+                known_before = SearchClause.of_saved(clause)
+                instance = self._shaper(known_before.clause)
+                added.append(Added(known_before, instance, gain, candidates))
+            members = (*members, *(Member((each.instance,)) for each in added))
+            self._candidates, self._added = int(after["candidates"]), len(added)
+            self._costs, begun = float(after["costs"]), after["weight"]
+        model = self.objective.model(members, begun)
+        known = {instance for member in members for instance in member.instances}
         while self.parameters.max_clauses is None or len(added) < self.parameters.max_clauses:
             best = self._best(model, [*starts, *(each.clause for each in added)], known)
             if best is None:
@@ -116,8 +149,22 @@ class ClauseSearcher:
             known.add(best.instance)
             self._costs += self.parameters.penalty * best.clause.distance
             added.append(Added(best.clause, best.instance, best.gain, self._candidates))
-            self._say(model, len(added))
-        return self._pruned(model, len(members) - len(added), added, removable)
+            self._added = len(added)
+            self._say(model, self._so_far(model, given, added))
+        return self._pruned(model, given, added, removable)
+
+    def _so_far(self, model: Scored, given: int, added: Sequence[Added]) -> SoFar:
+        clauses, candidates, costs = list(added), self._candidates, self._costs
+
+        def state() -> dict[str, Any]:
+            return {
+                "weight": model.weights,
+                "added": [[each.clause.saved(), each.gain, each.candidates] for each in clauses],
+                "candidates": np.array(candidates),
+                "costs": np.array(costs),
+            }
+
+        return SoFar(lambda: Learned(model, list(range(given)), clauses, candidates), state)
 
     # ---- one search ------------------------------------------------------------------------------------------
 
@@ -183,7 +230,7 @@ class ClauseSearcher:
             each = self._found(clause, instance, self.objective.gain(model, instance))
             if not good or self._is_good(each):
                 found.append(each)
-        self._say(model, len(model.members))
+        self._say(model)
         return found
 
     def _found(self, clause: SearchClause, instance: Instance, gain: Gain) -> Found:
@@ -192,9 +239,10 @@ class ClauseSearcher:
     def _is_good(self, found: Found) -> bool:
         return found.gain > 0 and abs(found.weight) >= self.parameters.least_weight
 
-    def _say(self, model: Scored, clauses: int) -> None:
+    def _say(self, model: Scored, so_far: SoFar | None = None) -> None:
         if self._report is not None:
-            self._report(Step(self._candidates, self.source.statements, clauses, model.value - self._costs))
+            score = model.value - self._costs
+            self._report(Step(self._candidates, self.source.statements, self._added, score), so_far)
 
     # ---- what says nothing -----------------------------------------------------------------------------------
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, Unpack
 
@@ -14,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import InputError, NothingFoundWarning, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
-from sqlrl.learn.parameters import Above, Option, Whole, check_callback, check_database, check_parameters
+from sqlrl.learn.parameters import Above, Option, Whole, asked, check_parameters
 from sqlrl.learn.settings import Seed
 from sqlrl.logic.mapping import PredicateMapping
 from sqlrl.logic.mapping_parser import read_mapping
@@ -26,14 +24,14 @@ from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import ADD, CONSTANT, DELETE, FLIP, KEEP, Language, Operations, SearchClause
-from sqlrl.structure.beam.estimator import SearchCommon, Searching, member_of, starting_clause
-from sqlrl.structure.beam.search import ClauseSearcher, Step
+from sqlrl.structure.beam.estimator import SearchCommon, Searching, Sought, member_of, starting_clause
+from sqlrl.structure.beam.search import ClauseSearcher, Learned, Step
 from sqlrl.structure.diagnosis.bins import THRESHOLD, check_threshold
 from sqlrl.structure.diagnosis.diagnosis import Diagnosis, diagnosis
 from sqlrl.structure.diagnosis.found_mapping import find_mapping
 from sqlrl.structure.diagnosis.repair import RepairSearch, in_place
-from sqlrl.structure.relearning import relearner
 from sqlrl.training.clause_search import ClauseSearch
+from sqlrl.training.fit import Fit
 from sqlrl.training.learning import TrainingDatabase
 
 Mapped = PredicateMapping | Mapping[str, str | None] | str | Path
@@ -169,9 +167,11 @@ class Transfer(Searching):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_step: Callable[[Step], None] | None = None,
+        examples: object = None,
+        callback: Callable[[Step], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         """Carry a model over, diagnose it, and revise it.
@@ -184,8 +184,8 @@ class Transfer(Searching):
             The source: rules with weights, in the predicates of their own domain.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_step : callable, optional
-            Called with a `Step` after each step of the search.
+        callback, checkpoint, resume
+            As `MSL.fit`. A run that goes on maps and diagnoses again, and searches on after its last clause.
         limit : int, optional
             The most ground clauses of a rule that is sampled, and groundings that counting may enumerate; None for no limit.
 
@@ -208,65 +208,42 @@ class Transfer(Searching):
             No rule can be carried over, no clause is marked, or no revision raises the score; the model then has the source's rules with new weights.
         """
         self._check()
-        learner = relearner(self.then)
-        check_database(db)
-        check_callback("on_step", on_step)
-        started, seconds = datetime.now(UTC), dict[str, float]()
-        clock = time.perf_counter()
+        return self._fit(db, model, examples, asked(callback, checkpoint, resume), limit)
+
+    doing = "revising clauses"
+
+    def _sought(
+        self, db: TrainingDatabase, model: Model | None, examples: object, limit: int | None, fit: Fit
+    ) -> Sought:
+        assert model is not None, "transfer has a source"
         mapped, dropped, mapping = self._mapped(db, model, examples, limit)
-        seconds["mapping"] = time.perf_counter() - clock
-        clock = time.perf_counter()
-        searching = Stage("revising clauses")
-
-        def report(step: Step) -> None:
-            searching.advance(0, note=step.note())
-            if on_step is not None:
-                on_step(step)
-
-        with (
-            db.learning.clause_search(mapped, examples=examples, limit=limit) as search,
-            threadpool_limits(limits=1, user_api="blas"),
-        ):
+        fit.lap("mapping")
+        with db.learning.clause_search(mapped, examples=examples, limit=limit) as search:
             known = self._diagnosed(search)
-            seconds["diagnosis"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-
-            asked = self._asked(known, search)
+            fit.lap("diagnosis")
+            revised = self._asked(known, search)
             # With a negative weight a faulty rule could have a part in what hides it.
-            held = [i for i in range(len(search.rules)) if not (self.further and i in asked)]
+            held = [i for i in range(len(search.rules)) if not (self.further and i in revised)]
             begun = replace(search, rules=[search.rules[i] for i in held])
-            with searching:
-                found, rules = self._searched(
-                    begun, lambda *_: list(asked.values()), report, search.rules, removable=True
+
+            def ended(found: Learned, rules: list[Rule]) -> Sought:
+                left = dropped
+                if self.further:
+                    found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
+                    left = _with_marked(dropped, without)
+                nothing = "no clause is marked by the diagnosis, so none was revised; weights are learned anew"
+                diagnosed = Diagnosis(known.found, known.groundings, known.general, known.specific, fit.run)
+                return Sought(
+                    search.model.with_rules(tuple(rules)),
+                    found,
+                    search.rules,
+                    search.equalities,
+                    None if known.general or known.specific else nothing,
+                    {"diagnosis": known.found.to_arrow(), "diagnosis_grounding": known.groundings.to_arrow()},
+                    {"diagnosis_": diagnosed, "dropped_": left, "mapping_": mapping},
                 )
-            if self.further:
-                found, rules, without = in_place(found, rules, held, [each.rule for each in search.rules])
-                dropped = _with_marked(dropped, without)
-            declared, given = search.model, search.rules
-            self.equalities_, self.n_statements_ = search.equalities, search.source.statements
-        seconds["search"] = time.perf_counter() - clock
-        if not known.general and not known.specific:
-            warn(
-                "no clause is marked by the diagnosis, so none was revised; weights are learned anew",
-                NothingFoundWarning,
-            )
-        rows = {"diagnosis": known.found.to_arrow(), "diagnosis_grounding": known.groundings.to_arrow()}
-        self._finish(
-            db,
-            declared.with_rules(tuple(rules)),
-            found,
-            given,
-            examples,
-            limit,
-            self.recorded(),
-            started,
-            seconds,
-            rows,
-        )
-        self.diagnosis_ = Diagnosis(known.found, known.groundings, known.general, known.specific, self.run_)
-        self.dropped_, self.mapping_ = dropped, mapping
-        self._relearn(learner, db, examples, limit=limit)
-        return self
+
+            return self._searched(begun, lambda *_: list(revised.values()), fit, ended, search.rules)
 
     def _mapped(
         self, db: TrainingDatabase, model: Model, examples: object, limit: int | None

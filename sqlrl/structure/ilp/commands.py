@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
-from sqlrl.logic.components import Component, Components
+from sqlrl.logic.components import BodyLiteral, Component, Components
 from sqlrl.structure.ilp.beam import Beam
 from sqlrl.structure.ilp.bottom import BottomClause, BottomClauses
 from sqlrl.structure.ilp.covers import Bits, CoverageSource, Covers, Forms, counted_bits, packed, unpacked
@@ -70,6 +70,10 @@ class SeedReport(NamedTuple):
     candidates: int  # all clauses found so far
     seconds: float  # since the start
 
+    def note(self) -> str:
+        """Say how far the search is, for those who watch."""
+        return f"seed {self.done:,}, {counted(self.theory, 'clause')} in the theory, {self.candidates:,} in all"
+
 
 class Induction:
     """Finds clauses from n target atoms; after an interruption it has what it found until the last seed."""
@@ -93,6 +97,8 @@ class Induction:
         # Of induce_max: the best clause of each positive atom, and its score.
         self._chosen = np.full(len(self._truth), -1, dtype=np.int64)
         self._scores = np.full(len(self._truth), -np.inf)
+        # Positive atoms that may still become seeds.
+        self._left = self._truth.copy()
         # All clauses that were kept, the theory's among them, each once, in the order in which they were met.
         self.candidates: list[Found] = []
         # For each threshold the number of clauses that failed it and none before it.
@@ -137,25 +143,68 @@ class Induction:
         union = np.bitwise_or.reduce(bits) if bits else np.zeros_like(self._positive)
         return int(counted_bits((union & self._positive)[None])[0]), int(self._truth.sum()), len(self._truth)
 
-    def run(self, on_seed: Callable[[SeedReport], None] | None = None) -> None:
-        """Search seed after seed and call `on_seed` after each; if all seeds are passed over as too large, the first error is raised."""
-        start = time.perf_counter()
-        left = self._truth.copy()
+    def run(self, report: Callable[[SeedReport], None] | None = None) -> None:
+        """Search seed after seed and report each; if all seeds are passed over as too large, the first error is raised."""
+        start, left = time.perf_counter(), self._left
         if self._parameters.m == "likelihood":
             self._scorer = Scorer("mestimate", self._scorer.prior, self._likely_m())
         try:
             for seed, bottom, outcome in self._outcomes(left):
                 best = self._take(seed, bottom, outcome, left)
-                if on_seed is not None:
+                if report is not None:
                     score = None if best is None else best.score
                     counts = (self.seeds, int(self._truth.sum()), int(left.sum()), outcome.nodes, score)
                     found = len(self.candidates) + len(self._pool)
-                    on_seed(SeedReport(seed, *counts, len(self.theory), found, time.perf_counter() - start))
+                    report(SeedReport(seed, *counts, len(self.theory), found, time.perf_counter() - start))
         finally:
             # Also of what a search that was stopped has found.
             self._rank()
         if self.passed_over and not self.seeds:
             raise next(iter(self.passed_over.values()))
+
+    def state(self) -> dict[str, Any]:
+        """Return what a search goes on from after a seed, as arrays and values of JSON."""
+        used = {number for found in self.candidates for number in found.components}
+        used.update(number for _, components in self._pool for number in components)
+        return {
+            "components": [[number, self.components[number]] for number in sorted(used)],
+            "candidates": [vars(found) for found in self.candidates],
+            "theory": list(self._theory),
+            "pool": [[head, vars(met), seed] for (head, _), (met, seed) in self._pool.items()],
+            "chosen": self._chosen.copy(),
+            "scores": self._scores.copy(),
+            "left": self._left.astype(np.int64),
+            "missed": dict(self.missed),
+            "counters": [self.nodes, self.seeds, self.cut, self.facts],
+            "unmatched": sorted(self.unmatched),
+            "passed_over": [[seed, str(error)] for seed, error in self.passed_over.items()],
+        }
+
+    def go_on(self, state: Mapping[str, Any]) -> None:
+        """Be where a search was."""
+        known = {
+            number: tuple(BodyLiteral(predicate, tuple(terms)) for predicate, terms in each)
+            for number, each in state["components"]
+        }
+        self._covers.evaluate(known.values(), keep=False)
+        # Components have other numbers now, in the same order.
+        place = dict(zip(known, self._covers.numbers(list(known.values())).tolist(), strict=True))
+
+        def numbered(kept: Mapping[str, Any]) -> dict[str, Any]:
+            return {**kept, "components": tuple(place[number] for number in kept["components"])}
+
+        self.candidates = [Found(**{**numbered(kept), "head": tuple(kept["head"])}) for kept in state["candidates"]]
+        self._known = {self._key(found.head, found.components): i for i, found in enumerate(self.candidates)}
+        self._theory = dict.fromkeys(state["theory"])
+        for head, kept, seed in state["pool"]:
+            met = Met(**numbered(kept))
+            self._pool[tuple(head), met.components] = met, seed
+        self._chosen, self._scores = state["chosen"], state["scores"]
+        self._left = state["left"].astype(np.bool_)
+        self.missed = Counter(state["missed"])
+        self.nodes, self.seeds, self.cut, self.facts = state["counters"]
+        self.unmatched = set(state["unmatched"])
+        self.passed_over = {seed: GroundingLimitError(text) for seed, text in state["passed_over"]}
 
     def _order(self) -> IntArray:
         """Return the positive atoms in the order of the search."""
@@ -293,8 +342,7 @@ class Induction:
 
     def _add(self, met: Met, head: Head, seed: int) -> int:
         """Return the place of a clause in `candidates`; a new one if none is like it."""
-        by_form = self._parameters.distinct == "clause"
-        key = (head, met.components) if by_form else (self._bits(head, met.components).tobytes(),)
+        key = self._key(head, met.components)
         if key not in self._known:
             bits = self._bits(head, met.components)
             positives, negatives = (
@@ -303,6 +351,11 @@ class Induction:
             self._known[key] = len(self.candidates)
             self.candidates.append(Found(head, met.components, positives, negatives, met.score, seed))
         return self._known[key]
+
+    def _key(self, head: Head, components: tuple[int, ...]) -> tuple[object, ...]:
+        """Return what is equal for clauses that are one."""
+        by_form = self._parameters.distinct == "clause"
+        return (head, components) if by_form else (self._bits(head, components).tobytes(),)
 
     def _bits(self, head: Head, components: tuple[int, ...]) -> Bits:
         """Return what a clause covers."""

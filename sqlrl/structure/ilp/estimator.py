@@ -18,13 +18,12 @@ from sqlrl.errors import (
     NotFittedError,
     NothingFoundWarning,
     PassedOverWarning,
-    SqlrlError,
     UnsupportedError,
     warn,
 )
 from sqlrl.ground.network import BoolArray
 from sqlrl.learn.fitted import call, parameters_html
-from sqlrl.learn.parameters import Option, check_callback, check_database
+from sqlrl.learn.parameters import Option, asked, check_database
 from sqlrl.learn.settings import InOrder, Seed
 from sqlrl.logic.bias import Bias, format_bias
 from sqlrl.logic.bias_parser import read_bias
@@ -33,7 +32,6 @@ from sqlrl.logic.printer import format_formula
 from sqlrl.logic.rules import Rule
 from sqlrl.logic.terms import Atom, Formula, Variable
 from sqlrl.report import Table
-from sqlrl.report.console import Progress
 from sqlrl.slips import no_name
 from sqlrl.structure.ilp.bottom import check_reach
 from sqlrl.structure.ilp.clauses import ClauseWriter, as_rules
@@ -60,6 +58,7 @@ from sqlrl.structure.ilp.settings import (
     resolved,
 )
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.fit import DONE, Fit, Taken
 from sqlrl.training.induction import InductionSession
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.wording import counted
@@ -87,46 +86,8 @@ CANDIDATE_SCHEMA = pa.schema(
 COVERAGE_SCHEMA = pa.schema([("candidate", pa.int64()), ("atom", pa.int64())])
 """What found clauses cover as `sqlrl.coverage` keeps it, but for the run."""
 
-OnSeed = Callable[[SeedReport], None]
-"""What is called after each seed."""
-
 SHOWN = 10
 """How many clauses a notebook shows."""
-
-
-# ---- progress ----------------------------------------------------------------------------------------
-
-
-def _shown(task: Progress, on_seed: OnSeed | None) -> OnSeed:
-    """Return what moves a bar by the positive atoms that a seed leaves behind, and passes the report on."""
-    done = 0
-
-    def show(report: SeedReport) -> None:
-        """Move the bar after a seed."""
-        nonlocal done
-        gone = report.positives - report.left
-        task.advance(
-            gone - done,
-            note=f"positive atoms, seed {report.done:,}, {report.theory:,} clauses in the theory, {report.candidates:,} in all",
-        )
-        done = gone
-        if on_seed is not None:
-            on_seed(report)
-
-    return show
-
-
-class Clock:
-    """Measures stages one after the other; `seconds` has the wall time of each."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._start = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = time.perf_counter()
-        self.seconds[stage], self._start = now - self._start, now
 
 
 # ---- the estimator -----------------------------------------------------------------------------------
@@ -270,6 +231,7 @@ class ILP(Relearning):
     run_: int
     found_: Model
     relearned_: WeightLearner | None
+    interrupted_: bool
 
     word = "ilp"
     fallbacks = FALLBACKS
@@ -423,7 +385,14 @@ class ILP(Relearning):
         return as_rules([parse_formula(text) for text in self.theory_["clause"].to_pylist()], predicate)
 
     def fit(
-        self, db: TrainingDatabase, target: Model | str, examples: object = None, *, on_seed: OnSeed | None = None
+        self,
+        db: TrainingDatabase,
+        target: Model | str,
+        *,
+        examples: object = None,
+        callback: Callable[[SeedReport], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
     ) -> Self:
         """Learn clauses for a target.
 
@@ -435,19 +404,25 @@ class ILP(Relearning):
             The predicate to learn; or a model that declares it, whose rules come before the clauses that are found.
         examples : query or list of names, optional
             What to learn from; all examples by default.
-        on_seed : callable, optional
-            Called with a `SeedReport` after each seed.
+        callback : callable, optional
+            Called with a `SeedReport` after each seed, when it has been saved.
+        checkpoint : bool
+            Save the run in the database after each seed (`sqlrl.learner_state`), so that it can be resumed.
+        resume : int, optional
+            The number of a run (`sqlrl.run`) that was saved and stopped: go on after its last seed, and go on saving. What is found is what a
+            run finds that was never stopped.
 
         Returns
         -------
         Self
-            This estimator. A run that Ctrl-C or an error stops has what it found in the database, and no result here; a note of the
-            exception says where. If that happens to `then`, what was found is here.
+            This estimator. A run that Ctrl-C or an error stops keeps what its seeds have brought, here and in the database; a note of the
+            exception says so. If that happens to `then`, what was found is here.
 
         Raises
         ------
         InputError
-            A parameter is out of range, there is no positive or no negative atom, or `then` is no learner of weights.
+            A parameter is out of range, there is no positive or no negative atom, `then` is no learner of weights, or a run cannot be resumed because
+            parameters, target, examples or data differ.
         ModelError
             The bias does not fit the data, or its modes reach nothing from the head.
         UnsupportedError
@@ -468,9 +443,8 @@ class ILP(Relearning):
         """
         given = {name: value for name, value in self.get_params().items() if name != "bias"}
         given["seed"] = self.random_state
-        learner, clock = relearner(self.then), Clock()
+        learner, following, clock = relearner(self.then), asked(callback, checkpoint, resume), time.perf_counter()
         check_database(db)
-        check_callback("on_seed", on_seed)
         bias = db.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
         parameters = resolved(given, bias.settings)
@@ -478,35 +452,31 @@ class ILP(Relearning):
         with db.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
             truth = session.source.truth
             _check_labels(truth, bias.head.predicate)
-            parameters = resolved(given, bias.settings, int(truth.sum()), int((~truth).sum()))
+            positives = int(truth.sum())
+            parameters = resolved(given, bias.settings, positives, int((~truth).sum()))
             stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
-            run = session.begin("ILP", stored, parameters.seed)
+            fit = Fit(
+                session, "ILP", stored, parameters.seed, following, stage="searching positive atoms", total=positives, things="clauses",
+                where="`from sqlrl.found_clauses` shows them in SQL, db.model() is their model", part="searching", since=clock,
+            )  # fmt: skip
             induction = Induction(session.source, bias, parameters, session.components)
-            clock.lap("opening")
-            try:
-                with session.progress("searching", int(truth.sum())) as task:
-                    induction.run(_shown(task, on_seed))
-            except BaseException as stop:
-                clock.lap("searching")
-                status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "failed"
-                try:
-                    self._keep(session, induction, bias, clock, status)
-                except SqlrlError as error:
-                    stop.add_note(f"what run {run} had found could not be kept: {error}")
-                else:
-                    stop.add_note(stopped(run, induction))
-                raise
-            clock.lap("searching")
-            model, candidates = self._keep(session, induction, bias, clock, "done")
-            clock.lap("keeping")
+            if fit.saved is not None:
+                induction.go_on(fit.saved.arrays)
+            fit.lap("opening")
+            gone = 0
+
+            def report(seed: SeedReport) -> None:
+                """Take a seed: positive atoms that it leaves behind are done."""
+                nonlocal gone
+                more, gone = seed.positives - seed.left - gone, seed.positives - seed.left
+                fit.step(seed, seed.done, state=induction.state, so_far=_nothing_more, advance=more)
+
+            def keep(_: Callable[[], None], status: str) -> Taken:
+                return self._keep(session, induction, bias, parameters, fit, status)
+
+            taken = fit.learn(lambda: induction.run(report), keep, failed=True)
             passed_over = session.passed_over()
-        self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, run
-        shown_as = ["clause", "positives", "negatives", "score", "seed"]
-        found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
-        self.candidates_ = found.select([*shown_as, "in_theory"])
-        self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
-        self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
-        self.seconds_, self.found_, self.relearned_ = clock.seconds, model, None
+        taken()
         if not induction.theory:
             warn(_nothing_found(induction, parameters), NothingFoundWarning)
         elif little := _little_found(induction, parameters):
@@ -531,9 +501,15 @@ class ILP(Relearning):
         )
 
     def _keep(
-        self, session: InductionSession, induction: Induction, bias: Bias, clock: Clock, status: str
-    ) -> tuple[Model, pa.Table]:
-        """Write the clauses out and keep them; return the model and the rows of `sqlrl.candidate`."""
+        self,
+        session: InductionSession,
+        induction: Induction,
+        bias: Bias,
+        parameters: ILPParameters,
+        fit: Fit,
+        status: str,
+    ) -> Taken:
+        """Write the clauses out and keep them."""
         source, theory = session.source, set(induction.theory)
         writer = ClauseWriter(bias.head.predicate, source.predicates, session.types, session.names)
         found = induction.candidates
@@ -564,7 +540,24 @@ class ILP(Relearning):
         if induction.ranks and not any(_is_of_all(rule.formula) for rule in session.rules):
             # Without it atoms that no clause covers would have probability one half, and most that one covers less.
             rules.insert(0, Rule(writer.formula(range(bias.head.arity), []), 0.0))
-        return session.keep(rules, candidates, coverage, clock.seconds, status), candidates
+        model = session.keep(rules, candidates, coverage, fit.seconds, status)
+        fit.lap("keeping")
+
+        def take() -> None:
+            self.model_, self.bias_, self.parameters_, self.run_ = model, bias, parameters, fit.run
+            shown_as = ["clause", "positives", "negatives", "score", "seed"]
+            found = candidates.rename_columns([{"atom_name": "seed"}.get(x, x) for x in candidates.column_names])
+            self.candidates_ = found.select([*shown_as, "in_theory"])
+            self.theory_ = found.take(pa.array(induction.theory, pa.int64())).select(shown_as)
+            self.n_nodes_, self.n_seeds_, self.n_cut_ = induction.nodes, induction.seeds, induction.cut
+            self.seconds_, self.found_, self.relearned_ = fit.seconds, model, None
+            self.interrupted_ = status != DONE
+
+        return take
+
+
+def _nothing_more() -> None:
+    """What there is to keep of a search beside itself."""
 
 
 # ---- what is refused, and what is said where nothing is found ----------------------------------------
@@ -704,15 +697,4 @@ def _unmatched(bias: Bias, unmatched: Collection[str]) -> str:
         f"{bias.path}: no fact of {', '.join(sorted(unmatched))} was met from any seed, so no clause has "
         f"{'it' if len(unmatched) == 1 else 'them'}. Either these facts are about negative atoms only, or they name other constants than the "
         f"predicates that bring the inputs (+); compare them to the letter and its case:{modes}"
-    )
-
-
-def stopped(run: int, induction: Induction) -> str:
-    """Say what is kept of a run that Ctrl-C or an error stopped, and how to see it."""
-    if not induction.candidates:
-        return f"run {run} had found no clause yet, after {counted(induction.seeds, 'seed')}"
-    found = f"{counted(len(induction.candidates), 'clause')}, {len(induction.theory):,} in the theory"
-    return (
-        f"run {run} is kept with what {counted(induction.seeds, 'seed')} brought: {found}. `from sqlrl.found_clauses` shows them in SQL, "
-        f"db.model() is their model. It cannot be resumed: learn again, or use what it found"
     )

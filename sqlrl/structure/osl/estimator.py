@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,11 @@ from sqlrl.structure.osl.search import nothing_added
 from sqlrl.structure.osl.settings import OSLParameters
 from sqlrl.structure.osl.stream import GrowingStream
 from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.training.fit import Fit, Taken
 from sqlrl.training.labels import Names
 from sqlrl.training.learning import TrainingDatabase
 from sqlrl.training.ordering import Ordering
-from sqlrl.training.records import OnWindow
+from sqlrl.training.records import Progress
 from sqlrl.training.stream import TrainingStream
 
 if TYPE_CHECKING:
@@ -184,9 +185,9 @@ class OSL(OnlineEstimator, Relearning):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_window: OnWindow | None = None,
+        examples: object = None,
+        callback: Callable[[Progress], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -196,7 +197,7 @@ class OSL(OnlineEstimator, Relearning):
 
         Parameters
         ----------
-        db, model, examples, on_window, checkpoint, resume
+        db, model, examples, callback, checkpoint, resume
             As `OnlineEstimator.fit`. What is saved, and goes on, is the run that finds clauses.
         limit : int, optional
             The most ground clauses of one shape that a window may have, and all examples together where `then` is a batch learner; None for
@@ -225,7 +226,14 @@ class OSL(OnlineEstimator, Relearning):
         """
         learner = relearner(self.then)
         super().fit(
-            db, model, examples, on_window=on_window, checkpoint=checkpoint, resume=resume, limit=limit, start=start
+            db,
+            model,
+            examples=examples,
+            callback=callback,
+            checkpoint=checkpoint,
+            resume=resume,
+            limit=limit,
+            start=start,
         )
         self._relearn(learner, db, examples, limit=limit)
         return self
@@ -297,6 +305,15 @@ class OSL(OnlineEstimator, Relearning):
         learner.settle(growing.clause_count)
         growing.grow(learner.book, learner.additions)
         self._nothing = None if learner.additions else nothing_added(learner.searched, learner.parameters)
+
+    def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> Taken:
+        taken = super()._keep(learner, stream, fit, said, status)
+
+        def take() -> None:
+            taken()
+            self.found_, self.relearned_ = self.model_, None
+
+        return take
 
     def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
         self._added = cast(GrowingStream, stream).added(weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ class GrowingStream(ExampleStream):
         """Number of clauses of the program."""
         return self._program.clause_count
 
-    def __iter__(self) -> Iterator[GrowingWindow]:
+    def __iter__(self) -> Generator[GrowingWindow]:
         program = self._program
         targets = {name: _target(info, program) for name, info in program.public_layout.predicates.items() if info.open}
         for window in super().__iter__():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -23,10 +23,8 @@ from sqlrl.learn.parameters import (
     AtLeast,
     Option,
     Whole,
-    check_callback,
+    asked,
     check_database,
-    check_flag,
-    check_integer,
     check_parameters,
 )
 from sqlrl.learn.settings import RUN, InOrder, Seed
@@ -35,7 +33,6 @@ from sqlrl.logic.grammar import Grammar
 from sqlrl.logic.grammar_parser import read_grammar
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.rules import Rule
-from sqlrl.progress import Stage
 from sqlrl.report import Table
 from sqlrl.slips import no_name
 from sqlrl.structure.relearning import Relearning, Then, relearner
@@ -43,6 +40,7 @@ from sqlrl.structure.resolwe.drift import RULE_LOG_SCHEMA, Drift
 from sqlrl.structure.resolwe.following import Drifting
 from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
 from sqlrl.structure.resolwe.selection import Criteria, Default
+from sqlrl.training.fit import INTERRUPTED, Fit, Taken
 from sqlrl.training.learning import Learning, TrainingDatabase
 from sqlrl.training.ordering import Ordering
 from sqlrl.training.records import Progress as WindowProgress
@@ -70,10 +68,11 @@ class Counted:
     subgraphs: int
     statements: int
     run: int
+    candidates: int
 
-
-OnWindow = Callable[[Counted | WindowProgress], None]
-"""What is called after each window, of either stage."""
+    def note(self) -> str:
+        """Say how far it is, for those who watch."""
+        return f"{counted(self.candidates, 'candidate')}, {counted(self.statements, 'query', 'queries')}"
 
 
 class Resolwe(Relearning):
@@ -292,9 +291,9 @@ class Resolwe(Relearning):
         self,
         db: TrainingDatabase,
         model: Model,
-        examples: object = None,
         *,
-        on_window: OnWindow | None = None,
+        examples: object = None,
+        callback: Callable[[Counted | WindowProgress], object] | None = None,
         checkpoint: bool = False,
         resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
@@ -311,7 +310,7 @@ class Resolwe(Relearning):
             The subgraphs, in the order of the stream; all that are loaded by default. `SubgraphQueries`, `EgoNetworks` and `SubgraphTables`
             are streams of which no more than a window is ever in memory. A subgraph without query atoms, or with several that are all true or
             all false, is left out; `select` counts it where it comes.
-        on_window : callable, optional
+        callback : callable, optional
             Called after each window: with a `Counted` while structure is chosen, with the learner's `Progress` then.
         checkpoint : bool
             Save the run after each window, so that it can be resumed.
@@ -340,11 +339,7 @@ class Resolwe(Relearning):
         """
         criteria, learner, second = self.criteria(), self._learner(), relearner(self.then)
         check_database(db)
-        check_flag("checkpoint", checkpoint)
-        check_callback("on_window", on_window)
-        if resume is not None:
-            check_integer("resume", resume, 1)
-        start = time.perf_counter()
+        following, begun_at = asked(callback, checkpoint, resume), time.perf_counter()
         grammar, data = self._grammar(), db.learning
         given, examples = examples, data.drawn(examples)
         if second is not None and examples is not given:
@@ -352,46 +347,65 @@ class Resolwe(Relearning):
                 "then= learns weights again from the same subgraphs, and those of a stream are gone once they are counted: load them, or leave then= out"
             )
         choice = self._alternatives(grammar, data, model, examples, criteria)
-        seconds = {"expanding": time.perf_counter() - start}
         order: Ordering = {
             "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,
         }  # fmt: skip
         first, rest = data.divided(model, choice.counted, examples, order, self._chosen)
         recorded = {**self._recorded(), "templates": str(grammar)}
-        saving, inner = checkpoint or resume is not None, None
         decaying = self.half_life is not None
         with (
-            data.selection(model, choice.counted, first, order, saving=saving, decaying=decaying) as session,
+            data.selection(model, choice.counted, first, order, saving=following.saving, decaying=decaying) as session,
             session.ending(),
         ):
-            if resume is None:
-                run, state = session.begin(type(self).__name__, recorded, order["seed"]), None
-            else:
-                run, state = resume, session.resume(resume, type(self).__name__, recorded)
-                inner = int(state["weights"]) if "weights" in state else None
-            counts = self._counted(session, choice.counted, state, seconds, run, on_window)
-        stage = _Weights(db, learner, session, inner, limit, on_window, saving)
+            fit = Fit(
+                session, type(self).__name__, recorded, order["seed"], following, stage="counting labels of candidates", total=len(session) or None,
+                part="selecting", since=begun_at,
+            )  # fmt: skip
+            fit.lap("expanding")
+            counts = self._counted(session, choice.counted, fit)
+        stage = _Weights(db, learner, session, fit, limit)
         base = structured(model, model.query | targets_of(choice.candidates), [])
-        statements = session.statements
-        with session.ending():
-            start = time.perf_counter()
+
+        def learn() -> _Chosen:
             if self.half_life is None:
-                rows, log = _still(stage, choice, base, counts, rest), RULE_LOG_SCHEMA.empty_table()
-            else:
-                drift = Drift(choice, base, counts, self.half_life)
-                stage.learn(base, Drifting(rest, drift, session, self.window))
-                rows, log, statements = drift.rows(), drift.log(), statements + drift.statements
-            seconds["weights"] = time.perf_counter() - start
-            session.finish(learner.model_, rows, log, seconds)
-        self.model_, self.formulations_, self.candidates_ = learner.model_, Table(rows), choice.candidates
-        self.weights_, self.rule_log_, self.seconds_, self.run_ = learner, Table(log), seconds, run
-        self.n_statements_, self.found_, self.relearned_ = statements, learner.model_, None
-        if not any(rows["kept"].to_pylist()):
-            warn(_nothing(rows["reason"].to_pylist()), NothingFoundWarning)
+                return _still(stage, choice, base, counts, rest)
+            drift = Drift(choice, base, counts, self.half_life)
+            stage.chosen = lambda: _Chosen(drift.rows(), drift.log(), drift.statements)
+            stage.learn(base, Drifting(rest, drift, session, self.window))
+            return stage.chosen()
+
+        with session.ending():
+            taken = fit.learn(
+                learn,
+                lambda chosen, status: self._keep(session, choice, learner, fit, chosen(), status),
+                part="weights",
+            )
+        taken()
+        if not any(self.formulations_["kept"]):
+            warn(_nothing(list(self.formulations_["reason"])), NothingFoundWarning)
         self._relearn(second, db, given, limit=limit)
         return self
 
     # ---- its parts -----------------------------------------------------------------------------------------
+
+    def _keep(
+        self,
+        session: CandidateRun,
+        choice: Alternatives,
+        learner: OnlineEstimator,
+        fit: Fit,
+        chosen: _Chosen,
+        status: str,
+    ) -> Taken:
+        session.finish(learner.model_, chosen.rows, chosen.log, fit.seconds, status)
+
+        def take() -> None:
+            self.model_, self.formulations_, self.candidates_ = learner.model_, Table(chosen.rows), choice.candidates
+            self.weights_, self.rule_log_, self.seconds_, self.run_ = learner, Table(chosen.log), fit.seconds, fit.run
+            self.n_statements_, self.interrupted_ = session.statements + chosen.statements, status == INTERRUPTED
+            self.found_, self.relearned_ = learner.model_, None
+
+        return take
 
     def _alternatives(
         self, grammar: Grammar, data: Learning, model: Model, examples: object, criteria: Criteria
@@ -413,31 +427,19 @@ class Resolwe(Relearning):
             raise InputError("the templates have no candidate: there is nothing to choose from")
         return Alternatives(tuple(candidates), criteria, self.once)
 
-    def _counted(
-        self,
-        session: CandidateRun,
-        candidates: Sequence[Candidate],
-        state: Mapping[str, Any] | None,
-        seconds: dict[str, float],
-        run: int,
-        on_window: OnWindow | None,
-    ) -> StreamCounts:
+    def _counted(self, session: CandidateRun, candidates: Sequence[Candidate], fit: Fit) -> StreamCounts:
         """Count the labels that all candidates select, window by window."""
-        start, decaying = time.perf_counter(), self.half_life is not None
-        counts = StreamCounts.none(candidates, decaying=decaying) if state is None else StreamCounts.of_arrays(state)
-        with Stage("counting labels of candidates", len(session) or None, even=True) as stage:
-            stage.advance(counts.windows)
+        if fit.saved is None:
+            counts = StreamCounts.none(candidates, decaying=self.half_life is not None)
+        else:
+            counts = StreamCounts.of_arrays(fit.saved.arrays)
+        with fit.at_work():
             for window in session.windows(counts.windows):
                 counts = counts.after(session.count(window), len(window), half_life=self.half_life)
-                seconds["selecting"] = time.perf_counter() - start
-                session.save(counts, seconds)
-                stage.advance(
-                    1,
-                    note=f"{counted(len(candidates), 'candidate')}, {counted(session.statements, 'query', 'queries')}",
+                told = Counted(
+                    counts.windows, len(session), counts.subgraphs, session.statements, fit.run, len(candidates)
                 )
-                if on_window is not None:
-                    on_window(Counted(counts.windows, len(session), counts.subgraphs, session.statements, run))
-        seconds.setdefault("selecting", 0.0)
+                fit.step(told, counts.windows, state=counts.arrays, advance=1)
         return counts
 
     def _grammar(self) -> Grammar:
@@ -554,46 +556,58 @@ class Resolwe(Relearning):
         raise no_name(type(self).__name__, name, "estimator", [*dir(Resolwe), *Resolwe.__annotations__])
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    # What was chosen: formulations as rows of `FORMULATION_SCHEMA`, what came and went, and queries that counted besides.
+
+    rows: pa.Table
+    log: pa.Table
+    statements: int = 0
+
+
 @dataclass
 class _Weights:
-    """The stage that learns weights; a run that is resumed goes on with that of its weights (`inner`), if it had begun."""
+    # The stage that learns weights; a run that is resumed goes on with that of its weights (`inner`), if it had begun.
 
     db: TrainingDatabase
     learner: OnlineEstimator
     session: CandidateRun
-    inner: int | None
+    fit: Fit
     limit: int | None
-    on_window: OnWindow | None
-    saving: bool
+    chosen: Callable[[], _Chosen] | None = None  # what is chosen by now
 
     def learn(self, structure: Model, examples: object) -> None:
         """Learn the weights of a model on the rest of the stream."""
+        saved = {} if self.fit.saved is None else self.fit.saved.arrays
+        self.inner = int(saved["weights"]) if "weights" in saved else None
         self.learner.fit(
             self.db,
             structure,
-            examples,
-            on_window=self._after,
-            checkpoint=self.saving,
+            examples=examples,
+            callback=self._after,
+            checkpoint=self.fit.saving,
             resume=self.inner,
             limit=self.limit,
         )
 
     def _after(self, progress: WindowProgress) -> None:
         """Keep which run learns the weights, once it has saved something."""
-        if self.saving and self.inner != progress.run:
+        if self.fit.saving and self.inner != progress.run:
             self.session.learning(progress.run)
             self.inner = progress.run
-        if self.on_window is not None:
-            self.on_window(progress)
+        # The learner keeps its weights before this run ends.
+        self.fit.step(progress, self.fit.done, so_far=self.chosen)
 
 
-def _still(stage: _Weights, choice: Alternatives, base: Model, counts: StreamCounts, rest: object) -> pa.Table:
-    """Learn the weights of what the first subgraphs have chosen; return the formulations as rows of `FORMULATION_SCHEMA`."""
+def _still(stage: _Weights, choice: Alternatives, base: Model, counts: StreamCounts, rest: object) -> _Chosen:
+    """Learn the weights of what the first subgraphs have chosen."""
     found = choice.judged(counts.n)
     formulas = choice.formulas(found)
     rules = [Rule(formula) for formula, keep in zip(formulas, found.kept.tolist(), strict=True) if keep]
+    chosen = _Chosen(choice.rows(found, counts.total.n, formulas), RULE_LOG_SCHEMA.empty_table())
+    stage.chosen = lambda: chosen
     stage.learn(structured(base, [], rules), rest)
-    return choice.rows(found, counts.total.n, formulas)
+    return chosen
 
 
 def _check_drifting(learner: OnlineEstimator) -> None:

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
 
 from sqlrl.errors import NothingFoundWarning, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
-from sqlrl.learn.batch.problem import Iteration, iteration_table
 from sqlrl.learn.fitted import Fitted
-from sqlrl.learn.parameters import AtLeast, Option, Whole, check_database, check_parameters
+from sqlrl.learn.parameters import AtLeast, Option, Whole, asked, check_database, check_parameters
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.estimator import run_record
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
-from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior
+from sqlrl.learn.soft.settings import Lasso, OnUnlabelled, Prior, saved
 from sqlrl.logic.psl import LogicalRule, SoftModel
 from sqlrl.logic.terms import Literal as Atom
 from sqlrl.logic.terms import Variable
-from sqlrl.progress import Stage
 from sqlrl.structure.soft.greedy import GreedyRules, GreedySearch, Least, Most, greedy_rules
 from sqlrl.structure.soft.paths import (
     By,
@@ -41,9 +38,26 @@ from sqlrl.structure.soft.paths import (
     Top,
     path_clauses,
 )
+from sqlrl.training.fit import INTERRUPTED, IterationFit, Taken
 from sqlrl.training.learning import TrainingDatabase
+from sqlrl.training.records import Iteration
 from sqlrl.training.soft import SoftTraining
 from sqlrl.wording import counted
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    # Weights of all candidates, shape (m,), and what a greedy search found if there was one.
+
+    weights: FloatArray
+    greedy: GreedyRules | None
+
+    @classmethod
+    def of_greedy(cls, found: GreedyRules, rules: int) -> _Weighed:
+        """Return the weights of what a greedy search found among so many rules."""
+        weights = np.zeros(rules)
+        weights[found.rules] = found.weights
+        return cls(weights, found)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -144,8 +158,9 @@ class SoftStructure(Fitted):
     candidates_: PathClauses = field(init=False)
     greedy_: GreedyRules | None = field(init=False)
     iterations_: pa.Table = field(init=False)
+    interrupted_: bool = field(init=False)
 
-    learned: ClassVar[tuple[str, ...]] = ("candidates_", "greedy_", "iterations_")
+    learned: ClassVar[tuple[str, ...]] = ("candidates_", "greedy_", "iterations_", "interrupted_")
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -154,8 +169,11 @@ class SoftStructure(Fitted):
         self,
         db: TrainingDatabase,
         target: str | SoftModel,
-        examples: object = None,
         *,
+        examples: object = None,
+        callback: Callable[[Iteration], object] | None = None,
+        checkpoint: bool = False,
+        resume: int | None = None,
         limit: int | None = GROUNDING_LIMIT,
     ) -> Self:
         """Learn rules about a target and their weights.
@@ -168,6 +186,9 @@ class SoftStructure(Fitted):
             The predicate; or a model with one open predicate, whose rules are candidates, too.
         examples : query or list of names, optional
             What to learn from; all examples by default.
+        callback, checkpoint, resume
+            As `sqlrl.learn.SoftEstimator.fit`: steps are iterations of the learner of weights, or rules of the greedy search. A run that goes on
+            finds its paths again.
         limit : int, optional
             The most ground rules of one candidate; None for no limit.
 
@@ -194,37 +215,56 @@ class SoftStructure(Fitted):
         """
         check_parameters(self)
         check_database(db)
-        started, name, seconds = datetime.now(UTC), type(self).__name__, dict[str, float]()
-        clock = time.perf_counter()
+        following, clock = asked(callback, checkpoint, resume), time.perf_counter()
         with db.learning.soft_structure(target, examples=examples, limit=None, symmetric=self.symmetric) as data:
             found = path_clauses(data.source, self._paths())
             model = data.model.with_rules((*data.model.rules, *self._beside(data.source.target), *found.rules))
-        seconds["paths"] = time.perf_counter() - clock
-        clock = time.perf_counter()
-        iterations: list[Iteration] = []
+        paths, clock = time.perf_counter() - clock, time.perf_counter()
         with db.learning.soft_training(model, examples=examples, limit=limit, observed_bodies=True) as training:
-            number = training.begin(name, self.recorded(), 0)
-            seconds["grounding"] = time.perf_counter() - clock
-            clock = time.perf_counter()
-            with threadpool_limits(limits=1, user_api="blas"), Stage("learning weights"):
-                weights, greedy = self._weights(training, iterations)
-                weights = self._with_prior(weights, model, found)
-            seconds["learning"] = time.perf_counter() - clock
-            clock, table = time.perf_counter(), iteration_table(iterations)
-            record = run_record(name, self.recorded(), started, seconds, table)
-            kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
-            learned = training.finish(weights, record, kept)
-            seconds["statistics"] = time.perf_counter() - clock
-        if not any(weights[len(model.rules) - len(found) :] > 0):
+            fit = IterationFit(
+                training, type(self).__name__, self.recorded(), 0, following, things="rules", since=clock
+            )
+            fit.seconds = {"paths": fit.seconds.pop("paths", 0.0) + paths, **fit.seconds}
+            fit.lap("grounding")
+
+            def keep(weighed: Callable[[], _Weighed], status: str) -> Taken:
+                return self._keep(weighed(), status, fit, training, model, found)
+
+            taken = fit.learn(lambda: self._weighed(training, fit), keep)
+        taken()
+        if not any(self.weights_[len(model.rules) - len(found) :] > 0):
             warn(
                 f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each (min_targets=), or "
                 "a weaker prior=",
                 NothingFoundWarning,
             )
-        self.model_, self.weights_, self.candidates_, self.greedy_ = learned, weights, found, greedy
-        self.iterations_, self.seconds_, self.run_ = table, seconds, number
-        self._table = _clause_table(model, weights, found)
         return self
+
+    def _keep(
+        self,
+        weighed: _Weighed,
+        status: str,
+        fit: IterationFit,
+        training: SoftTraining,
+        model: SoftModel,
+        found: PathClauses,
+    ) -> Taken:
+        weights, table = self._with_prior(weighed.weights, model, found), fit.rows("iteration")
+        kept = [i for i, rule in enumerate(model.rules) if rule.hard or weights[i] > 0]
+        learned = training.finish(weights, run_record(fit, status), kept)
+        fit.lap("statistics")
+
+        def take() -> None:
+            self.model_, self.weights_, self.candidates_, self.greedy_ = learned, weights, found, weighed.greedy
+            self.iterations_, self.seconds_, self.run_, self.interrupted_ = (
+                table,
+                fit.seconds,
+                fit.run,
+                status == INTERRUPTED,
+            )
+            self._table = _clause_table(model, weights, found)
+
+        return take
 
     def _paths(self) -> PathParameters:
         return PathParameters(**{each.name: getattr(self, each.name) for each in fields(PathParameters)})
@@ -236,26 +276,37 @@ class SoftStructure(Fitted):
         pair = Atom(target, (Variable("A"), Variable("B")), positive=False)
         return [LogicalRule((), (pair,), 0.0, self.squared)]
 
-    def _weights(self, training: SoftTraining, iterations: list[Iteration]) -> tuple[FloatArray, GreedyRules | None]:
+    def _weighed(self, training: SoftTraining, fit: IterationFit) -> _Weighed:
         """Return the weights of all candidates, 0 for those that the model does without."""
-        network, truth, names = training.network, training.truth, training.names
+        network, truth, names, rules = training.network, training.truth, training.names, len(training.network.hard)
         shared: dict[str, Any] = {"prior": self.prior, "l1": self.l1, "unlabelled": self.unlabelled}
         if self.steps is not None:
             shared |= {"method": "steps", "steps": self.steps}
         if self.method == "ppll":
+
+            def report(iteration: Iteration) -> None:
+                fit.report(replace(iteration, so_far=lambda: _Weighed(saved(iteration)["weight"], None)))
+
             learner = SoftPiecewiseLikelihood(**shared)
-            return learner.learn(network, truth, names=names, report=iterations.append).weights, None
+            found = learner.learn(network, truth, names=names, report=report, after=fit.after)
+            return _Weighed(found.weights, None)
         hinges = atom_hinges(network, truth, names=names, unlabelled=self.unlabelled)
+
+        def added(greedy: GreedyRules) -> None:
+            fit.report(
+                Iteration(
+                    iteration=len(greedy.rules),
+                    objective=float(greedy.scores[-1]),
+                    share=len(greedy.rules) / self.most,
+                    state=greedy.arrays,
+                    so_far=lambda: _Weighed.of_greedy(greedy, rules),
+                )
+            )
+
+        after = None if fit.saved is None else GreedyRules.of_arrays(fit.arrays)
         search = GreedySearch(most=self.most, least=self.least)
-        found = greedy_rules(
-            hinges,
-            SoftPseudoLikelihood(**shared),
-            search,
-            report=lambda rules, score: iterations.append(Iteration(iteration=rules, objective=score)),
-        )
-        weights = np.zeros(len(network.hard))
-        weights[found.rules] = found.weights
-        return weights, found
+        greedy = greedy_rules(hinges, SoftPseudoLikelihood(**shared), search, report=added, after=after)
+        return _Weighed.of_greedy(greedy, rules)
 
     def _with_prior(self, weights: FloatArray, model: SoftModel, found: PathClauses) -> FloatArray:
         """Return the weights with that of the negative prior no less than it may be."""

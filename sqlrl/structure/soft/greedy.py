@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sqlrl import markup
 from sqlrl.ground.network import FloatArray, IntArray
@@ -51,7 +52,19 @@ class GreedyRules:
     scores: FloatArray  # the penalised pseudo-log-likelihood after each, shape (k,)
     start: float  # the score without a rule
     evaluated: int  # how many models were learned
+    last: FloatArray  # the weight that each rule had when it was tried last, shape (m,)
     _repr_html_ = markup.field_table
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> GreedyRules:
+        """Return what `arrays` has made arrays of."""
+        return cls(
+            arrays["rules"], arrays["weights"], arrays["scores"], float(arrays["start"]), int(arrays["evaluated"]), arrays["last"]
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return it as arrays by name, as a run is saved."""
+        return {each.name: np.array(getattr(self, each.name)) for each in fields(self)}
 
 
 def greedy_rules(
@@ -59,9 +72,12 @@ def greedy_rules(
     learner: SoftPseudoLikelihood,
     search: GreedySearch | None = None,
     *,
-    report: Callable[[int, float], None] | None = None,
+    report: Callable[[GreedyRules], None] | None = None,
+    after: GreedyRules | None = None,
 ) -> GreedyRules:
-    """Add the rule that raises the score most, again and again, with all weights learned anew; `report` gets the number of rules and the score.
+    """Add the rule that raises the score most, again and again, with all weights learned anew; `report` gets what was found after each.
+
+    A search goes on `after` what was reported, with the results of one that was never stopped.
 
     Source: Embar, Sridhar, Farnadi, Getoor, "Scalable Structure Learning for Probabilistic Soft Logic" (2018), algorithm 1. As printed its loop
     goes on while one of two criteria holds and takes the score of the round before for that of the last one; here the first of both ends it.
@@ -69,12 +85,17 @@ def greedy_rules(
     limits = search or GreedySearch()
     # Rules without a hinge raise nothing.
     left = [int(i) for i in np.flatnonzero(hinges.support > 0)]
-    last = np.zeros(len(hinges.squared))
-    chosen: list[int] = []
-    weights = np.zeros(0)
-    start = score = learner.learn_hinges(hinges.of_rules(np.zeros(0, np.int64))).objective
-    scores: list[float] = []
-    evaluated = 0
+    if after is None:
+        start = learner.learn_hinges(hinges.of_rules(np.zeros(0, np.int64))).objective
+        after = GreedyRules(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), start, 0, np.zeros(len(hinges.squared)))
+    chosen, weights, scores = after.rules.tolist(), after.weights, after.scores.tolist()
+    start, evaluated, last = after.start, after.evaluated, after.last.copy()
+    score = scores[-1] if scores else start
+    left = [rule for rule in left if rule not in chosen]
+
+    def so_far() -> GreedyRules:
+        return GreedyRules(np.array(chosen, np.int64), weights, np.array(scores), start, evaluated, last.copy())
+
     with Stage("rules of a greedy search") as stage:
         while left and len(chosen) < limits.most:
             best: tuple[float, int, FloatArray] | None = None
@@ -96,5 +117,5 @@ def greedy_rules(
             scores.append(score)
             stage.advance(1, note=f"{len(chosen)} rules, score {score:.6g}")
             if report is not None:
-                report(len(chosen), score)
-    return GreedyRules(np.array(chosen, np.int64), weights, np.array(scores), start, evaluated)
+                report(so_far())
+    return so_far()

@@ -55,7 +55,7 @@ def run(path: Path, where: str) -> None:
                 kill()
             raise KeyboardInterrupt
 
-    sqlrl.Likelihood().fit(sqlrl.connect(path), model(), on_iteration=press)
+    sqlrl.Likelihood().fit(sqlrl.connect(path), model(), callback=press)
 
 
 if __name__ == "__main__":

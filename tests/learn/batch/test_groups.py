@@ -239,7 +239,7 @@ def test_atoms_are_those_of_the_example_that_is_learned_from(
     )
     groups = [("e1", "p", "g"), ("e1", "q", "h"), ("e1", "r", "g")]
     learner = sqlrl.Likelihood("l2", strength=[0.1, 1.0], folds=2, on_infeasible_truth="skip")
-    found = [learner.fit(db, model, examples, groups=groups).strengths_ for examples in (None, ["e1"])]
+    found = [learner.fit(db, model, examples=examples, groups=groups).strengths_ for examples in (None, ["e1"])]
     assert found[0].equals(found[1])
 
 

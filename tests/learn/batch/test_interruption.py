@@ -18,7 +18,7 @@ import sqlrl
 from sqlrl.catalog.records import Records
 from sqlrl.errors import EngineError, NumericError
 from sqlrl.learn.batch.choices import Choices
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.records import Iteration
 from sqlrl.training.stream import ExampleStream
 from tests.learn.batch.stopped import load, model
 
@@ -96,7 +96,7 @@ def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: 
     seen: list[Iteration] = []
     fit = make()
     with pytest.raises(KeyboardInterrupt) as stop:
-        fit.fit(shared, model(), on_iteration=press(at, seen))
+        fit.fit(shared, model(), callback=press(at, seen))
     rows, run = fit.iterations_.num_rows, whole.run_ + 1
     assert seen[-1].iteration == at
     assert len(seen) == rows == whole.iterations_.num_rows
@@ -124,7 +124,7 @@ def test_a_run_that_is_kept_is_in_the_file_and_begins_anew(tmp_path: Path) -> No
         load(db, 16)
         sqlrl.Likelihood("l1", 5.0).fit(db, model())
         with pytest.raises(KeyboardInterrupt):
-            fit.fit(db, model(), on_iteration=press(5))
+            fit.fit(db, model(), callback=press(5))
     with sqlrl.connect(path, progress=False) as db:
         assert db.model() == fit.model_
         assert db.sql("select run, model, status, timings is not null from sqlrl.run").fetchall() == [
@@ -146,7 +146,7 @@ def test_the_best_iteration_is_not_the_last_one(small: sqlrl.Database) -> None:
     idle = next(k for k in range(2, len(objective)) if objective[k] == objective[k - 1]) + 1
     fit = sqlrl.MaxMargin(C=5.0, loss="zero-one")
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(small, model(), on_iteration=press(idle))
+        fit.fit(small, model(), callback=press(idle))
     assert fit.weights_.tobytes() == fit_of(idle - 1).weights_.tobytes()
     # Of the penalty and all slack the objective is what the weights have, whatever was tried after them.
     assert fit.choices_["objective"][0].as_py() == objective[idle - 1] == objective[idle - 2]
@@ -156,7 +156,7 @@ def test_as_long_as_there_is_nothing_but_the_start_nothing_is_kept(db: sqlrl.Dat
     start = sqlrl.Likelihood("l2", 5.0).fit(db, model()).model_
     for learner in (sqlrl.Likelihood("l2"), sqlrl.PSCG(moments="exact")):
         with pytest.raises(KeyboardInterrupt) as stop:
-            learner.fit(db, model(), on_iteration=press(0), start=start)
+            learner.fit(db, model(), callback=press(0), start=start)
         assert "had no weights yet: it is marked as interrupted, and has no model" in stop.value.__notes__[0]
         assert "model_" not in vars(learner)
     assert db.sql("select model, status from sqlrl.run where run > 1").fetchall() == [(None, "interrupted")] * 2
@@ -179,7 +179,7 @@ def test_ctrl_c_loses_no_step_that_was_taken(db: sqlrl.Database, monkeypatch: py
     monkeypatch.setattr(Choices, "value_and_gradient", counted)
     fit = sqlrl.Likelihood("l2", 0.05)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(-1, seen))
+        fit.fit(db, model(), callback=press(-1, seen))
     monkeypatch.undo()
     steps = seen[-1].iteration
     assert 2 < steps < 9
@@ -205,7 +205,7 @@ def test_while_a_strength_is_chosen_there_are_no_weights(db: sqlrl.Database, mon
     monkeypatch.undo()
     fit = sqlrl.Likelihood(strength=[0.1, 1.0])
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, model(), on_iteration=press(2))
+        fit.fit(db, model(), callback=press(2))
     assert fit.strengths_.num_rows == 2
     assert fit.strength_ in (0.1, 1.0)
     assert "chosen from 2 values" in repr(fit)
@@ -221,7 +221,7 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Databas
     iterations = first.iterations_.num_rows
     fit = learner(0.1, 5.0, 50.0)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(small, model(), on_iteration=press(iterations + 2))
+        fit.fit(small, model(), callback=press(iterations + 2))
     assert fit.weights_.tobytes() == first.weights_.tobytes()
     rows = fit.choices_.to_pylist()
     assert [(row["C"], row["chosen"], row["objective"] is None) for row in rows] == [
@@ -232,7 +232,7 @@ def test_of_several_c_the_last_one_that_was_trained_is_kept(small: sqlrl.Databas
     assert "at C=0.1" in repr(fit)
     # Weights of the first C that is not trained to its end are better than none.
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(small, model(), on_iteration=press(2))
+        fit.fit(small, model(), callback=press(2))
     assert [row["chosen"] for row in fit.choices_.to_pylist()] == [True, False, False]
     assert fit.weights_.tobytes() == learner(0.1, max_iterations=2).fit(small, model()).weights_.tobytes()
 
@@ -242,13 +242,13 @@ def test_weights_learned_from_a_part_of_the_examples_are_not_kept(small: sqlrl.D
     seen: list[Iteration] = []
     options: dict[str, Any] = {"C": [0.1, 1.0], "loss": "zero-one", "folds": 2}
     with pytest.raises(KeyboardInterrupt) as stop:
-        sqlrl.MaxMargin(**options).fit(small, model(), on_iteration=press(3, seen))
+        sqlrl.MaxMargin(**options).fit(small, model(), callback=press(3, seen))
     assert "had no weights yet" in stop.value.__notes__[0]
     whole = sqlrl.MaxMargin(**options).fit(small, model())
     last = whole.iterations_["iteration"][-1].as_py()
     fit = sqlrl.MaxMargin(**options)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(small, model(), on_iteration=press(last))
+        fit.fit(small, model(), callback=press(last))
     assert [row["f1"] for row in fit.choices_.to_pylist()] == [row["f1"] for row in whole.choices_.to_pylist()]
 
 
@@ -271,7 +271,7 @@ def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkey
         monkeypatch.setattr(*((Records, "append") if at else (ExampleStream, "_learned")), again)
         fit = sqlrl.Likelihood()
         with pytest.raises(KeyboardInterrupt) as stop:
-            fit.fit(db, model(), on_iteration=press(2))
+            fit.fit(db, model(), callback=press(2))
         monkeypatch.undo()
         assert "are not kept: it was interrupted again" in stop.value.__notes__[0]
         assert not {"model_", "strength_", "optimality_"} & vars(fit).keys()
@@ -287,13 +287,13 @@ def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Records, "save_model", lambda *_, **__: full())
     with pytest.raises(KeyboardInterrupt) as stop:
-        sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+        sqlrl.Likelihood().fit(db, model(), callback=press(2))
     assert "could not be kept" in stop.value.__notes__[0]
     assert "no space left on device" in stop.value.__notes__[0]
     monkeypatch.undo()
     monkeypatch.setattr("sqlrl.learn.batch.penalised._of_clauses", lambda *_: np.full(7, np.nan))
     with pytest.raises(KeyboardInterrupt) as stop:
-        sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+        sqlrl.Likelihood().fit(db, model(), callback=press(2))
     assert "grew out of range" in stop.value.__notes__[0]
     monkeypatch.undo()
 
@@ -302,7 +302,7 @@ def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.Mon
         raise NumericError("out of range")
 
     with pytest.raises(NumericError):
-        sqlrl.VotedPerceptron().fit(db, model(), on_iteration=fail)
+        sqlrl.VotedPerceptron().fit(db, model(), callback=fail)
     assert db.sql("select model, status from sqlrl.run").fetchall() == [
         (None, "interrupted"),
         (None, "interrupted"),
@@ -340,7 +340,7 @@ def test_what_is_in_the_file_while_weights_are_kept_is_what_was_there_before(
         earlier = sqlrl.Likelihood().fit(db, model()).model_
         monkeypatch.setattr(Records, "append", appended)
         with pytest.raises(KeyboardInterrupt):
-            sqlrl.Likelihood().fit(db, model(), on_iteration=press(2))
+            sqlrl.Likelihood().fit(db, model(), callback=press(2))
         monkeypatch.undo()
     left_behind(image / path.name, earlier)
 

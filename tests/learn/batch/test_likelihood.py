@@ -13,7 +13,7 @@ from scipy import optimize, special
 
 import sqlrl
 from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, NotFittedError, ValidationWarning
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.records import Iteration
 
 TEXT = "Word(doc, word)\nLiked(doc)\n"
 
@@ -66,7 +66,7 @@ def test_the_model_predicts_with_the_probabilities_that_were_learned(shared: sql
 def test_what_is_kept_of_a_run(shared: sqlrl.Database) -> None:
     db = shared
     told: list[Iteration] = []
-    fit = sqlrl.Likelihood("l2", strength=[0.1, 1.0, 10.0], folds=3).fit(db, MODEL, on_iteration=told.append)
+    fit = sqlrl.Likelihood("l2", strength=[0.1, 1.0, 10.0], folds=3).fit(db, MODEL, callback=told.append)
     run = fit.run_
     rows = db.sql(f"select * exclude (run) from sqlrl.iteration where run = {run} order by iteration").fetchall()
     assert [row[:2] for row in rows] == [(each.iteration, each.objective) for each in told]
@@ -224,7 +224,7 @@ def test_an_interrupted_fit_leaves_the_database_as_it_was(db: sqlrl.Database) ->
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.Likelihood().fit(db, MODEL, on_iteration=stop)
+        sqlrl.Likelihood().fit(db, MODEL, callback=stop)
     assert db.sql("select status, model from sqlrl.run").fetchall() == [("interrupted", None)]
     assert db.sql("select count(*) from sqlrl.model").fetchall() == [(0,)]
     assert sqlrl.Likelihood().fit(db, MODEL).run_ == 2

@@ -14,8 +14,8 @@ from sqlrl.learn.batch import penalised
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.owlqn import descend
 from sqlrl.learn.batch.penalised import Fit, Penalty, fit_weights, make_design
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.validation import make_parts, validate
+from sqlrl.training.records import Iteration
 
 Array = npt.NDArray[Any]
 

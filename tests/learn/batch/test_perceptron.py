@@ -11,11 +11,11 @@ import pytest
 import sqlrl
 from sqlrl.errors import InfeasibleError, InfeasibleTruthWarning, InputError
 from sqlrl.learn.batch.perceptron import HowWorlds, VotedPerceptron, true_groundings
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.problem import Problem as Training
 from sqlrl.learn.settings import TIE
 from sqlrl.solve.sample_networks import network
 from sqlrl.training.labels import Names
+from sqlrl.training.records import Iteration
 from tests.learn.batch.enumerated import COUPLED, LABELS, counts_of, fixed_of, random_problem, training
 from tests.solve.networks import Problem, World, holds, worlds
 

@@ -11,8 +11,8 @@ import pytest
 import sqlrl
 from sqlrl.errors import InputError
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledMoments
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.batch.pscg import PSCG, Climbing, Point, climb
+from sqlrl.training.records import Iteration
 from tests.learn.batch.enumerated import (
     COUPLED,
     LABELS,
@@ -215,7 +215,7 @@ Smokes(a)
 def test_fit_keeps_iterations_and_weights() -> None:
     db = people()
     told: list[Iteration] = []
-    fit = PSCG(4, random_state=1).fit(db, sqlrl.parse_mln(SMOKING), on_iteration=told.append)
+    fit = PSCG(4, random_state=1).fit(db, sqlrl.parse_mln(SMOKING), callback=told.append)
     assert fit.iterations_.column("iteration").to_pylist() == [0, 1, 2, 3, 4] == [each.iteration for each in told]
     assert fit.iterations_.column("objective").null_count == 5
     assert fit.iterations_.column("damping").to_pylist()[0] == 100.0
@@ -238,7 +238,7 @@ def test_ctrl_c_keeps_what_there_is_and_leaves_the_database_usable() -> None:
 
     learner = PSCG(4, random_state=1)
     with pytest.raises(KeyboardInterrupt):
-        learner.fit(db, model, on_iteration=interrupt)
+        learner.fit(db, model, callback=interrupt)
     assert learner.rejected_ >= 0
     assert (learner.converged_, learner.interrupted_) == (False, True)
     assert db.sql('select iteration from "sqlrl".iteration').fetchall() == [(0,), (1,), (2,)]

@@ -3,7 +3,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import ConvergenceWarning, InfeasibleError, InfeasibleTruthWarning, InputError, ValidationWarning
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.records import Iteration
 
 WORDS = "Word(doc, word)\nTopic(doc, name)\nWord(d, +w) => Topic(d, +n)\n"
 
@@ -181,7 +181,7 @@ def test_an_interrupted_run_leaves_a_database_that_works() -> None:
 
     fit = sqlrl.MaxMargin(C=100.0)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, sqlrl.parse_mln(WORDS), on_iteration=stop)
+        fit.fit(db, sqlrl.parse_mln(WORDS), callback=stop)
     (row,) = fit.choices_.to_pylist()
     assert (row["iterations"], row["gap"], row["weights"]) == (2, fit.gap_, np.count_nonzero(fit.weights_))
     assert fit.gap_ > 1.1 * 5 * 0.001 * 100

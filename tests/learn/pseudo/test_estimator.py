@@ -20,7 +20,7 @@ from sqlrl.errors import (
     InputError,
     UnsupportedError,
 )
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.records import Iteration
 from tests.learn.pseudo.town import MODEL, TYPES, load, log_likelihood, people, rows, town
 
 Town = tuple[sqlrl.Database, tuple[list[str], set[tuple[str, str]], set[str]]]
@@ -81,7 +81,7 @@ def test_targets_alone_are_learned_as_by_likelihood() -> None:
 def test_what_is_kept_of_a_run() -> None:
     db, found = town(12)
     told: list[Iteration] = []
-    fit = sqlrl.PseudoLikelihood(strength=0.05).fit(db, MODEL, on_iteration=told.append)
+    fit = sqlrl.PseudoLikelihood(strength=0.05).fit(db, MODEL, callback=told.append)
     kept = db.sql(f"select iteration, objective from sqlrl.iteration where run = {fit.run_} order by 1").fetchall()
     assert kept == [(each.iteration, each.objective) for each in told]
     assert told[-1].objective == pytest.approx(fit.log_likelihood_ - 0.05 / 2 * fit.weights_ @ fit.weights_)
@@ -300,7 +300,7 @@ def test_examples_that_are_named_count_alone(column: bool) -> None:
         f"Shape({doc}item, shape)\nRed({doc}item)\nShape({d}i, +s) => Red({d}i)\nRed({d}i)\nShape({d}i, s)"
     )
     for chosen in (None, ["d1", "d3"], ["d4"]):
-        fit = sqlrl.PseudoLikelihood(strength=0.01).fit(db, model, chosen)
+        fit = sqlrl.PseudoLikelihood(strength=0.01).fit(db, model, examples=chosen)
         items = [row for row in found if chosen is None or row[0] in chosen]
         assert fit.predicates_["predicate"] == ["Red", "Shape"]
         docs = {row[0] for row in items}
@@ -395,7 +395,9 @@ def test_templates_have_the_combinations_of_bodies_that_occur(chosen: list[str] 
     red = [(d, i) for d, i, s in ALL_SHAPES if s in ("S0", "S3")]
     db.load("Shape", ALL_SHAPES, types=["doc", "item", "shape"], example="doc")
     db.load("Red", red, types=["doc", "item"], example="doc")
-    fit = sqlrl.PseudoLikelihood().fit(db, sqlrl.parse_mln("\n".join([SHAPE, RED, *COMBINATIONS, "Red(d, i)"])), chosen)
+    fit = sqlrl.PseudoLikelihood().fit(
+        db, sqlrl.parse_mln("\n".join([SHAPE, RED, *COMBINATIONS, "Red(d, i)"])), examples=chosen
+    )
     inside = [row for row in ALL_SHAPES if chosen is None or row[0] in chosen]
     for text, rule in zip(COMBINATIONS, fit.model_.rules, strict=False):
         expected = COMBINATIONS[text](inside, {pair for pair in red if chosen is None or pair[0] in chosen})

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlrl
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.estimator import SoftEstimator
+from sqlrl.training.records import Iteration
 from tests.learn.stopped import kill
 
 LEARNERS: dict[str, tuple[type[SoftEstimator], dict[str, Any]]] = {
@@ -56,7 +56,7 @@ def run(path: Path, name: str) -> None:
         if iteration.iteration == KILLED:
             kill()
 
-    estimator(name).fit(sqlrl.connect(path), model(name), on_iteration=after, checkpoint=True)
+    estimator(name).fit(sqlrl.connect(path), model(name), callback=after, checkpoint=True)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import pytest
 
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.hinge_network import HingeNetwork
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.map_likelihood import SoftMapLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from sqlrl.training.records import Iteration
 from tests.learn.soft.oracles import Floats, random_network, random_truth
 
 

@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from sqlrl.errors import InputError, UnboundedWeightError
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.piecewise import SoftPiecewiseLikelihood
 from sqlrl.learn.soft.pseudo_likelihood import SoftPseudoLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from sqlrl.training.records import Iteration
 from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, only, random_network, random_truth
 
 

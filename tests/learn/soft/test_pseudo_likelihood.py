@@ -13,11 +13,11 @@ from scipy.optimize import minimize
 
 import sqlrl.learn.soft.projected_newton as newton
 from sqlrl.errors import InputError, UnboundedWeightError
-from sqlrl.learn.batch.problem import Iteration
 from sqlrl.learn.soft.atom_hinges import atom_hinges
 from sqlrl.learn.soft.projected_newton import maximise
 from sqlrl.learn.soft.pseudo_likelihood import PenalisedPseudoLikelihood, SoftPseudoLikelihood
 from sqlrl.learn.soft.sample_hinges import hinge_network
+from sqlrl.training.records import Iteration
 from tests.effort import draws
 from tests.learn.soft.oracles import Floats, log_pseudo_likelihood, random_network, random_truth
 

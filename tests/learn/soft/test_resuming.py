@@ -15,7 +15,7 @@ import pytest
 
 import sqlrl
 from sqlrl.errors import CheckpointWarning, InputError
-from sqlrl.learn.batch.problem import Iteration
+from sqlrl.training.records import Iteration
 from tests.learn.soft.stopped import EXACT, KILLED, estimator, load, model
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ def goes_on(db: sqlrl.Database, name: str) -> None:
     before = rows(db, 1)
     assert before[-1][0] == KILLED
     seen: list[Iteration] = []
-    resumed = estimator(name).fit(db, model(name), on_iteration=seen.append, resume=1)
+    resumed = estimator(name).fit(db, model(name), callback=seen.append, resume=1)
     whole = estimator(name).fit(db, model(name))
     assert seen[0].iteration == KILLED + 1
     assert rows(db, 1)[: len(before)] == before
@@ -84,8 +84,10 @@ def interrupted(db: sqlrl.Database, name: str, at: int, *, resume: int | None = 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        estimator(name).fit(db, model(name), on_iteration=stop, checkpoint=True, resume=resume, start=start)
-    assert caught.value.__notes__ == [f"run 1 is saved after iteration {at}: resume=1 goes on"]
+        estimator(name).fit(db, model(name), callback=stop, checkpoint=True, resume=resume, start=start)
+    kept, saved = caught.value.__notes__
+    assert f"run 1 is kept as interrupted, with the best weights up to iteration {at}" in kept
+    assert saved == f"run 1 is saved after iteration {at}: resume=1 goes on"
 
 
 @pytest.mark.parametrize(("name", "last"), [("map", 8), pytest.param("steps", 3, marks=pytest.mark.slow)])
@@ -112,7 +114,7 @@ def test_the_most_iterations_are_those_of_all_parts() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learner.fit(db, model("pseudo"), on_iteration=stop, checkpoint=True)
+        learner.fit(db, model("pseudo"), callback=stop, checkpoint=True)
     with pytest.warns(sqlrl.errors.ConvergenceWarning, match="ended after 3 iterations"):
         learner.fit(db, model("pseudo"), resume=1)
     assert learner.iterations_.column("iteration").to_pylist() == [0, 1, 2, 3]
@@ -169,11 +171,12 @@ def test_a_run_that_saved_nothing_cannot_be_resumed() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        estimator("map").fit(db, model("map"), on_iteration=stop)
-    assert not hasattr(caught.value, "__notes__")
+        estimator("map").fit(db, model("map"), callback=stop)
+    (kept,) = caught.value.__notes__
+    assert "run 1 is kept as interrupted" in kept
     with pytest.raises(InputError, match=r"run 1 saved nothing .* checkpoint=True"):
         estimator("map").fit(db, model("map"), resume=1)
-    assert db.sql("select count(*) from sqlrl.iteration").fetchall() == [(0,)]
+    assert db.sql("select count(*) from sqlrl.iteration").fetchall() == [(1,)]
 
 
 def test_what_is_saved_can_be_read_with_sql() -> None:

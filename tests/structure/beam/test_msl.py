@@ -230,7 +230,7 @@ def test_nothing_found_says_what_to_change() -> None:
 def test_steps_are_reported_and_the_run_is_kept() -> None:
     steps = []
     with planted() as db:
-        fit = sqlrl.MSL(max_literals=2, max_clauses=2).fit(db, on_step=steps.append)
+        fit = sqlrl.MSL(max_literals=2, max_clauses=2).fit(db, callback=steps.append)
         assert [x.candidates for x in steps] == sorted(x.candidates for x in steps)
         assert steps[-1].candidates == fit.candidates_
         (row,) = db.sql("select learner, status from sqlrl.run order by run desc limit 1").fetchall()
@@ -289,8 +289,8 @@ def test_fit_wants_a_database() -> None:
     call: Callable[..., object] = sqlrl.MSL().fit
     with pytest.raises(InputError, match=r"not from None: open it with sqlrl\.connect"):
         call(None)
-    with nullcontext(lent()) as db, pytest.raises(InputError, match="on_step"):
-        call(db, on_step=3)
+    with nullcontext(lent()) as db, pytest.raises(InputError, match="callback"):
+        call(db, callback=3)
 
 
 def test_a_model_without_clauses_is_one_to_begin_with() -> None:

@@ -288,7 +288,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[SeedReport] = []
     fit = sqlrl.ILP(source.bias, **options)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt) as stop:
-        fit.fit(db, "t", on_seed=stopped(2, seen))  # type: ignore[arg-type]
+        fit.fit(db, "t", callback=stopped(2, seen))  # type: ignore[arg-type]
     told = f"run {whole.run_ + 1} is kept with what 2 seeds brought: {seen[-1].candidates} clauses, {seen[-1].theory} in the theory"
     assert told in stop.value.__notes__[0]
     with pytest.raises(NotFittedError, match="theory_"):
@@ -311,7 +311,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Coverage, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fit.fit(db, "t", on_seed=stopped(0, seen))  # type: ignore[arg-type]
+        fit.fit(db, "t", callback=stopped(0, seen))  # type: ignore[arg-type]
     (found,) = db.sql("select count(*) from sqlrl.candidate where run = (select max(run) from sqlrl.run)").fetchall()
     assert found == (seen[-1].candidates,)
     assert db.sql("select status from sqlrl.run order by run desc limit 1").fetchall() == [("interrupted",)]
@@ -465,7 +465,7 @@ def test_a_run_that_fails_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Induction, "_take", failing)
     with pytest.raises(EngineError) as caught:
         sqlrl.ILP(sqlrl.parse_bias(HUB), min_score=0, above_seed=False, command="induce_max").fit(db, "Wins")
-    assert "what 2 seeds brought" in caught.value.__notes__[0]
+    assert "run 1 is kept as failed, with the best clauses up to seed 2" in caught.value.__notes__[0]
     assert db.sql("select status from sqlrl.run").fetchall() == [("failed",)]
     assert db.sql("select count(*) from sqlrl.candidate").fetchall()[0][0] > 0
 

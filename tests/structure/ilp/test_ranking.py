@@ -237,7 +237,7 @@ def test_a_search_that_is_stopped_ranks_with_what_it_has(linked: sqlrl.Database)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sqlrl.ILP(nodes=30, clause_length=3).fit(linked, "Guides", on_seed=stop)
+        sqlrl.ILP(nodes=30, clause_length=3).fit(linked, "Guides", callback=stop)
     assert seen[-1].candidates > 0
     assert seen[-1].theory == 0
     (count, status) = linked.sql(

@@ -150,19 +150,21 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(folder: Path, tmp_path: Path) ->
     expected = first.sql(history).fetchall()
     db = loaded(folder, tmp_path / "run.duckdb")
     with pytest.raises(Stop):
-        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop_at(2), checkpoint=True)
+        learner(record_history=True).fit(db, model, examples=TRAIN, callback=stop_at(2), checkpoint=True)
     # The ids of added clauses follow those of the model's clauses, as after a whole run.
     assert 0 < len(db.sql(history).fetchall()) < len(expected)
     assert {row[1] for row in db.sql(history).fetchall()} <= {row[1] for row in expected}
     db.close()
     db = sqlrl.connect(tmp_path / "run.duckdb")
     with pytest.raises(InputError, match="max_length"):
-        sqlrl.OSL(sqlrl.parse_modes(MODES), 4, 2, window=16, record_history=True).fit(db, model, TRAIN, resume=1)
+        sqlrl.OSL(sqlrl.parse_modes(MODES), 4, 2, window=16, record_history=True).fit(
+            db, model, examples=TRAIN, resume=1
+        )
     other = sqlrl.parse_modes(MODES.replace("modeP(2, Token", "modeP(1, Token"))
     with pytest.raises(InputError, match="modes"):
-        sqlrl.OSL(other, 3, 2, window=16, record_history=True).fit(db, model, TRAIN, resume=1)
+        sqlrl.OSL(other, 3, 2, window=16, record_history=True).fit(db, model, examples=TRAIN, resume=1)
     with pytest.raises(Stop):
-        learner(record_history=True).fit(db, model, examples=TRAIN, on_window=stop_at(3), resume=1)
+        learner(record_history=True).fit(db, model, examples=TRAIN, callback=stop_at(3), resume=1)
     assert {row[1] for row in db.sql(history).fetchall()} <= {row[1] for row in expected}
     resumed = learner(record_history=True).fit(db, model, examples=TRAIN, resume=1)
     assert db.sql(history).fetchall() == expected

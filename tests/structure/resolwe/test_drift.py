@@ -101,7 +101,7 @@ def db() -> sqlrl.Database:
 
 @pytest.fixture(scope="module")
 def followed(db: sqlrl.Database) -> sqlrl.Resolwe:
-    return follow().fit(db, MODEL, mixed())
+    return follow().fit(db, MODEL, examples=mixed())
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,10 @@ def fitted() -> Callable[[str, str], sqlrl.Resolwe]:
     @cache
     def fit(source: str, weights: str) -> sqlrl.Resolwe:
         if source == "loaded":
-            return follow(learners[weights], **SOON).fit(db, MODEL, few())
-        return follow(learners[weights], window=None, **SOON).fit(sqlrl.connect(progress=False), MODEL, stream())
+            return follow(learners[weights], **SOON).fit(db, MODEL, examples=few())
+        return follow(learners[weights], window=None, **SOON).fit(
+            sqlrl.connect(progress=False), MODEL, examples=stream()
+        )
 
     return fit
 
@@ -181,7 +183,7 @@ def test_the_log_can_be_read_while_learning_runs(db: sqlrl.Database) -> None:
         if not hasattr(progress, "subgraphs"):
             seen.append(db.sql("select count(*) from sqlrl.rule_log where run = (select max(run) from sqlrl.rule_log)").fetchall()[0][0])  # fmt: skip
 
-    fit = follow(**SOON).fit(db, MODEL, few(), on_window=look)
+    fit = follow(**SOON).fit(db, MODEL, examples=few(), callback=look)
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (sum(row["step"] <= 3 for row in events(fit)), len(events(fit)))
     assert seen[0] < seen[-1]
@@ -206,7 +208,9 @@ def test_weights_of_rules_that_stay_go_on_and_others_begin_at_0(db: sqlrl.Databa
         if begin >= end:
             continue
         model = sqlrl.parse_mln("\n".join([declared, "Good(x0)", *rules]))
-        learned = sqlrl.MIRA(average=False).fit(db, model, names[begin:end], start=learned.model_ if learned else None)
+        learned = sqlrl.MIRA(average=False).fit(
+            db, model, examples=names[begin:end], start=learned.model_ if learned else None
+        )
     assert learned is not None
     wanted = dict(zip(learned.clauses()["clause"], learned.clauses()["weight"], strict=True))
     found = dict(zip(followed.clauses()["clause"], followed.clauses()["weight"], strict=True))
@@ -220,9 +224,9 @@ def test_without_drift_following_changes_no_weight(db: sqlrl.Database) -> None:
     # Their probabilities are .9, those of the other formulations below .6.
     plain = sqlrl.parse_grammar("Old(u) ^ Good(u)\nTalks(u, w) ^ Good(u) ^ Good(w)")
     options: dict[str, Any] = {"select": 30, "threshold": 0.75, "window": SIZE, "weights": EXACT}
-    still = sqlrl.Resolwe(plain, half_life=1e12, **options).fit(db, MODEL, names)
+    still = sqlrl.Resolwe(plain, half_life=1e12, **options).fit(db, MODEL, examples=names)
     assert [(row["event"], row["subgraphs"]) for row in events(still)] == [("came", 30)] * 3
-    fixed = sqlrl.Resolwe(plain, **options).fit(db, MODEL, names)
+    fixed = sqlrl.Resolwe(plain, **options).fit(db, MODEL, examples=names)
     assert str(still.model_) == str(fixed.model_)
     assert not len(fixed.rule_log_)
 
@@ -286,9 +290,9 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(
             raise StoppedError
 
     with load(some(), tmp_path / "data.duckdb") as stopped, pytest.raises(StoppedError):
-        follow(**options).fit(stopped, MODEL, few() if loaded else stream(), on_window=stop, checkpoint=True)
+        follow(**options).fit(stopped, MODEL, examples=few() if loaded else stream(), callback=stop, checkpoint=True)
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as other:
-        again = follow(**options).fit(other, MODEL, few() if loaded else stream(), resume=1)
+        again = follow(**options).fit(other, MODEL, examples=few() if loaded else stream(), resume=1)
         assert again.rule_log_.to_arrow().equals(whole.rule_log_.to_arrow())
         assert again.formulations_.to_arrow().equals(whole.formulations_.to_arrow())
         assert str(again.model_) == str(whole.model_)
@@ -320,14 +324,14 @@ def test_a_run_that_stops_when_its_weights_are_learned_goes_on(
     tables = ("model", "clause", "shape", "clause_statistics", "step", "learned_from", "joint_count", "formulation")
     counts = "select " + ", ".join(f"(select count(*) from sqlrl.{table})" for table in tables)
     with load(some(), tmp_path / "whole.duckdb") as other:
-        whole = follow(**options).fit(other, MODEL, data, checkpoint=True)
+        whole = follow(**options).fit(other, MODEL, examples=data, checkpoint=True)
         kept = other.sql(counts).fetchall()
     with load(some(), tmp_path / "data.duckdb") as other:
         with monkeypatch.context() as patch:
             patch.setattr(CandidateRun, "finish", stop)
             with pytest.raises(StoppedError):
-                follow(**options).fit(other, MODEL, data, checkpoint=True)
-        again = follow(**options).fit(other, MODEL, data, resume=1)
+                follow(**options).fit(other, MODEL, examples=data, checkpoint=True)
+        again = follow(**options).fit(other, MODEL, examples=data, resume=1)
         assert str(again.model_) == str(whole.model_)
         assert again.clauses().to_arrow().equals(whole.clauses().to_arrow())
         assert again.rule_log_.to_arrow().equals(whole.rule_log_.to_arrow())
@@ -340,10 +344,10 @@ def test_a_run_is_not_resumed_with_another_half_life(db: sqlrl.Database) -> None
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        follow().fit(db, MODEL, mixed(), on_window=stop, checkpoint=True)
+        follow().fit(db, MODEL, examples=mixed(), callback=stop, checkpoint=True)
     run = db.sql("select max(run) from sqlrl.run").fetchall()[0][0]
     with pytest.raises(InputError, match="it began with half_life=30, not half_life=60"):
-        follow(half_life=60).fit(db, MODEL, mixed(), resume=run)
+        follow(half_life=60).fit(db, MODEL, examples=mixed(), resume=run)
 
 
 # ---- counts and choices ------------------------------------------------------------------------------
@@ -463,7 +467,7 @@ def test_a_rule_that_comes_again_is_another_one() -> None:
 @pytest.mark.slow
 def test_a_formulation_that_the_model_has_is_none_of_its_own(db: sqlrl.Database) -> None:
     model = sqlrl.parse_mln(str(MODEL) + "\nOld(who) ^ Good(who)")
-    fit = follow(**SOON).fit(db, model, few())
+    fit = follow(**SOON).fit(db, model, examples=few())
     assert not any(row["formula"] == "Old(u) ^ Good(u)" for row in events(fit))
     assert "Old(who) ^ Good(who)" in fit.clauses()["clause"]
 
@@ -487,7 +491,7 @@ def test_parameters_that_do_not_go_together_are_refused(
     db: sqlrl.Database, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        follow(**options).fit(db, MODEL, mixed())
+        follow(**options).fit(db, MODEL, examples=mixed())
 
 
 @pytest.mark.parametrize("source", ["loaded", "stream"])
@@ -502,4 +506,4 @@ def test_rules_whose_clauses_do_not_stay_are_refused(db: sqlrl.Database, source:
     model = sqlrl.parse_mln(f"{MODEL}\n{rule}")
     loaded = source == "loaded"
     with pytest.raises(UnsupportedError, match=message):
-        follow(window=SIZE if loaded else None).fit(db, model, few() if loaded else stream())
+        follow(window=SIZE if loaded else None).fit(db, model, examples=few() if loaded else stream())

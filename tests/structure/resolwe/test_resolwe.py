@@ -148,7 +148,7 @@ def test_the_counts_can_be_read_while_structure_is_chosen(db: sqlrl.Database) ->
             query = f"select sum(n) from sqlrl.joint_count where run = {progress.run} and candidate = 0"
             seen.append((progress.window, db.sql(query).fetchall()[0][0]))
 
-    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, window=5).fit(db, MODEL, on_window=look)
+    fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, window=5).fit(db, MODEL, callback=look)
     assert [window for window, _ in seen] == [1, 2, 3, 4]
     assert seen[-1][1] == fit.formulations_["support"][0]
     assert sorted(n for _, n in seen) == [n for _, n in seen]
@@ -174,7 +174,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path
 
     with load(planted(subgraphs=30), tmp_path / "data.duckdb") as db:
         with pytest.raises(StoppedError) as stopped:
-            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, on_window=stop, checkpoint=True)
+            sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, callback=stop, checkpoint=True)
         assert any("resume=1" in note for note in stopped.value.__notes__)
     with sqlrl.connect(tmp_path / "data.duckdb", progress=False) as db:
         again = sqlrl.Resolwe(GRAMMAR, **options).fit(db, MODEL, resume=1)
@@ -196,7 +196,7 @@ def test_a_run_is_resumed_as_what_it_was() -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        sqlrl.Resolwe(**given).fit(db, MODEL, on_window=stop, checkpoint=True)
+        sqlrl.Resolwe(**given).fit(db, MODEL, callback=stop, checkpoint=True)
     changes: list[tuple[dict[str, Any], str]] = [
         ({"templates": sqlrl.parse_grammar("ABOUT(u) = {Old}\nABOUT(u) ^ Good(u)")}, "templates="),
         ({"threshold": 0.7}, "threshold=0.5, not threshold=0.7"),
@@ -328,7 +328,7 @@ def test_subgraphs_are_those_that_were_named_though_others_went() -> None:
             for name in ("Talks", "Links", "Old", "Swims", "Good"):
                 columns = "example, user" if name == "Good" else "*"
                 db.remove(name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"))
-        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=7).fit(db, MODEL, names)
+        fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=7).fit(db, MODEL, examples=names)
         found.append((fit.formulations_.to_arrow().to_pylist(), str(fit.model_)))
     assert found[0] == found[1]
 
