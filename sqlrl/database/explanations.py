@@ -19,9 +19,9 @@ from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.shapes import Instance
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.bounds import Enumerated, domain_bound, enumerated, template_rows
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.expansion import expand
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.terms import domain_size
 from sqlrl.report import Table
 from sqlrl.wording import counted
 

@@ -19,15 +19,15 @@ from sqlrl.logic.terms import Clause, Literal
 from sqlrl.plan.bounds import Enumerated, enumerated
 from sqlrl.plan.counting import (
     alike_groundings,
-    count_difference,
     count_groundings,
     count_violated,
     enumerated_by_count,
 )
+from sqlrl.plan.differences import count_difference
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
-from sqlrl.plan.terms import domain_size
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 

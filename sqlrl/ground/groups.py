@@ -27,11 +27,12 @@ from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_o
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.shapes import Shape, Slot
 from sqlrl.logic.terms import Constant, Variable
+from sqlrl.plan.count_plan import GroupColumns
 from sqlrl.plan.counting import count_violated, joined_by_count
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.groups import groundings_of, group_count, group_groundings, joined_by_groups, violated_group_count
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, World
-from sqlrl.plan.terms import Groups, domain_size
 from sqlrl.progress import staged
 from sqlrl.wording import counted, shortened
 
@@ -98,14 +99,14 @@ class _Members:
     columns: list[list[IntArray]] = field(default_factory=list)
 
 
-_Key = tuple[Shape, Groups, bool]
+_Key = tuple[Shape, GroupColumns, bool]
 
 
 @dataclass(frozen=True)
 class _Unit:
     # One query: the clauses of a shape with the variables that they are counted by, and a table of the clauses' ids.
     use: ShapeUse
-    by: Groups
+    by: GroupColumns
     listed: TableName
     ids: IntArray
 
@@ -124,7 +125,7 @@ class _Part:
 
     # ---- units ------------------------------------------------------------------------------------------
 
-    def _slots(self, shape: Shape, variables: Sequence[str]) -> Groups:
+    def _slots(self, shape: Shape, variables: Sequence[str]) -> GroupColumns:
         """Return the variables of a shape, called so by a clause, that the count is by."""
         pairs = []
         for j, (name, kind) in enumerate(zip(self.by, self.kinds, strict=True)):
@@ -154,7 +155,7 @@ class _Part:
                 columns.append(np.full(len(clauses.ids), self.program.constants.of(kind)[term.name], dtype=np.int64))
         mine.columns.append(columns)
 
-    def _unit(self, stack: ExitStack, shape: Shape, by: Groups, members: _Members) -> _Unit:
+    def _unit(self, stack: ExitStack, shape: Shape, by: GroupColumns, members: _Members) -> _Unit:
         """Make the table of some clauses of a shape, which holds the constants of each."""
         ids = np.concatenate(members.clauses)
         columns = [

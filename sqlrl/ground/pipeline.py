@@ -29,9 +29,9 @@ from sqlrl.ground.rows import (
     with_clause,
 )
 from sqlrl.logic.shapes import Shape, Slot
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.grounding import GroundingQuery, ground
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.terms import domain_size
 from sqlrl.progress import Stage, staged
 
 # ---- which query of a shape --------------------------------------------------------------------------

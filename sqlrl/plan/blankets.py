@@ -35,9 +35,10 @@ from typing import NamedTuple, TypeAlias
 
 from sqlrl.errors import GroundingLimitError, UnsupportedError
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.plan.count_plan import EqualSlots
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.parts import Part, PartGroup, PartUse, numbered_part
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.terms import Union, domain_size
 
 MOST_TERMS = 4096
 """The most terms of a clause and predicate."""
@@ -450,7 +451,7 @@ class _Merged:
     ) -> None:
         first = literals[members[0]]
         self.key, self.members, self.always, self.predicate = key, members, always, first.predicate
-        same = Union(frozenset(slot for _, slot in bound.columns(first)))
+        same = EqualSlots(frozenset(slot for _, slot in bound.columns(first)))
         conditions: dict[tuple[int, int], None] = {}
         pairs = [(x, y) for i in members[1:] for x, y in zip(first.terms, literals[i].terms, strict=True)]
         pairs += [(x.left, x.right) for x in always]

@@ -10,14 +10,16 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.logic.shapes import Instance, ShapeLiteral, Slot
-from sqlrl.plan.counted_variables import CountedPart, counted_parts, item_slots, reduced, without_parts
+from sqlrl.plan.count_plan import clause_plan
+from sqlrl.plan.counted_variables import CountedPart, counted_parts, without_parts
+from sqlrl.plan.disjunct_factors import domain_size
+from sqlrl.plan.disjuncts import disjunct_slots, negative_literals, reduced
 from sqlrl.plan.expansion import freed
 from sqlrl.plan.multiplicity import present
 from sqlrl.plan.outside import loose_literal
-from sqlrl.plan.semiring import Factor, Steps, is_acyclic
+from sqlrl.plan.semiring import Factor, is_acyclic
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import fact_source, open_source
-from sqlrl.plan.terms import Context, domain_size, term_query, total_query
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def enumerated(whole: BoundShape, examples: TableName | None = None, *, counting
     # Without `counting` the query enumerates every variable, as that of a soft clause does.
     parts, main, variables = _uncounted(whole) if counting else ((), whole, list(whole.variables))
     loose = loose_literal(whole)
-    must = [*_negative(main), *([] if loose is None else [loose])]
+    must = [*negative_literals(main.shape), *([] if loose is None else [loose])]
     # What evidence joins is counted exactly; anti-joins, inequalities and query atoms of a whole domain are left out.
     found = [_joined(whole, must, variables, examples, parts)]
     # Witnesses are enumerated beside the groundings, and again as the literals of the ground clauses.
@@ -66,7 +68,7 @@ def template_rows(instance: Instance, layout: Layout, *, constants: TableName | 
     """Plan a bound on the rows of the join in which a template clause's `+` variables are free; parameters are as of `plan.expansion.expand`."""
     whole, places = freed(instance, layout, constants)
     parts, main, variables = _uncounted(whole, places.values())
-    return _joined(whole, _negative(main), variables, None, parts)
+    return _joined(whole, negative_literals(main.shape), variables, None, parts)
 
 
 def _uncounted(whole: BoundShape, shown: Iterable[Slot] = ()) -> tuple[tuple[CountedPart, ...], BoundShape, list[Slot]]:
@@ -74,10 +76,6 @@ def _uncounted(whole: BoundShape, shown: Iterable[Slot] = ()) -> tuple[tuple[Cou
     parts = counted_parts(whole, whole.variables, shown)
     counted = frozenset[Slot]().union(*(part.slots for part in parts))
     return parts, without_parts(whole, parts), [slot for slot in whole.variables if slot not in counted]
-
-
-def _negative(bound: BoundShape) -> list[ShapeLiteral]:
-    return [x for x in bound.shape.literals if not x.positive]
 
 
 def _joined(
@@ -92,21 +90,21 @@ def _joined(
     parameters = {Slot(True, i) for i in range(len(whole.shape.parameters))}
     same = [x for x in whole.shape.equalities if not x.positive and {x.left, x.right} <= {*variables, *parameters}]
     bound = reduced(whole, [*(ShapeLiteral(x.predicate, False, x.terms) for x in known), *same])
-    context = Context(bound, whole.parameters, examples, Steps([]))
+    asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
+    plan = clause_plan(bound, examples, variables=variables, asked=asked)
     factors = []
     for literal in bound.shape.literals:
-        alias, info = f"f{context.steps.fresh()}", whole.info(literal)
+        alias, info = f"f{plan.steps.fresh()}", whole.info(literal)
         source = open_source(whole, literal, alias)[0] if info.open else fact_source(whole, literal, alias)
         factors.append(Factor(source, None, info.rows + info.atom_count))
     # What the counted parts share with the literals must be among their rows.
-    factors += present(whole, parts, examples, context.steps)
-    asked = [slot for slot in whole.restricted if slot.parameter or slot in variables]
-    term = term_query(context, factors, (), 1, variables=variables, restricted=asked)
+    factors += present(whole, parts, examples, plan.steps)
+    query = plan.total([plan.query(factors)])
     joined = {slot for factor in factors for slot in factor.slots}.union(*({x.left, x.right} for x in same))
     free = tuple(slot for slot in variables if slot not in joined and slot != whole.hidden)
     rest = [slot for slot in variables if slot not in free]
     return Enumerated(
-        total_query(context, [] if term is None else [term]),
+        query,
         free,
         _is_cheap(whole, factors, parts),
         partial(_joined, whole, literals, rest, examples, parts) if free and rest else None,
@@ -118,7 +116,7 @@ def _is_cheap(whole: BoundShape, factors: Sequence[Factor], parts: Sequence[Coun
     edges = [factor.slots for factor in factors]
     edges.append(frozenset(Slot(True, i) for i in range(len(whole.shape.parameters))))
     for part in parts:
-        mine = [item_slots(whole, x) for x in part.items]
+        mine = [disjunct_slots(whole, x) for x in part.disjuncts]
         shared = frozenset[Slot]().union(*mine) - part.slots
         if not (is_acyclic(mine) and (not shared or any(shared <= slots for slots in mine))):
             return False

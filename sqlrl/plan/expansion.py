@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 
 from sqlglot import exp
 
@@ -11,13 +11,14 @@ from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import Body
+from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.counted_variables import counted_parts, without_parts
+from sqlrl.plan.disjunct_factors import factor_of, true_tuples
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
-from sqlrl.plan.semiring import Factor, Steps, partial_sums
+from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import OBSERVED, parameter_source
-from sqlrl.plan.terms import Context, part_factor, term_of, true_query
 
 
 def expand(
@@ -76,8 +77,8 @@ def expand_observed(
     negative = tuple(x for x in shape.literals if not x.positive)
     bound = bind(Shape(shape.variables, shape.parameters, negative), layout, parameters=constants)
     steps = Steps([])
-    context = Context(bound, None, examples, steps)
-    factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in negative]
+    true = partial(true_tuples, bound, world=OBSERVED, examples=examples)
+    factors = [factor_of(bound, x, true, steps) for x in negative]
     if constants is not None:
         factors.append(Factor(parameter_source(constants, shape), None, 1))
     slots = {slot: None for factor in factors for slot in factor.slots}
@@ -85,10 +86,11 @@ def expand_observed(
     query = exp.select().distinct()
     known: dict[Slot, exp.Expression] = {}
     if factors:
-        restricted = [slot for slot in slots if not slot.parameter and bound.is_example(slot)]
-        term = term_of(context, factors, (), 1, variables=(), kept=kept, restricted=restricted, equalities=False)
+        asked = tuple(slot for slot in slots if not slot.parameter and bound.is_example(slot))
+        plan = CountPlan(bound, examples, steps, kept, (), asked)
+        term = plan.term(factors)
         assert term is not None, "there is no domain that could be empty"
-        total = partial_sums(term.factors, kept, steps).source
+        total = plan.sums(term).source
         query = query.from_(total.relation.copy())
         known = {slot: column(name, total.alias) for name, slot in total.columns}
         if not known:

@@ -18,25 +18,15 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, star_count, subquery, table, union_all
-from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral
+from sqlrl.logic.shapes import ShapeLiteral
+from sqlrl.plan.count_plan import CountPlan, Pivot, clause_plan, summed_terms
 from sqlrl.plan.counting import MOST_POSITIVE
+from sqlrl.plan.disjunct_factors import Atoms, examples_of, factor_of, narrowed, products, true_tuples
+from sqlrl.plan.disjuncts import Disjunct, is_open, split_positive
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected
-from sqlrl.plan.terms import (
-    Context,
-    Part,
-    Pivot,
-    asked_factor,
-    guarded_factor,
-    part_factor,
-    split_parts,
-    subsets,
-    summed_terms,
-    term_query,
-    true_query,
-)
 
 Distinct = Collection[frozenset[int]]
 """Pairs of parameters that no clause of a shape fills with the same constant."""
@@ -44,9 +34,9 @@ Distinct = Collection[frozenset[int]]
 
 def is_countable(bound: BoundShape) -> bool:
     """Return whether `count_factors` can plan a shape: no quantifier over query atoms, few positive parts, one example term."""
-    quantified = any(bound.info(x).open for group in bound.shape.exists for x in group.literals)
+    quantified = any(is_open(bound, group) for group in bound.shape.exists)
     one_example = bound.undivided or len(bound.restricted) == 1
-    return not quantified and one_example and len(split_parts(bound)[1]) <= MOST_POSITIVE
+    return not quantified and one_example and len(split_positive(bound)[1]) <= MOST_POSITIVE
 
 
 def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
@@ -73,76 +63,62 @@ def degree(bound: BoundShape) -> int:
 
 def count_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan `nodes`, `factors`, `edges` by `clause` (with parameters) and `example` of a shape that `is_countable`, without joining all literals."""
-    planner = _Planner(Context(bound, bound.parameters, examples, Steps([])))
-    keys = [*planner.keys, "example"]
-    atoms = [summed_terms(planner.nodes(x), [*keys, "atom"], exp.GT) for x in open_literals(bound)]
-    factors = summed_terms(planner.factors(), keys, exp.GT)
+    plan = clause_plan(bound, examples)
+    keys = [*plan.keys, "example"]
+    atoms = [summed_terms(_open_terms(plan, x), [*keys, "atom"], exp.GT) for x in open_literals(bound)]
+    factors = summed_terms(_unsatisfied_terms(plan), keys, exp.GT)
     edges = exp.Mul(this=column("n"), expression=integer(degree(bound)))
     sizes = exp.select(*map(column, keys), named(column("n"), "factors"), named(edges, "edges"))
-    return _joined(planner.context.steps, atoms, sizes.from_(subquery(factors, "f")), keys)
+    return _joined(plan.steps, atoms, sizes.from_(subquery(factors, "f")), keys)
 
 
-class _Planner:
-    # Sums of products over what makes every literal of a clause false or open.
-
-    def __init__(self, context: Context) -> None:
-        self.context, self.bound = context, context.bound
-        self.guards, self.positive = split_parts(self.bound)
-        self.keys = ["clause"] if context.parameters is not None else []
-
-    def factors(self) -> list[exp.Select]:
-        """Plan the groundings that the evidence does not satisfy, less those that it violates, by clause and example."""
-        slots = self.bound.restricted
-        alias = f"o{self.context.steps.fresh()}"
-        source = Source(table(self.bound.layout.examples, alias), alias, tuple(("example", slot) for slot in slots))
-        shown = Factor(source, None, self.bound.layout.example_count)
-        terms = self._terms(_may_hold, _must_hold, shown, 1)
-        if not any(_always_open(self.bound, x) for x in open_literals(self.bound)):
-            terms += self._terms(_must_hold, _may_hold, shown, -1)
-        return terms
-
-    def nodes(self, pivot: ShapeLiteral) -> list[exp.Select]:
-        """Plan the groundings that leave a literal and the whole clause open, by clause, example and atom of the literal."""
-        info = self.bound.info(pivot)
-        assert info.atoms is not None
-        alias = f"o{self.context.steps.fresh()}"
-        source = Source(table(info.atoms, alias), alias, self.bound.columns(pivot))
-        return self._terms(_may_hold, _must_hold, Factor(source, None, info.atom_count), 1, pivot)
-
-    def _terms(
-        self, true: Relation, barred: Relation, shown: Factor, sign: int, pivot: ShapeLiteral | None = None
-    ) -> list[exp.Select]:
-        """Plan inclusion-exclusion over positive parts: negative open literals have tuples of `true`, positive ones must have none of `barred`."""
-        bound = self.bound
-
-        def relation(how: Relation, x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
-            opened = isinstance(x, ShapeLiteral) and bound.info(x).open
-            return how(bound, x) if opened and isinstance(x, ShapeLiteral) else true_query(self.context, x, OBSERVED)
-
-        negative = [x for x in bound.shape.literals if not x.positive]
-        positive = [x for x in self.positive if x is not pivot and not _is_empty(bound, x, barred)]
-        # Where a positive literal always has a query atom, joining it changes nothing, but lets other variables be summed out.
-        certain = [x for x in open_literals(bound) if x.positive and x is not pivot and _always_open(bound, x)]
-        terms = []
-        for chosen in subsets(positive):
-            factors = [
-                guarded_factor(self.context, x, self.guards.get(x, ()), partial(relation, true)) for x in negative
-            ]
-            factors += [
-                part_factor(self.context, x, relation(barred, x)) for x in chosen if not isinstance(x, ShapeEquality)
-            ]
-            factors += [part_factor(self.context, x, _may_hold(bound, x)) for x in certain]
-            flip = -sign if len(chosen) % 2 else sign
-            factors = [asked_factor(self.context, factor, bound.restricted) for factor in factors]
-            summed = [slot for slot in bound.variables if slot not in shown.slots]
-            # The pivot is a query atom of `shown`, which also brings the columns of the groups.
-            by = Pivot(shown, ("example",) if pivot is None else ("example", "atom"))
-            term = term_query(self.context, factors, chosen, flip, variables=summed, pivot=by)
-            terms += [] if term is None else [term]
-        return terms
+OpenTuples = Callable[[BoundShape, ShapeLiteral], tuple[exp.Query, int]]
+"""Which tuples of an open literal count as true, and a bound on their number."""
 
 
-Relation = Callable[[BoundShape, ShapeLiteral], tuple[exp.Query, int]]
+def _unsatisfied_terms(plan: CountPlan) -> list[exp.Select]:
+    """Plan the groundings that the evidence does not satisfy, less those that it violates, by clause and example."""
+    bound, alias = plan.bound, f"o{plan.steps.fresh()}"
+    source = Source(table(bound.layout.examples, alias), alias, tuple(("example", slot) for slot in bound.restricted))
+    each = plan.for_rows_of(Pivot(Factor(source, None, bound.layout.example_count), ("example",)))
+    terms = _terms(each, _may_hold, _must_hold)
+    if not any(_always_open(bound, x) for x in open_literals(bound)):
+        terms += _terms(each, _must_hold, _may_hold, sign=-1)
+    return terms
+
+
+def _open_terms(plan: CountPlan, literal: ShapeLiteral) -> list[exp.Select]:
+    """Plan the groundings that leave a literal and the whole clause open, by clause, example and atom of the literal."""
+    info, alias = plan.bound.info(literal), f"o{plan.steps.fresh()}"
+    assert info.atoms is not None
+    source = Source(table(info.atoms, alias), alias, plan.bound.columns(literal))
+    each = plan.for_rows_of(Pivot(Factor(source, None, info.atom_count), ("example", "atom")))
+    return _terms(each, _may_hold, _must_hold, opened=literal)
+
+
+def _terms(
+    plan: CountPlan, true: OpenTuples, barred: OpenTuples, *, sign: int = 1, opened: ShapeLiteral | None = None
+) -> list[exp.Select]:
+    """Plan inclusion-exclusion over positive disjuncts: negative open literals have tuples of `true`, positive ones must have none of `barred`."""
+    bound, steps = plan.bound, plan.steps
+
+    def tuples(of_open: OpenTuples, each: Atoms) -> tuple[exp.Query, int]:
+        """Return what counts as true: evidence, or what is said of open literals."""
+        if isinstance(each, ShapeLiteral) and bound.info(each).open:
+            return of_open(bound, each)
+        return true_tuples(bound, each, OBSERVED, plan.examples)
+
+    # The literal `opened` has a query atom: what the plan counts for.
+    positive = [x for x in split_positive(bound)[1] if x is not opened and not _is_empty(bound, x, barred)]
+    # Where a positive literal always has a query atom, joining it changes nothing, but lets other variables be summed out.
+    certain = [x for x in open_literals(bound) if x.positive and x is not opened and _always_open(bound, x)]
+    asked = examples_of(bound, plan.examples)
+    terms = []
+    for factors, chosen, flip in products(bound, steps, partial(tuples, true), partial(tuples, barred), positive):
+        also = [factor_of(bound, x, partial(_may_hold, bound), steps) for x in certain]
+        wanted = [narrowed(factor, asked, "") for factor in (*factors, *also)]
+        terms.append(plan.query(wanted, chosen, sign * flip))
+    return [term for term in terms if term is not None]
 
 
 def _may_hold(bound: BoundShape, literal: ShapeLiteral) -> tuple[exp.Query, int]:
@@ -166,7 +142,7 @@ def _always_open(bound: BoundShape, literal: ShapeLiteral) -> bool:
     return (not literal.positive or bound.covers(literal)) and not bound.info(literal).has_given
 
 
-def _is_empty(bound: BoundShape, part: Part, how: Relation) -> bool:
+def _is_empty(bound: BoundShape, part: Disjunct, how: OpenTuples) -> bool:
     """True for an open literal of which no evidence says that it is true."""
     opened = isinstance(part, ShapeLiteral) and bound.info(part).open
     return opened and how is _must_hold and isinstance(part, ShapeLiteral) and not bound.info(part).has_given

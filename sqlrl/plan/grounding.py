@@ -18,12 +18,12 @@ from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquer
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.body import Body
 from sqlrl.plan.counted_variables import counted_parts, without_parts
+from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source
-from sqlrl.plan.terms import domain_size
 from sqlrl.plan.truth_values import Truths
 
 # ---- existential groups: witnesses that the evidence makes true, and those that it leaves open -------

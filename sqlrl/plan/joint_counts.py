@@ -15,7 +15,8 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted_variables import counted_parts, item_slots, without_parts
+from sqlrl.plan.counted_variables import counted_parts, without_parts
+from sqlrl.plan.disjuncts import disjunct_slots
 from sqlrl.plan.grounding import clause_body, open_literals
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import BIGINT_LIMIT
@@ -42,7 +43,7 @@ def joint_counts(whole: BoundShape, examples: TableName | None = None, *, alone:
     # Bit i is the label of the atom of the i-th open literal, in the shape's order, whatever its sign.
     pattern = named(_pattern(aliases), "pattern")
     groundings = exp.Sum(this=counted.value(counted.most > BIGINT_LIMIT))
-    of_atoms = frozenset[Slot]().union(*(item_slots(bound, x) for x in open_))
+    of_atoms = frozenset[Slot]().union(*(disjunct_slots(bound, x) for x in open_))
     if {slot for slot in whole.variables if slot not in counted.slots} <= of_atoms:
         # All other variables were aggregated before the join, so that a tuple has one row.
         query = body.select([*shown, pattern, named(star_count(), "n"), named(groundings, "groundings")])

@@ -6,21 +6,23 @@ value of the slots that it shares with the rest of the clause. The multiplicity 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
-from sqlrl.engine.nodes import cast, column, integer, subquery, table
-from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.engine.nodes import cast, column, integer, table
+from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.counted_variables import CountedPart, item_slots
-from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps, partial_sums
+from sqlrl.plan.count_plan import CountPlan
+from sqlrl.plan.counted_variables import CountedPart
+from sqlrl.plan.disjunct_factors import Product, examples_of, narrowed, products, true_tuples
+from sqlrl.plan.disjuncts import disjunct_slots, negative_literals
+from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import OBSERVED, Source
-from sqlrl.plan.terms import Context, Part, Term, guarded_factor, part_factor, split_parts, subsets, term_of, true_query
+from sqlrl.plan.sources import OBSERVED
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Multiplicity:
         for part in self._sums:
             if part.first is not None:
                 self._body.join(part.first[1].source)
-                for literal in (x for x in part.bound.shape.literals if not x.positive):
+                for literal in negative_literals(part.bound.shape):
                     self._body.learn_domains(literal)
 
     def join_last(self) -> None:
@@ -112,27 +114,21 @@ def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName
     """Return, for each counted part that must have a row, the values of its other slots for which it may have one."""
     found = []
     for part in parts:
-        outside = _outside(bound, part)
-        term = _part_term(bound, steps, part, (), outside, examples)
+        plan = _part_plan(bound, steps, part, examples)
+        term = plan.term(*next(_part_products(bound, plan)))
         if term is not None and term.factors:
-            factor = partial_sums(term.factors, outside, steps)
+            factor = plan.sums(term)
             found.append(Factor(factor.source, None, factor.rows))
     return [factor for factor in found if factor.slots]
-
-
-def _outside(bound: BoundShape, part: CountedPart) -> frozenset[Slot]:
-    """Return the slots that a part shares with the rest of the clause."""
-    outside = frozenset(slot for x in part.items for slot in item_slots(bound, x)) - part.slots
-    return outside | ({owner for slot in part.slots for owner in bound.owners.get(slot, ())} - part.slots)
 
 
 def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableName | None) -> PartSum | None:
     """Plan a part's terms; None if it has no grounding whatever its other slots are."""
     constant, most, first = 0, 0, None
     others: list[tuple[int, Factor]] = []
-    outside = _outside(bound, part)
-    for chosen in subsets(split_parts(part.bound)[1]):
-        term = _part_term(bound, body.steps, part, chosen, outside, examples)
+    plan = _part_plan(bound, body.steps, part, examples)
+    for factors, chosen, sign in _part_products(bound, plan):
+        term = plan.term(factors, chosen, sign)
         if term is None and not chosen:
             return None
         if term is None:
@@ -140,7 +136,7 @@ def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableN
         if not term.factors:
             constant, most = constant + term.multiplier, most + abs(term.multiplier)
             continue
-        found = (term.multiplier, partial_sums(term.factors, outside, body.steps))
+        found = (term.multiplier, plan.sums(term))
         most += abs(term.multiplier) * max(found[1].rows, 1)
         if chosen:
             others.append(found)
@@ -149,47 +145,21 @@ def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableN
     return PartSum(part.bound, constant, first, tuple(others), most)
 
 
-def _part_term(
-    bound: BoundShape,
-    steps: Steps,
-    part: CountedPart,
-    chosen: Sequence[Part],
-    outside: frozenset[Slot],
-    examples: TableName | None,
-) -> Term | None:
-    """Return one term of a part's inclusion-exclusion; its factors hold no more than the clauses and examples ask for."""
-    context = Context(part.bound, bound.parameters, examples, steps)
-    guards, _ = split_parts(part.bound)
-
-    def relation(x: ShapeLiteral | ShapeExists) -> tuple[exp.Query, int]:
-        """Return the true tuples of a closed literal or group."""
-        # Witnesses of a closed group are sought in all examples: which are asked for is a matter of the whole clause.
-        return true_query(replace(context, examples=None), x, OBSERVED)
-
-    negative = [x for x in part.bound.shape.literals if not x.positive]
-    factors = [guarded_factor(context, x, guards.get(x, ()), relation) for x in negative]
-    factors += [part_factor(context, x, relation(x)) for x in chosen if not isinstance(x, ShapeEquality)]
-    factors = [_narrowed(bound, factor, examples) for factor in factors]
-    sign = -1 if len(chosen) % 2 else 1
-    asked = [slot for slot in bound.restricted if slot in part.slots]
-    return term_of(context, factors, chosen, sign, variables=sorted(part.slots), kept=outside, restricted=asked)
+def _part_plan(bound: BoundShape, steps: Steps, part: CountedPart, examples: TableName | None) -> CountPlan:
+    """Plan the count of a part for each value of the slots that it shares with the rest of the clause."""
+    outside = {slot for x in part.disjuncts for slot in disjunct_slots(bound, x)}
+    outside |= {owner for slot in part.slots for owner in bound.owners.get(slot, ())}
+    asked = tuple(slot for slot in bound.restricted if slot in part.slots)
+    return CountPlan(part.bound, examples, steps, frozenset(outside - part.slots), tuple(sorted(part.slots)), asked)
 
 
-def _narrowed(bound: BoundShape, factor: Factor, examples: TableName | None) -> Factor:
-    """Keep the rows of a factor whose constants some clause has and whose examples are asked for."""
-    alias = factor.source.alias
-    conditions: list[exp.Expression] = []
-    for name, slot in factor.source.columns:
-        wanted: exp.Select | None = None
-        if slot.parameter and bound.parameters is not None:
-            wanted = exp.select(column(f"k{slot.index}")).from_(table(bound.parameters))
-        elif examples is not None and slot in bound.restricted:
-            wanted = exp.select(column("example")).from_(table(examples))
-        if wanted is not None:
-            conditions.append(exp.In(this=column(name, alias), query=exp.Subquery(this=wanted)))
-    if not conditions:
-        return factor
-    columns = [column(name, alias) for name in dict.fromkeys(name for name, _ in factor.source.columns)]
-    query = exp.select(*columns).from_(factor.source.relation).where(*conditions)
-    source = Source(subquery(query, f"{alias}w"), f"{alias}w", factor.source.columns)
-    return Factor(source, factor.weight, factor.rows)
+def _part_products(bound: BoundShape, plan: CountPlan) -> Iterator[Product]:
+    """Yield the terms of a part's inclusion-exclusion; its factors hold no more than the clauses and examples ask for."""
+    wanted = examples_of(bound, plan.examples)
+    if bound.parameters is not None:
+        for i in range(len(bound.shape.parameters)):
+            wanted[Slot(True, i)] = exp.select(column(f"k{i}")).from_(table(bound.parameters))
+    # Witnesses of a closed group are sought in all examples: which are asked for is a matter of the whole clause.
+    true = partial(true_tuples, plan.bound, world=OBSERVED, examples=None)
+    for factors, chosen, sign in products(plan.bound, plan.steps, true):
+        yield [narrowed(factor, wanted, "w") for factor in factors], chosen, sign

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations, product
 
 from sqlglot import exp
@@ -19,10 +20,11 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.semiring import Factor, Steps, partial_sums
+from sqlrl.plan.count_plan import CountPlan
+from sqlrl.plan.disjunct_factors import factor_of, true_tuples
+from sqlrl.plan.semiring import Factor, Steps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import OBSERVED, Source
-from sqlrl.plan.terms import Context, part_factor, term_of, true_query
 from sqlrl.plan.tuples import holding
 
 MOST_ORDERED = 4
@@ -229,27 +231,22 @@ def _counted(
 ) -> exp.Select | None:
     """Plan the counts of one part; None if a domain is empty, so that all are 0."""
     bound = part.bound(layout)
-    context = Context(bound, None, examples, steps)
-    factors = [part_factor(context, x, true_query(context, x, OBSERVED)) for x in part.literals]
-    factors += [_group_factor(context, x) for x in part.groups]
     kept, summed = part.key_slots(), part.summed(bound)
-    term = term_of(
-        context,
-        factors,
-        (),
-        1,
-        variables=(*summed, *(Slot(False, i) for i in part.ranged)),
-        kept=frozenset(kept),
-        restricted=[slot for slot in summed if bound.is_example(slot)],
-    )
+    variables = (*summed, *(Slot(False, i) for i in part.ranged))
+    asked = tuple(slot for slot in summed if bound.is_example(slot))
+    plan = CountPlan(bound, examples, steps, frozenset(kept), variables, asked)
+    true = partial(true_tuples, bound, world=OBSERVED, examples=examples)
+    factors = [factor_of(bound, x, true, steps) for x in part.literals]
+    factors += [_group_factor(plan, x) for x in part.groups]
+    term = plan.term(factors)
     if term is None:
         return None
     wanted = [_wanted(bound, Slot(False, i), ids, f"w{steps.fresh()}") for i, ids in part.values]
-    everything = [*term.factors, *wanted]
-    if not everything:
+    term = replace(term, factors=(*term.factors, *wanted))
+    if not term.factors:
         n: exp.Expression = integer(term.multiplier)
         return exp.select(named(integer(number), "part"), *_keys({}, (), width), named(cast(n, "BIGINT"), "n"))
-    total = partial_sums(everything, frozenset(kept), steps)
+    total = plan.sums(term)
     assert total.weight is not None, "a sum has a weight"
     alias = total.source.alias
     known = {slot: column(name, alias) for name, slot in total.source.columns}
@@ -261,18 +258,17 @@ def _counted(
     return query.where(exp.NEQ(this=column(total.weight, alias), expression=integer(0)))
 
 
-def _group_factor(context: Context, found: PartGroup) -> Factor:
+def _group_factor(plan: CountPlan, found: PartGroup) -> Factor:
     """Return the relation of an existential group as a factor."""
-    group, bound, anchor = found.group, context.bound, found.anchor
+    group, bound, anchor = found.group, plan.bound, found.anchor
     if anchor is None:
-        return part_factor(context, group, true_query(context, group, OBSERVED))
+        true = partial(true_tuples, bound, world=OBSERVED, examples=plan.examples)
+        return factor_of(bound, group, true, plan.steps)
     outer, own = outer_slots(bound, group), tuple(dict.fromkeys(anchor.terms))
     inside = [slot for slot in found.inside if slot not in own]
     shown = tuple(dict.fromkeys((*outer, *own)))
-    witnesses = holding(
-        bound, shown, group.literals, group.equalities, OBSERVED, inside=inside, examples=context.examples
-    )
-    alias = f"o{context.steps.fresh()}"
+    witnesses = holding(bound, shown, group.literals, group.equalities, OBSERVED, inside=inside, examples=plan.examples)
+    alias = f"o{plan.steps.fresh()}"
     keys = [column(f"x{i}", f"{alias}w") for i in range(len(outer))]
     least = [exp.Min(this=column(f"x{shown.index(slot)}", f"{alias}w")) for slot in anchor.terms]
     names = [f"y{i}" for i in range(len(keys) + len(least))]

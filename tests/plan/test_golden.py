@@ -24,7 +24,8 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.blankets import TermPlanner, is_countable
-from sqlrl.plan.counting import count_difference, count_groundings, count_violated, joined_by_count
+from sqlrl.plan.counting import count_groundings, count_violated, joined_by_count
+from sqlrl.plan.differences import count_difference
 from sqlrl.plan.expansion import expand, expand_observed
 from sqlrl.plan.factors import count_factors, list_factors
 from sqlrl.plan.grounding import ground
