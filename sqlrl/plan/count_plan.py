@@ -6,7 +6,7 @@ inclusion-exclusion is completed by the domains of the variables that its factor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -15,7 +15,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.disjunct_factors import domain_size
-from sqlrl.plan.disjuncts import Disjunct, negative_literals
+from sqlrl.plan.disjuncts import Disjunct, disjunct_slots, negative_literals, reduced
 from sqlrl.plan.semiring import Factor, Steps, joined_rows, partial_sums, sum_product
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import Source, domain_source, filter_source, parameter_keys, parameter_source, some_example
@@ -206,27 +206,33 @@ class CountPlan:
         return self.steps.before(query)
 
 
-def clause_plan(
-    bound: BoundShape,
-    examples: TableName | None,
-    *,
-    # By default those of the clause.
-    variables: Sequence[Slot] | None = None,
-    asked: Sequence[Slot] | None = None,
-    keyed: bool = True,
-    by: GroupColumns = (),
-) -> CountPlan:
-    """Plan a count for each clause of a shape (or, if not `keyed`, one for all of them), and each value of `by`."""
+def clause_plan(bound: BoundShape, examples: TableName | None, by: GroupColumns = ()) -> CountPlan:
+    """Plan a count for each clause of a shape and each value of `by`."""
     kept = {Slot(True, i) for i in range(len(bound.shape.parameters))}.union(slot for _, slot in by)
     return CountPlan(
-        bound,
-        examples,
-        Steps([]),
-        frozenset(kept),
-        bound.variables if variables is None else tuple(variables),
-        bound.restricted if asked is None else tuple(asked),
-        bound.parameters if keyed else None,
-        by=by,
+        bound, examples, Steps([]), frozenset(kept), bound.variables, bound.restricted, bound.parameters, by=by
+    )
+
+
+def part_plan(
+    bound: BoundShape,
+    examples: TableName | None,
+    slots: Iterable[Slot],
+    some: Collection[Disjunct] = (),
+    *,
+    # Example terms that are asked for beside those that the part mentions.
+    further: Iterable[Slot] = (),
+    by: GroupColumns = (),
+) -> CountPlan:
+    """Plan the count of some disjuncts of a clause over some of its variables; by clause only if these mention a parameter."""
+    own = frozenset(slots)
+    owners = (bound.owners.get(slot, ()) for slot in own)
+    used = own.union(further, *owners, *(disjunct_slots(bound, x) for x in some))
+    return replace(
+        clause_plan(reduced(bound, some), examples, tuple(pair for pair in by if pair[1] in own)),
+        variables=tuple(slot for slot in bound.variables if slot in own),
+        asked=tuple(slot for slot in bound.restricted if slot in used),
+        parameters=bound.parameters if any(slot.parameter for slot in used) else None,
     )
 
 

@@ -19,7 +19,7 @@ from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.body import Body
-from sqlrl.plan.count_plan import CountPlan, GroupColumns, clause_plan
+from sqlrl.plan.count_plan import CountPlan, GroupColumns, clause_plan, part_plan
 from sqlrl.plan.disjunct_factors import Product, domain_size, factor_of, products, true_tuples
 from sqlrl.plan.disjuncts import (
     Disjunct,
@@ -62,22 +62,10 @@ def independent_counts(bound: BoundShape, examples: TableName | None, by: GroupC
             unmentioned |= slots
     groups += [(frozenset(), [x]) for x, found in mentioned.items() if all(slot.parameter for slot in found)]
     if len(groups) < 2:
-        return [clause_plan(bound, examples, by=by)]
+        return [clause_plan(bound, examples, by)]
     # Variables that occur in no literal belong to the first part.
     groups[0] = (groups[0][0] | unmentioned, groups[0][1])
-    plans = []
-    for slots, mine in groups:
-        used = slots.union(*(mentioned[x] for x in mine), *(bound.owners.get(slot, ()) for slot in slots))
-        plans.append(
-            clause_plan(
-                reduced(bound, mine),
-                examples,
-                variables=[slot for slot in bound.variables if slot in slots],
-                asked=[slot for slot in bound.restricted if slot in used],
-                keyed=any(slot.parameter for slot in used),
-                by=tuple(pair for pair in by if pair[1] in slots),
-            )
-        )
+    plans = [part_plan(bound, examples, slots, mine, by=by) for slots, mine in groups]
     # A product of sums over the rows of a clause would not be the sum of their products.
     apart = sum(plan.parameters is not None for plan in plans) > 1
     return [replace(plan, apart=apart) for plan in plans]
@@ -208,21 +196,8 @@ def _products(bound: BoundShape, plan: CountPlan, world: World) -> Iterator[Prod
 
 def count_groundings(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the number of groundings of each clause, the product of its domain sizes, with the columns of `count_violated`."""
-    plan = domain_plan(bound, examples, bound.variables, bound.restricted)
+    plan = replace(clause_plan(bound, examples), bound=reduced(bound, ()))
     return plan.total([plan.query(())])
-
-
-def domain_plan(
-    bound: BoundShape,
-    examples: TableName | None,
-    variables: Sequence[Slot],
-    asked: Sequence[Slot],
-    *,
-    keyed: bool = True,
-    by: GroupColumns = (),
-) -> CountPlan:
-    """Plan a count of the values of variables, whatever the literals of a clause say."""
-    return clause_plan(reduced(bound, ()), examples, variables=variables, asked=asked, keyed=keyed, by=by)
 
 
 def alike_groundings(bound: BoundShape) -> int | tuple[object, ...] | None:

@@ -6,15 +6,14 @@ others range by themselves, so that the groups are a product, and so is the numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, star_count, subquery, table
-from sqlrl.logic.shapes import Slot
-from sqlrl.plan.count_plan import CountPlan, GroupColumns
-from sqlrl.plan.counting import domain_plan, multiplied, violated_parts
+from sqlrl.plan.count_plan import CountPlan, GroupColumns, part_plan
+from sqlrl.plan.counting import multiplied, violated_parts
 from sqlrl.plan.disjuncts import components
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World, domain_source
@@ -22,31 +21,20 @@ from sqlrl.plan.sources import World, domain_source
 
 def _tied(bound: BoundShape, examples: TableName | None, by: GroupColumns) -> list[CountPlan]:
     """Share out the variables of a clause to counts of their values; those that no variable of `by` is tied to come last, all together."""
-    asked = bound.restricted if examples is not None else ()
     edges = [frozenset((v, *(o for o in bound.owners.get(v, ()) if not o.parameter))) for v in bound.variables]
-    found: list[CountPlan] = []
-    rest = set(bound.variables)
-
-    def tied(slots: Iterable[Slot], more: Sequence[Slot] = ()) -> CountPlan:
-        """Count the values of variables that examples tie to each other, with the example terms among those asked for that are theirs."""
-        owners = {owner for slot in slots for owner in bound.owners.get(slot, ())}
-        mine = [slot for slot in asked if slot in slots or slot in owners or slot in more]
-        variables = [slot for slot in bound.variables if slot in slots]
-        groups = tuple(pair for pair in by if pair[1] in slots)
-        keyed = any(slot.parameter for slot in (*owners, *mine))
-        return domain_plan(bound, examples, variables, mine, keyed=keyed, by=groups)
-
-    for slots in components(edges, rest):
-        if any(slot in slots for _, slot in by):
-            found.append(tied(slots))
-            rest -= slots
-    last = tied(rest, [slot for slot in asked if not any(slot in each.asked for each in found)])
-    return found if found and not (last.variables or last.asked) else [*found, last]
+    named_slots = {slot for _, slot in by}
+    tied = [slots for slots in components(edges, set(bound.variables)) if slots & named_slots]
+    found = [part_plan(bound, examples, slots, by=by) for slots in tied]
+    asked = () if examples is None else bound.restricted
+    rest = frozenset(bound.variables).difference(*tied)
+    further = [slot for slot in asked if not any(slot in each.asked for each in found)]
+    last = part_plan(bound, examples, rest, further=further)
+    return found if found and not (last.variables or further) else [*found, last]
 
 
 def _has_whole_type(plan: CountPlan) -> bool:
     """Whether what is counted are the values of one variable, by itself, that has all constants of its type."""
-    free = not plan.asked and not (plan.bound.undivided and plan.examples is not None)
+    free = plan.examples is None or not (plan.asked or plan.bound.undivided)
     return free and len(plan.variables) == len(plan.by) == 1 and not plan.bound.owners.get(plan.variables[0])
 
 
