@@ -29,7 +29,7 @@ from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.horn_types import infer_types
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.terms import Constant, Variable
-from sqlrl.plan.definitions import DefinitionPlan, Relation
+from sqlrl.plan.definitions import DefinitionPlan, FactTable
 from sqlrl.wording import counted
 
 DEFINITION = "definition"
@@ -138,7 +138,7 @@ def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ..
     relations = {}
     for name in component.used():
         source = sources[name, "fact"]
-        relations[name] = Relation(store.name(source.storage), source.example, source.signed)
+        relations[name] = FactTable(store.name(source.storage), source.example, source.signed)
     example = _has_example(component, relations)
     ids = _ids(store, component, types)
     constants = {
@@ -167,7 +167,7 @@ def _build(store: Store, component: Component, types: Mapping[str, tuple[str, ..
         _load(store, name, types[name], rules, storage, example=example)
 
 
-def _has_example(component: Component, relations: Mapping[str, Relation]) -> bool:
+def _has_example(component: Component, relations: Mapping[str, FactTable]) -> bool:
     """Return True if the facts of a component belong to examples that a column beside the arguments names."""
     with_example = [r for r in component.rules if any(_in_example(a, relations) for a in r.body)]
     for rule in component.rules:
@@ -187,7 +187,7 @@ def _has_example(component: Component, relations: Mapping[str, Relation]) -> boo
     return bool(with_example)
 
 
-def _in_example(atom: HornAtom, relations: Mapping[str, Relation]) -> bool:
+def _in_example(atom: HornAtom, relations: Mapping[str, FactTable]) -> bool:
     return atom.predicate in relations and relations[atom.predicate].example
 
 

@@ -18,7 +18,7 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Atom, Constant, Literal
-from sqlrl.plan.mentions import AtomKey
+from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.plan.sources import argument_columns
 from sqlrl.training.session import Query, Session
 

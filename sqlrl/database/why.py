@@ -22,7 +22,7 @@ from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.network import BoolArray, Network
 from sqlrl.ground.oracle import ProgramOracle
 from sqlrl.ground.program import Extent, Program
-from sqlrl.plan.mentions import AtomKey
+from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.plan.sources import argument_columns
 from sqlrl.report import Table
 from sqlrl.report.text import cell_text

@@ -12,7 +12,7 @@ from sqlrl.ground.clauses import ClauseWriter
 from sqlrl.ground.network import BoolArray, IntArray, Network
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.terms import ForAll, Formula, Implies
-from sqlrl.plan.mentions import AtomKey, TouchingQuery, touching
+from sqlrl.plan.named_clauses import AtomKey, TouchingQuery, touching
 from sqlrl.progress import staged
 
 ENUMERATED = 100

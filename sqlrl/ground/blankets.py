@@ -19,7 +19,7 @@ from sqlrl.ground.partitions import AtomDomain, ClauseTerms, PartCounts
 from sqlrl.ground.program import Program
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.blankets import FlipTerm, Summand, TermPlanner
-from sqlrl.plan.parts import Part, PartUse, count_parts
+from sqlrl.plan.counted_conjunctions import ConjunctionUse, CountedConjunction, count_conjunctions
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
     OBSERVED,
@@ -90,8 +90,8 @@ def prior_terms(info: PredicateInfo, atoms: IntArray, numbers: IntArray, column:
     """Return terms that give some atoms a number each, which is `positive` of a column then: what soft evidence they have."""
     slots = tuple(Slot(False, i) for i in range(len(info.types) + info.example_column))
     literal = ShapeLiteral(info.name, False, slots[: len(info.types)])
-    part = Part((literal,), info.types, len(info.types), "kept" if info.example_column else "none")
-    term = FlipTerm(slots, ((Summand(1, (PartUse(part, slots),)),),), 1, (), (0, 1), (0, 1))
+    part = CountedConjunction((literal,), info.types, len(info.types), "kept" if info.example_column else "none")
+    term = FlipTerm(slots, ((Summand(1, (ConjunctionUse(part, slots),)),),), 1, (), (0, 1), (0, 1))
     keys = np.column_stack([atoms[:, 1:], atoms[:, 0]]) if info.example_column else atoms[:, 1:]
     none = np.zeros((1, 0), dtype=np.int64)
     return ClauseTerms(np.array([column]), none, [(term, [PartCounts(keys, numbers)])])
@@ -136,17 +136,17 @@ class PartTable:
     engine: QueryEngine
     layout: Layout
     chosen: TableName | None
-    known: dict[Part, PartCounts] = field(default_factory=dict)
+    known: dict[CountedConjunction, PartCounts] = field(default_factory=dict)
     statements: int = 0  # queries so far
 
-    def learn(self, parts: Iterable[Part]) -> None:
+    def learn(self, parts: Iterable[CountedConjunction]) -> None:
         """Count those parts that are not known, many by one statement."""
         new = [part for part in dict.fromkeys(parts) if part not in self.known]
         for first in range(0, len(new), PARTS):
             self._count(new[first : first + PARTS])
 
-    def _count(self, parts: Sequence[Part]) -> None:
-        query = count_parts(parts, self.layout, self.chosen)
+    def _count(self, parts: Sequence[CountedConjunction]) -> None:
+        query = count_conjunctions(parts, self.layout, self.chosen)
         for part in parts:
             self.known[part] = PartCounts(np.zeros((0, part.width), np.int64), np.zeros(0, np.int64))
         if query is None:
@@ -172,9 +172,9 @@ class PartTable:
             if len(rows):
                 self.known[part] = counts
 
-    def of(self, use: PartUse) -> PartCounts:
+    def of(self, use: ConjunctionUse) -> PartCounts:
         """Return the counts of a part that is known."""
-        return self.known[use.part]
+        return self.known[use.conjunction]
 
 
 # ---- programs --------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def shape_clauses(program: Program) -> list[ShapeClauses]:
     return found
 
 
-def with_values(use: PartUse, parameters: IntArray) -> PartUse:
+def with_values(use: ConjunctionUse, parameters: IntArray) -> ConjunctionUse:
     """Return a part that is counted for the constants of some clauses alone, where these are few."""
     values = []
     for i, slot in enumerate(use.slots):
@@ -214,22 +214,25 @@ def with_values(use: PartUse, parameters: IntArray) -> PartUse:
             ids = ids[ids >= 0]
             if len(ids) <= FEW_VALUES:
                 values.append((i, tuple(ids.tolist()) or (-1,)))
-    return PartUse(replace(use.part, values=tuple(values)), use.slots) if values else use
+    return ConjunctionUse(replace(use.conjunction, values=tuple(values)), use.slots) if values else use
 
 
 def clause_terms(
     shapes: Sequence[ShapeClauses], predicates: Sequence[str], parts: PartTable, examples: int
 ) -> dict[str, list[ClauseTerms]]:
     """Return the terms of the clauses for each predicate's atoms, in few statements; `examples` is how many there are."""
-    found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[PartUse]]]]]] = {}
+    found: dict[str, list[tuple[ShapeClauses, list[tuple[FlipTerm, list[ConjunctionUse]]]]]] = {}
     for shape in staged("planning what flips change", shapes):
         mentioned = {literal.predicate for literal in shape.bound.every_literal}
         # Too many positive literals are a GroundingLimitError, quantifiers that are not counted an UnsupportedError.
         planner = TermPlanner(shape.bound, examples)
         for name in (p for p in predicates if p in mentioned):
-            terms = [(term, [with_values(use, shape.parameters) for use in term.parts]) for term in planner.flips(name)]
+            terms = [
+                (term, [with_values(use, shape.parameters) for use in term.conjunctions])
+                for term in planner.flips(name)
+            ]
             found.setdefault(name, []).append((shape, terms))
-    parts.learn(use.part for own in found.values() for _, terms in own for _, uses in terms for use in uses)
+    parts.learn(use.conjunction for own in found.values() for _, terms in own for _, uses in terms for use in uses)
     return {
         name: [
             ClauseTerms(

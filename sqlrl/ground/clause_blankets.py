@@ -18,8 +18,8 @@ from sqlrl.ground.partitions import AtomDomain, ClauseTerms, Counts, PartCounts,
 from sqlrl.ground.program import ConstantIds
 from sqlrl.logic.shapes import Instance, Shape
 from sqlrl.logic.terms import Constant
-from sqlrl.plan.blankets import FlipTerm, KnownParts, TermPlanner
-from sqlrl.plan.parts import AnyPart, Part, PartUse, any_part
+from sqlrl.plan.blankets import FlipTerm, KnownConjunctions, TermPlanner
+from sqlrl.plan.counted_conjunctions import AnyPredicateConjunction, ConjunctionUse, CountedConjunction, any_predicate
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, argument_columns, true_rows
 
@@ -54,8 +54,8 @@ class ClauseBlankets:
         self._flips: dict[Shape, dict[str, list[FlipTerm]]] = {}
         self._learned: set[Instance] = set()
         self._planners: dict[object, TermPlanner] = {}
-        self._known: KnownParts = {}
-        self._split: dict[Part, dict[int, PartCounts]] = {}
+        self._known: KnownConjunctions = {}
+        self._split: dict[CountedConjunction, dict[int, PartCounts]] = {}
         self._counts: dict[str, Counts] = {name: {} for name in names}
 
     @property
@@ -85,11 +85,11 @@ class ClauseBlankets:
         self._planners.clear()
         self._flips.clear()
         self._constants.learn_instances(instance for instance, _ in listed)
-        plain: list[Part] = []
-        several: dict[Part, list[tuple[Part, AnyPart, str]]] = {}
+        plain: list[CountedConjunction] = []
+        several: dict[CountedConjunction, list[tuple[CountedConjunction, AnyPredicateConjunction, str]]] = {}
         for instance, added in listed:
             for use in self._uses(instance):
-                part = use.part
+                part = use.conjunction
                 # Counts do not depend on signs, and those of a clause without one of its literals are known with its own.
                 if part in self._parts.known:
                     continue
@@ -99,8 +99,8 @@ class ClauseBlankets:
                 if place is None or added is None:
                     plain.append(part)
                     continue
-                found = any_part(part, place, self._relation(added), PREDICATE)
-                several.setdefault(found.part, []).append((part, found, added))
+                found = any_predicate(part, place, self._relation(added), PREDICATE)
+                several.setdefault(found.conjunction, []).append((part, found, added))
         self._parts.learn([*plain, *several])
         for whole, members in several.items():
             for part, found, added in members:
@@ -112,7 +112,9 @@ class ClauseBlankets:
         parameters = self._parameters(instance)
         found = {}
         for name, flips in self._flip_terms(instance.shape).items():
-            terms = [(term, [self._parts.of(with_values(use, parameters)) for use in term.parts]) for term in flips]
+            terms = [
+                (term, [self._parts.of(with_values(use, parameters)) for use in term.conjunctions]) for term in flips
+            ]
             # What is kept of parts with parameters would be that of one clause.
             known = None if parameters.shape[1] else self._counts[name]
             found[name] = ClauseTerms(np.zeros(1, np.int64), parameters, terms, known)
@@ -123,10 +125,12 @@ class ClauseBlankets:
         parameters = self._parameters(instance)
         planner = TermPlanner(bind(instance.shape, self.layout), len(self.examples), self._known)
         planned = {
-            name: [(term, [with_values(use, parameters) for use in term.parts]) for term in planner.containing(name)]
+            name: [
+                (term, [with_values(use, parameters) for use in term.conjunctions]) for term in planner.containing(name)
+            ]
             for name in self._mentioned(instance.shape)
         }
-        self._parts.learn(use.part for terms in planned.values() for _, uses in terms for use in uses)
+        self._parts.learn(use.conjunction for terms in planned.values() for _, uses in terms for use in uses)
         return {
             name: ClauseTerms(
                 np.zeros(1, np.int64),
@@ -160,11 +164,11 @@ class ClauseBlankets:
         ]
         return np.array([ids], dtype=np.int64).reshape(1, -1)
 
-    def _uses(self, instance: Instance) -> Iterable[PartUse]:
+    def _uses(self, instance: Instance) -> Iterable[ConjunctionUse]:
         parameters = self._parameters(instance)
         for flips in self._flip_terms(instance.shape).values():
             for term in flips:
-                for use in term.parts:
+                for use in term.conjunctions:
                     yield with_values(use, parameters)
 
     # ---- relations of several predicates ----------------------------------------------------------------------
@@ -211,7 +215,7 @@ class ClauseBlankets:
         assert len(argument_columns(info)) + 1 == len(columns)
         return exp.select(*columns).from_(subquery(true_rows(info, OBSERVED), "r"))
 
-    def _of_predicate(self, whole: Part, found: AnyPart, predicate: str) -> PartCounts:
+    def _of_predicate(self, whole: CountedConjunction, found: AnyPredicateConjunction, predicate: str) -> PartCounts:
         """Return the counts of one predicate among those of several."""
         if whole not in self._split:
             counts = self._parts.known[whole]
@@ -241,7 +245,7 @@ def _by_evidence(
     return found, np.concatenate([[0.0], values])[np.asarray(found.positive)[:, 0]]
 
 
-def _last(part: Part, predicate: str) -> int | None:
+def _last(part: CountedConjunction, predicate: str) -> int | None:
     """Return the last literal of a predicate in a part; None if there is none."""
     places = [i for i, literal in enumerate(part.literals) if literal.predicate == predicate]
     return places[-1] if places else None

@@ -20,11 +20,11 @@ from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, Ov
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
 from sqlrl.plan.coverage import (
-    Argument,
+    ArgumentKind,
+    CoveragePattern,
     CoverageTables,
     Heads,
-    Kind,
-    Pattern,
+    PatternArgument,
     bindings_from,
     count_bindings,
     facts_of_constants,
@@ -225,7 +225,7 @@ def _touches_head(component: Component, heads: int) -> bool:
 class Placed:
     """A step as a row in the table of its layer."""
 
-    pattern: Pattern
+    pattern: CoveragePattern
     parents: tuple[int, ...]  # their numbers, as the pattern orders them
     # For each argument of the pattern its variable's place in the parent's list (from 1), its constant's id, or None.
     values: tuple[int | None, ...]
@@ -245,28 +245,28 @@ def placed(
         for j, variable in enumerate(parent.places):
             place_of[names[variable]] = (i, j + 1)
             places.append(names[variable] - heads)
-    arguments: list[Argument] = []
+    arguments: list[PatternArgument] = []
     values: list[int | None] = []
     new: dict[int, int] = {}
     if info.example_column:
-        arguments.append(Argument(Kind.HEAD.value, heads))
+        arguments.append(PatternArgument(ArgumentKind.HEAD.value, heads))
         values.append(None)
     for term in step.literal.terms:
-        argument, value = Argument(Kind.CONSTANT.value), None
+        argument, value = PatternArgument(ArgumentKind.CONSTANT.value), None
         if term < 0:
             value = constant(term)
         elif term < heads:
-            argument = Argument(Kind.HEAD.value, term)
+            argument = PatternArgument(ArgumentKind.HEAD.value, term)
         elif term in place_of:
             owner, value = place_of[term]
-            argument = Argument(Kind.BOUND.value, owner, value if facts_first else 0)
+            argument = PatternArgument(ArgumentKind.BOUND.value, owner, value if facts_first else 0)
         else:
             if term not in new:
                 places.append(term - heads)
-            argument = Argument(Kind.NEW.value, new.setdefault(term, len(new)))
+            argument = PatternArgument(ArgumentKind.NEW.value, new.setdefault(term, len(new)))
         arguments.append(argument)
         values.append(value)
-    pattern = Pattern(info.name, tuple(arguments), tuple(parent.touched for parent, _ in known), facts_first)
+    pattern = CoveragePattern(info.name, tuple(arguments), tuple(parent.touched for parent, _ in known), facts_first)
     return Placed(pattern, tuple(parent.number for parent, _ in known), tuple(values), tuple(places))
 
 
@@ -454,7 +454,7 @@ class Coverage:
         self._take(steps, found, counts, first, keep=keep)
 
     def _shared(
-        self, patterns: Sequence[Pattern], scratch: list[TableName], keys: Mapping[Heads, TableName]
+        self, patterns: Sequence[CoveragePattern], scratch: list[TableName], keys: Mapping[Heads, TableName]
     ) -> CoverageTables:
         """Make the tables that the branches of a layer share; `scratch`, which has the layer, gets their names."""
         bindings = self._bindings_table()
@@ -490,7 +490,7 @@ class Coverage:
                 f"the number of bindings of {shown}{others} does not fit into 64 bits: leave out literals that multiply them"
             ) from error
 
-    def _grouped(self, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
+    def _grouped(self, patterns: Sequence[CoveragePattern], found: Sequence[Placed]) -> list[int]:
         """Return the patterns whose facts are counted first: those with loose parents, and those with fewer facts than bindings of parents."""
         sizes = dict.fromkeys(patterns, 0)
         for new in found:

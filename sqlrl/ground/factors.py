@@ -30,7 +30,7 @@ from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Constant, Literal
 from sqlrl.plan.bounds import domain_bound
-from sqlrl.plan.factors import count_factors, degree, is_countable, is_exact, list_factors
+from sqlrl.plan.factor_graph import count_factors, degree, is_countable, is_exact, list_factors
 from sqlrl.progress import staged
 
 MERGED = 100_000

@@ -38,7 +38,7 @@ from sqlrl.ground.rows import (
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Literal, Variable
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.mentions import evidence_violations
+from sqlrl.plan.named_clauses import evidence_violations
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import POSSIBLE

@@ -246,7 +246,7 @@ def _counts_of(
         summands = []
         for summand in each:
             counts: list[Count] | None = []
-            for use in summand.parts:
+            for use in summand.conjunctions:
                 part = next(left)
                 if not len(part.n):
                     counts = None

@@ -22,8 +22,8 @@ from sqlrl.plan.paths import (
     LARGEST_CODE,
     Frontier,
     Numbering,
-    Relation,
-    Search,
+    PathRelation,
+    PathSearch,
     busiest_entity,
     count_walks,
     edges_both_ways,
@@ -105,7 +105,7 @@ class LabelledPairs:
 class PathSupports:
     """How many targets each of m paths connects, ordered by anchor, length and relations."""
 
-    relations: tuple[Relation, ...]
+    relations: tuple[PathRelation, ...]
     anchor: IntArray  # shape (m,), indices into `ANCHORS`
     length: IntArray  # shape (m,)
     steps: IntArray  # shape (m, longest), indices into `relations` in the direction of the target; -1 beyond
@@ -117,7 +117,7 @@ class PathSupports:
     def __len__(self) -> int:
         return len(self.length)
 
-    def path(self, place: int) -> tuple[Relation, ...]:
+    def path(self, place: int) -> tuple[PathRelation, ...]:
         """Return the relations of a path."""
         return tuple(self.relations[i] for i in self.steps[place, : self.length[place]].tolist())
 
@@ -262,7 +262,7 @@ class RelationalPaths:
         """Return the paths of up to `length` steps that connect enough targets; too many walks are a GroundingLimitError."""
         self._check_codes(max(length, constant_length))
         ends = {"starts": self._ends[0], "stops": self._ends[1]}
-        search = Search(
+        search = PathSearch(
             self._edges, self._marks, self._pairs, **ends, relations=len(self.relations), simple=simple, least=min_targets,
             own=self._own, symmetric=self.symmetric,
         )  # fmt: skip
@@ -279,7 +279,7 @@ class RelationalPaths:
 
     def _own_relation(self) -> int | None:
         """Return the number of the target's relation if targets are facts of the graph."""
-        relation = Relation(self.target, 0, 1)
+        relation = PathRelation(self.target, 0, 1)
         if relation not in self.relations:
             return None
         number = self.relations.index(relation)
@@ -300,7 +300,7 @@ class RelationalPaths:
 class _Run:
     """One search: its frontiers, and the supports of the paths of one anchor and length after the other."""
 
-    def __init__(self, paths: RelationalPaths, scratch: _Scratch, search: Search) -> None:
+    def __init__(self, paths: RelationalPaths, scratch: _Scratch, search: PathSearch) -> None:
         self._paths, self._scratch, self._search = paths, scratch, search
         self._before = frozenset(scratch.tables)
         self._found: list[_Found] = []

@@ -16,9 +16,9 @@ from sqlrl.engine.nodes import column, integer, named, subquery, table
 from sqlrl.errors import ModelError
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Shaper, Slot
 from sqlrl.logic.terms import Clause, Literal, Variable
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.slots import BoundShape, bind
-from sqlrl.plan.sources import Source, argument_columns, domain_source, filter_source
+from sqlrl.plan.sources import SlotSource, argument_columns, domain_source, filter_source
 
 # Relations of a closed part beside its facts; no predicate has such a name.
 _DOMAIN, _TYPE, _ASKED = "?domain", "?type", "?asked"
@@ -166,7 +166,7 @@ def _name(slot: Slot, bound: BoundShape) -> str:
 def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: int | None = None) -> exp.Select:
     """Plan the bindings of a closed part in `examples` (each once): columns `example`, then `part.columns` (ids), in ascending order."""
     hidden = next((Slot(False, i) for i, name in enumerate(part.names) if name == _OUTSIDE), None)
-    body = Body(BoundShape(Shape(part.types, (), ()), layout, hidden, {}))
+    body = QueryBody(BoundShape(Shape(part.types, (), ()), layout, hidden, {}))
     for source in _in_join_order(_sources(part, body.bound, examples)):
         body.join(source)
     outputs = [("example", Slot(False, part.example))]
@@ -180,8 +180,8 @@ def bindings_query(part: ClosedPart, layout: Layout, examples: TableName, most: 
     return exp.select(*names).from_(subquery(found, "b"), copy=False).order_by(*order, copy=False)
 
 
-def _sources(part: ClosedPart, bound: BoundShape, examples: TableName) -> list[Source]:
-    found: list[Source] = []
+def _sources(part: ClosedPart, bound: BoundShape, examples: TableName) -> list[SlotSource]:
+    found: list[SlotSource] = []
     for relation in part.relations:
         slot = relation.terms[-1]
         match relation.predicate:
@@ -196,13 +196,13 @@ def _sources(part: ClosedPart, bound: BoundShape, examples: TableName) -> list[S
             case name:
                 info, alias = bound.layout.predicates[name], f"t{len(found)}"
                 columns = tuple(zip(argument_columns(info), relation.terms, strict=True))
-                found.append(Source(table(info.facts, alias), alias, columns))
+                found.append(SlotSource(table(info.facts, alias), alias, columns))
     return found
 
 
-def _in_join_order(sources: Sequence[Source]) -> list[Source]:
+def _in_join_order(sources: Sequence[SlotSource]) -> list[SlotSource]:
     """Put each source after one with which it shares a slot, as far as there is one."""
-    left, ordered, known = list(sources), list[Source](), set[Slot]()
+    left, ordered, known = list(sources), list[SlotSource](), set[Slot]()
     while left:
         source = next((s for s in left if any(slot in known for _, slot in s.columns)), left[0])
         left.remove(source)

@@ -16,7 +16,7 @@ literals are true and the other positive ones false, for what the arguments of U
 
 That a positive literal is false is 1 minus that it is true, that two slots differ 1 minus that they are equal: so M(U) is a signed
 sum of numbers of groundings in which some literals are true. Once the arguments of U are fixed, what is left of a term falls into parts that share no
-variable, and the term is the product of their counts. Such a part (`sqlrl.plan.parts.Part`) is mostly a single literal or two: "the friends of x
+variable, and the term is the product of their counts. Such a part, a `CountedConjunction`, is mostly a single literal or two: "the friends of x
 who smoke" is a number for each x, "the common friends of x and y" one for each pair that has any. None is as large as the
 predicate has atoms: of `Friends(x, y) ^ Smokes(x) => Smokes(y)` the flips of the atoms of Friends need nothing but who smokes.
 
@@ -36,8 +36,8 @@ from typing import NamedTuple, TypeAlias
 from sqlrl.errors import GroundingLimitError, UnsupportedError
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.count_plan import EqualSlots
+from sqlrl.plan.counted_conjunctions import ConjunctionUse, CountedConjunction, GroupRelation, numbered_conjunction
 from sqlrl.plan.disjunct_factors import domain_size
-from sqlrl.plan.parts import Part, PartGroup, PartUse, numbered_part
 from sqlrl.plan.slots import BoundShape
 
 MOST_TERMS = 4096
@@ -49,7 +49,7 @@ class Summand:
     """A number times the counts of parts where pairs of slots (arguments of the atom, or parameters) are equal, else 0."""
 
     factor: int
-    parts: tuple[PartUse, ...] = ()
+    conjunctions: tuple[ConjunctionUse, ...] = ()
     equal: tuple[tuple[Slot, Slot], ...] = ()
 
 
@@ -71,18 +71,18 @@ class FlipTerm:
     false: tuple[int, int]
 
     @property
-    def parts(self) -> tuple[PartUse, ...]:
+    def conjunctions(self) -> tuple[ConjunctionUse, ...]:
         """The parts of all summands, in order."""
-        return tuple(use for each in self.sums for summand in each for use in summand.parts)
+        return tuple(use for each in self.sums for summand in each for use in summand.conjunctions)
 
 
-KnownParts: TypeAlias = dict[object, tuple[Part, tuple[int, ...]]]
+KnownConjunctions: TypeAlias = dict[object, tuple[CountedConjunction, tuple[int, ...]]]
 """Parts by how they are written, each with the slots there that its keys are: those of all planners that share them."""
 
-Counted: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
+TermSigns: TypeAlias = tuple[tuple[int, int], tuple[int, int]]
 """How a term counts in (`negative`, `positive`) of an atom that is true, and of one that is false."""
 
-Sides: TypeAlias = Sequence[tuple[int, bool]]
+GroupSigns: TypeAlias = Sequence[tuple[int, bool]]
 """Existential groups, each with whether it must have no witness, as a positive literal must be false."""
 
 
@@ -93,21 +93,21 @@ class TermPlanner:
         self,
         bound: BoundShape,
         examples: int | None = None,
-        known: KnownParts | None = None,
-        further: Sequence[PartGroup] = (),
+        known: KnownConjunctions | None = None,
+        further: Sequence[GroupRelation] = (),
     ) -> None:
         # `examples` is how many there are, if not all; `further` are relations beside the groups of the clause.
         self.bound, self.examples = bound, examples
         # Planners of many clauses share it.
-        self._known: KnownParts = {} if known is None else known
+        self._known: KnownConjunctions = {} if known is None else known
         self._literals = tuple(dict.fromkeys(map(_unsigned, bound.shape.literals)))
         self._place = {x: i for i, x in enumerate(self._literals)}
         # Groups have the places after literals.
-        self._relations = (*map(PartGroup, bound.shape.exists), *further)
+        self._relations = (*map(GroupRelation, bound.shape.exists), *further)
         self._groups = [(len(self._literals) + i, True) for i in range(len(bound.shape.exists))]
         self._merged: dict[object, _Merged] = {}
-        self._products: dict[object, tuple[int, tuple[PartUse, ...]]] = {}
-        self._parts: dict[object, PartUse] = {}
+        self._products: dict[object, tuple[int, tuple[ConjunctionUse, ...]]] = {}
+        self._parts: dict[object, ConjunctionUse] = {}
         self._planned = 0
 
     def flips(self, predicate: str, shape: Shape | None = None) -> list[FlipTerm]:
@@ -152,8 +152,8 @@ class TermPlanner:
         always: tuple[ShapeEquality, ...],
         rest: Sequence[ShapeLiteral],
         equal: Sequence[ShapeEquality],
-        counts: Counted,
-        groups: Sides,
+        counts: TermSigns,
+        groups: GroupSigns,
     ) -> FlipTerm | None:
         """Return the term in which some literals are one atom, and some slots equal; `equal` are those that must not be. None if it is 0."""
         merged = self._with(tuple(sorted({self._place[_unsigned(x)] for x in members})), always, ())
@@ -162,7 +162,7 @@ class TermPlanner:
             found = self._sum(merged, group)
             if not found:
                 return None
-            if len(found) == 1 and not found[0].parts and not found[0].equal:
+            if len(found) == 1 and not found[0].conjunctions and not found[0].equal:
                 factor *= found[0].factor
             else:
                 sums.append(found)
@@ -180,25 +180,25 @@ class TermPlanner:
                 "each literal that is not negated: write it with fewer of these"
             )
         slots = merged.slots(group.slots)
-        total: dict[tuple[tuple[PartUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
+        total: dict[tuple[tuple[ConjunctionUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
         for some in _subsets(chosen):
             true = group.true
             for x in some:
                 true |= 1 << x if isinstance(x, int) else 0
             equal = tuple(x for x in some if isinstance(x, ShapeEquality)) if group.equalities else ()
             inner = self._with(merged.members, merged.always, equal) if equal else merged
-            size, uses = self._product(inner, inner.distinct(true), slots, group.ranged)
+            size, uses = self._product(inner, inner.unrepeated(true), slots, group.ranged)
             key = uses, inner.pairs
             total[key] = total.get(key, 0) + (-size if len(some) % 2 else size)
         return tuple(Summand(factor, *key) for key, factor in total.items() if factor)
 
     def _product(
         self, merged: _Merged, true: int, slots: tuple[Slot, ...], ranged: tuple[Slot, ...]
-    ) -> tuple[int, tuple[PartUse, ...]]:
+    ) -> tuple[int, tuple[ConjunctionUse, ...]]:
         """Return in how many ways literals of a group are true: a number, and parts whose counts it is multiplied by."""
         key = merged.key, true, slots, ranged
         if key not in self._products:
-            size, uses = 1, list[PartUse]()
+            size, uses = 1, list[ConjunctionUse]()
             for inner in merged.true_groups(true, slots, ranged):
                 own = merged.slots(inner.slots)
                 if inner.true or inner.ranged or any(merged.owners[slot] for slot in own):
@@ -225,7 +225,7 @@ class TermPlanner:
             return self.examples
         return domain_size(self.bound, slot)
 
-    def _part(self, merged: _Merged, group: _Group, summed: tuple[Slot, ...]) -> PartUse:
+    def _part(self, merged: _Merged, group: _Group, summed: tuple[Slot, ...]) -> ConjunctionUse:
         """Return a part with its variables numbered, alike for all parts that differ in names alone."""
         literals, relations = merged.true_ones(group.true)
         # Variables that are summed range over their domains; others are there as the atom is, or are told apart.
@@ -267,11 +267,11 @@ class TermPlanner:
         )
         if key not in self._known:
             kinds = {slot: self.bound.kind(slot) for slot in local}
-            use = numbered_part(literals, summed, group.ranged, kinds, ranging, hidden, state, relations, outer)
-            self._known[key] = use.part, tuple(-1 if slot == hidden else local[slot] for slot in use.slots)
+            use = numbered_conjunction(literals, summed, group.ranged, kinds, ranging, hidden, state, relations, outer)
+            self._known[key] = use.conjunction, tuple(-1 if slot == hidden else local[slot] for slot in use.slots)
         part, numbers = self._known[key]
         named = tuple(local)
-        return PartUse(part, tuple(hidden if i < 0 and hidden is not None else named[i] for i in numbers))
+        return ConjunctionUse(part, tuple(hidden if i < 0 and hidden is not None else named[i] for i in numbers))
 
 
 BEYOND = "under EXIST a predicate may stand once in a clause, and not negated, and variables not range over examples that EXIST alone has beside them"
@@ -300,7 +300,7 @@ class _AnchoredPlanner(TermPlanner):
     """
 
     def __init__(
-        self, bound: BoundShape, predicate: str, group: ShapeExists, examples: int | None, known: KnownParts
+        self, bound: BoundShape, predicate: str, group: ShapeExists, examples: int | None, known: KnownConjunctions
     ) -> None:
         self._shape, self._group = bound.shape, bound.shape.exists.index(group)
         (anchor,) = (x for x in group.literals if x.predicate == predicate)
@@ -312,7 +312,9 @@ class _AnchoredPlanner(TermPlanner):
         self._atom = replace(anchor, terms=tuple(new.get(slot, slot) for slot in anchor.terms))
         left = tuple(slot.index for slot in sorted(inside.difference(own)))
         others = tuple(x for x in group.literals if x != anchor)
-        rest = PartGroup(ShapeExists(left, others, group.equalities)).renamed(lambda slot: new.get(slot, slot)).group
+        rest = (
+            GroupRelation(ShapeExists(left, others, group.equalities)).renamed(lambda slot: new.get(slot, slot)).group
+        )
         inside.difference_update(own)
         literals = [x for x in rest.literals if inside.isdisjoint(x.terms)]
         equalities = [x for x in rest.equalities if inside.isdisjoint((x.left, x.right))]
@@ -320,10 +322,10 @@ class _AnchoredPlanner(TermPlanner):
         self._literals_needed = [replace(x, positive=not x.positive) for x in literals]
         self._equalities_needed = [replace(x, positive=not x.positive) for x in equalities]
         # What mentions no other variable of the group is said by literals and equalities, the rest by a group.
-        further = [PartGroup(group, anchor, self._atom.terms)]
+        further = [GroupRelation(group, anchor, self._atom.terms)]
         if left:
             further.append(
-                PartGroup(
+                GroupRelation(
                     ShapeExists(
                         left,
                         tuple(x for x in rest.literals if x not in literals),
@@ -390,7 +392,7 @@ def _subsets(parts: Sequence[int | ShapeEquality]) -> Iterator[tuple[int | Shape
     return chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
 
 
-def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> Counted | None:
+def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> TermSigns | None:
     """Return how a set of literals that are one atom counts where it is true, and where it is false; None if it does not."""
     positive = sum(x.positive for x in members)
     negative = len(members) - positive
@@ -443,7 +445,7 @@ class _Merged:
         self,
         bound: BoundShape,
         literals: Sequence[ShapeLiteral],
-        relations: Sequence[PartGroup],
+        relations: Sequence[GroupRelation],
         members: tuple[int, ...],
         always: tuple[ShapeEquality, ...],
         some: Sequence[ShapeEquality],
@@ -518,11 +520,11 @@ class _Merged:
         """Return variables by their places, ascending."""
         return tuple(self._free[i] for i in _bits(mask))
 
-    def columns(self, relation: PartGroup) -> tuple[Slot, ...]:
+    def columns(self, relation: GroupRelation) -> tuple[Slot, ...]:
         """Return the columns of the relation of a group, whose slots are those that stand for its own."""
         return relation.slots(self._bound)
 
-    def true_ones(self, true: int) -> tuple[list[ShapeLiteral], tuple[PartGroup, ...]]:
+    def true_ones(self, true: int) -> tuple[list[ShapeLiteral], tuple[GroupRelation, ...]]:
         """Return the literals at some places, in order, and the groups, with the slots that stand for their own."""
         if not self._relations:
             return sorted(self._renamed[i] for i in _bits(true)), ()
@@ -530,7 +532,7 @@ class _Merged:
         groups = tuple(self._relations[i] for i in _bits(true >> n))
         return sorted(self._renamed[i] for i in _bits(true) if i < n), groups
 
-    def distinct(self, true: int) -> int:
+    def unrepeated(self, true: int) -> int:
         """Return literals without those that are another one of them."""
         if not self._doubled:
             return true

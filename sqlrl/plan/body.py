@@ -14,15 +14,15 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, conjunction, cte, integer, join, named, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, Slot
-from sqlrl.plan.semiring import Steps
+from sqlrl.plan.semiring import QuerySteps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, absent, connect, domain_source, fact_source, filter_source, some_example
+from sqlrl.plan.sources import SlotSource, absent, connect, domain_source, fact_source, filter_source, some_example
 
 # ---- variables that only have to have a value: eliminated one after the other, over DISTINCT ---------
 
 
 @dataclass(frozen=True)
-class Condition:
+class SlotCondition:
     """A condition on slots: an expression over their columns as some body knows them."""
 
     expression: exp.Expression
@@ -30,25 +30,29 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedSources:
     """Sources that are joined on shared slots, and the conditions that their rows meet."""
 
-    sources: tuple[Source, ...]
-    conditions: tuple[Condition, ...]
+    sources: tuple[SlotSource, ...]
+    conditions: tuple[SlotCondition, ...]
 
 
 def project(
-    whole: Joined, keep: frozenset[Slot], fixed: frozenset[str], known: Mapping[Slot, exp.Column], steps: Steps
-) -> Joined:
+    whole: JoinedSources,
+    keep: frozenset[Slot],
+    fixed: frozenset[str],
+    known: Mapping[Slot, exp.Column],
+    steps: QuerySteps,
+) -> JoinedSources:
     """Eliminate slots outside `keep` as long as no result is larger than a source, and leave sources with an alias in `fixed` as they are."""
     # Rows of the result exist for the same values of the kept slots as of `whole`; its conditions, on the columns `known`, are some of those
     # of `whole`. Something mentions more columns of `fixed` sources than their slots: all their slots are kept.
     places = {(column.table, column.name): slot for slot, column in known.items()}
     left = whole
     while (bucket := _bucket(left, keep, fixed)) is not None:
-        step = Source(*_step(bucket, places, steps))
+        step = SlotSource(*_step(bucket, places, steps))
         others = tuple(x for x in left.sources if x not in bucket.sources)
-        left = Joined((step, *others), tuple(x for x in left.conditions if x not in bucket.conditions))
+        left = JoinedSources((step, *others), tuple(x for x in left.conditions if x not in bucket.conditions))
     return left
 
 
@@ -67,11 +71,11 @@ def _rewritten(
     return found
 
 
-def _slots(source: Source) -> frozenset[Slot]:
+def _slots(source: SlotSource) -> frozenset[Slot]:
     return frozenset(slot for _, slot in source.columns)
 
 
-def _bucket(left: Joined, keep: frozenset[Slot], fixed: frozenset[str]) -> _Bucket | None:
+def _bucket(left: JoinedSources, keep: frozenset[Slot], fixed: frozenset[str]) -> _Bucket | None:
     """Return what is to be joined to eliminate the slot that leaves the fewest others; None if it is not worth it."""
     every = [_slots(source) for source in left.sources]
     if any(slots >= frozenset[Slot]().union(*every) for slots in every):
@@ -88,8 +92,8 @@ def _bucket(left: Joined, keep: frozenset[Slot], fixed: frozenset[str]) -> _Buck
 @dataclass(frozen=True)
 class _Bucket:
     # What mentions a slot, and what can be tested beside it: sources with no slots but those that the former mention.
-    sources: tuple[Source, ...]
-    conditions: tuple[Condition, ...]
+    sources: tuple[SlotSource, ...]
+    conditions: tuple[SlotCondition, ...]
     others: frozenset[Slot]
 
     @property
@@ -98,7 +102,7 @@ class _Bucket:
         return self.others <= frozenset[Slot]().union(*map(_slots, self.sources))
 
 
-def _around(slot: Slot, left: Joined, fixed: frozenset[str]) -> _Bucket:
+def _around(slot: Slot, left: JoinedSources, fixed: frozenset[str]) -> _Bucket:
     sources = [x for x in left.sources if slot in _slots(x)]
     conditions = [x for x in left.conditions if slot in x.slots]
     others = frozenset[Slot]().union(*map(_slots, sources), *(x.slots for x in conditions)) - {slot}
@@ -109,7 +113,7 @@ def _around(slot: Slot, left: Joined, fixed: frozenset[str]) -> _Bucket:
 
 
 def _step(
-    bucket: _Bucket, places: Mapping[tuple[str, str], Slot], steps: Steps
+    bucket: _Bucket, places: Mapping[tuple[str, str], Slot], steps: QuerySteps
 ) -> tuple[exp.Expression, str, tuple[tuple[str, Slot], ...]]:
     """Add the step that has the values of the other slots of a bucket; return its relation, alias and columns."""
     here: dict[Slot, exp.Column] = {}
@@ -133,7 +137,7 @@ def _step(
 # ---- queries -----------------------------------------------------------------------------------------
 
 
-class Body:
+class QueryBody:
     """Joins sources on shared slots; the first use of a slot fixes its column, later uses become join conditions."""
 
     def __init__(self, bound: BoundShape, prefix: str = "") -> None:
@@ -141,9 +145,9 @@ class Body:
         self.known: dict[Slot, exp.Column] = {}
         # Starts every alias, so that bodies nest.
         self.prefix = prefix
-        # Steps that stand in front of the query.
-        self.steps = Steps([], prefix=prefix)
-        self._inner: list[tuple[Source, list[exp.Expression]]] = []
+        # QuerySteps that stand in front of the query.
+        self.steps = QuerySteps([], prefix=prefix)
+        self._inner: list[tuple[SlotSource, list[exp.Expression]]] = []
         self._outer: list[tuple[exp.Expression, list[exp.Expression]]] = []
         self._where: list[exp.Expression] = []
         self._domains: set[tuple[Slot, Slot | None]] = set()
@@ -154,11 +158,11 @@ class Body:
         self._count += 1
         return f"{self.prefix}{kind}{self._count - 1}"
 
-    def join(self, source: Source) -> None:
+    def join(self, source: SlotSource) -> None:
         """Join a source on the slots that are known, and learn its others."""
         self._inner.append((source, connect(source, self.known)))
 
-    def outer_join(self, source: Source) -> None:
+    def outer_join(self, source: SlotSource) -> None:
         """Join a source whose slots are all known, keeping the rows that it does not match."""
         for _, slot in source.columns:
             self.require(slot)
@@ -196,7 +200,7 @@ class Body:
         names = [f"k{slot.index}" for slot in wanted]
         alias = self.alias("p")
         query = exp.select(*(column(name) for name in names)).from_(table(self.bound.parameters)).distinct()
-        self.join(Source(subquery(query, alias), alias, tuple(zip(names, wanted, strict=True))))
+        self.join(SlotSource(subquery(query, alias), alias, tuple(zip(names, wanted, strict=True))))
 
     def restrict(self, examples: TableName | None, slots: Iterable[Slot]) -> None:
         """Keep those of `slots` that say to which example a clause belongs inside the examples of a query."""
@@ -220,7 +224,7 @@ class Body:
         kind = exp.EQ if equality.positive == holds else exp.NEQ
         return kind(this=self.known[equality.left].copy(), expression=self.known[equality.right].copy())
 
-    def without(self, source: Source) -> None:
+    def without(self, source: SlotSource) -> None:
         """Drop the rows that agree with a row of a source (an anti-join); its slots are made known first."""
         for _, slot in source.columns:
             self.require(slot)
@@ -241,7 +245,7 @@ class Body:
         outer = {relation.alias_or_name for relation, _ in self._outer}
         kept, fixed = set(keep), set[str]()
 
-        def condition(expression: exp.Expression) -> Condition:
+        def condition(expression: exp.Expression) -> SlotCondition:
             """Return a condition with its slots; it, and sources of which it mentions more than slots, stay in the query."""
             columns = [(column.table, column.name) for column in expression.find_all(exp.Column)]
             slots = {places[x] for x in columns if x in places}
@@ -250,13 +254,13 @@ class Body:
             kept.update(slot for alias in more for _, slot in sources[alias].columns)
             if more or any(alias in outer for alias, _ in columns):
                 kept.update(slots)
-            return Condition(expression, frozenset(slots))
+            return SlotCondition(expression, frozenset(slots))
 
         movable = [condition(x) for x in self._where]
         for _, on in self._outer:
             for x in on:
                 condition(x)
-        whole = Joined(tuple(sources.values()), tuple(movable))
+        whole = JoinedSources(tuple(sources.values()), tuple(movable))
         left = project(whole, frozenset(kept), frozenset(fixed), self.known, self.steps)
         self.known = {}
         self._inner = [(source, connect(source, self.known)) for source in left.sources]
@@ -271,7 +275,7 @@ class Body:
         if self._outer and not inner:
             # An outer join keeps the rows of what stands before it: of a clause without variables there is one.
             alias = f"{self.prefix}one"
-            inner = [(Source(subquery(exp.select(named(integer(1), "one")), alias), alias, ()), [])]
+            inner = [(SlotSource(subquery(exp.select(named(integer(1), "one")), alias), alias, ()), [])]
         for i, (source, on) in enumerate(inner):
             if i == 0:
                 query = query.from_(source.relation, copy=False)

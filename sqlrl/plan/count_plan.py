@@ -16,9 +16,9 @@ from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
 from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.disjuncts import Disjunct, disjunct_slots, negative_literals, reduced
-from sqlrl.plan.semiring import Factor, Steps, joined_rows, partial_sums, sum_product
+from sqlrl.plan.semiring import Factor, QuerySteps, joined_rows, partial_sums, sum_product
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, domain_source, filter_source, parameter_keys, parameter_source, some_example
+from sqlrl.plan.sources import SlotSource, domain_source, filter_source, parameter_keys, parameter_source, some_example
 
 GroupColumns = tuple[tuple[str, Slot], ...]
 """Variables by whose constants groundings are counted, with the columns of these."""
@@ -49,7 +49,7 @@ class CountPlan:
     bound: BoundShape
     # The examples that are asked for; None for all.
     examples: TableName | None
-    steps: Steps
+    steps: QuerySteps
     # What is never summed out.
     kept_slots: frozenset[Slot]
     # The variables that range over their domains.
@@ -177,7 +177,7 @@ class CountPlan:
             # One row if the query is about some example.
             alias = f"x{self.steps.fresh()}"
             one = exp.select(named(integer(1), "one")).where(some_example(self.bound, self.examples))
-            found.append(Factor(Source(subquery(one, alias), alias, ()), None, 1))
+            found.append(Factor(SlotSource(subquery(one, alias), alias, ()), None, 1))
         if self.parameters is not None:
             source = parameter_source(self.parameters, self.bound.shape, apart=self.apart)
             found.append(_renamed(Factor(source, None, 1), term.same))
@@ -210,7 +210,7 @@ def clause_plan(bound: BoundShape, examples: TableName | None, by: GroupColumns 
     """Plan a count for each clause of a shape and each value of `by`."""
     kept = {Slot(True, i) for i in range(len(bound.shape.parameters))}.union(slot for _, slot in by)
     return CountPlan(
-        bound, examples, Steps([]), frozenset(kept), bound.variables, bound.restricted, bound.parameters, by=by
+        bound, examples, QuerySteps([]), frozenset(kept), bound.variables, bound.restricted, bound.parameters, by=by
     )
 
 
@@ -264,7 +264,7 @@ class EqualSlots:
 
 def _renamed(factor: Factor, same: EqualSlots) -> Factor:
     columns = tuple((name, same.find(slot)) for name, slot in factor.source.columns)
-    return Factor(Source(factor.source.relation, factor.source.alias, columns), factor.weight, factor.rows)
+    return Factor(SlotSource(factor.source.relation, factor.source.alias, columns), factor.weight, factor.rows)
 
 
 def summed_terms(terms: Sequence[exp.Query], keys: Sequence[str], compared: type[exp.Binary]) -> exp.Select:

@@ -35,7 +35,7 @@ def counted_parts(
     variables: Sequence[Slot],
     shown: Iterable[Slot] = (),
     *,
-    distinct: bool = False,
+    distinct_rows: bool = False,
     freely: bool = False,
 ) -> tuple[CountedPart, ...]:
     """Return the parts of a clause that can be aggregated before they are joined; `shown` slots are returned beside those of open literals."""
@@ -47,8 +47,8 @@ def counted_parts(
         return ()
     counted = set(variables) - _shown(bound, variables, shown)
     items = [x for x in disjuncts(shape) if disjunct_slots(bound, x) & counted]
-    # A `distinct` query returns each tuple of the other variables once, so that parts may be as large as that.
-    within = frozenset(set(variables) - counted) if distinct else frozenset[Slot]()
+    # A query of distinct rows returns each tuple of the other variables once, so that parts may be as large as that.
+    within = frozenset(set(variables) - counted) if distinct_rows else frozenset[Slot]()
     # All others are counted `freely`, however large what is summed may be.
     if not freely:
         counted &= _eliminable(bound, counted, items, within)

@@ -18,9 +18,9 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.count_plan import CountPlan, GroupColumns, clause_plan, part_plan
-from sqlrl.plan.disjunct_factors import Product, domain_size, factor_of, products, true_tuples
+from sqlrl.plan.disjunct_factors import ExpansionTerm, domain_size, factor_of, products, true_tuples
 from sqlrl.plan.disjuncts import (
     Disjunct,
     components,
@@ -30,7 +30,7 @@ from sqlrl.plan.disjuncts import (
     reduced,
     split_positive,
 )
-from sqlrl.plan.semiring import Steps
+from sqlrl.plan.semiring import QuerySteps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import World, equal_rows, parameter_keys, parameter_source
 from sqlrl.plan.tuples import group_source, true_source
@@ -115,7 +115,7 @@ def _is_enumerated(plan: CountPlan) -> bool:
 def _enumerated(bound: BoundShape, plan: CountPlan, world: World) -> exp.Select:
     """Plan the violated groundings of a part of a clause by joining all its literals, with the columns of the count."""
     shape = plan.bound.shape
-    body = Body(bound, "e")
+    body = QueryBody(bound, "e")
     if plan.parameters is not None:
         body.join(parameter_source(plan.parameters, shape, apart=plan.apart))
     for literal in negative_literals(shape):
@@ -183,12 +183,12 @@ def joined_by_count(bound: BoundShape, world: World, examples: TableName | None,
         if plan.by and not _is_enumerated(plan):
             for factors, chosen, _ in _products(bound, plan, world):
                 # Each is a query of its own, with the steps that it needs.
-                own = replace(plan, steps=Steps([], aliases=plan.steps.aliases))
+                own = replace(plan, steps=QuerySteps([], aliases=plan.steps.aliases))
                 found.append(own.joined(factors, chosen))
     return [query for query in found if query is not None]
 
 
-def _products(bound: BoundShape, plan: CountPlan, world: World) -> Iterator[Product]:
+def _products(bound: BoundShape, plan: CountPlan, world: World) -> Iterator[ExpansionTerm]:
     """Yield the terms of inclusion-exclusion of a part of a clause."""
     # Where the tuples of a literal or group are sought is a matter of the whole clause. They are planned once.
     return products(plan.bound, plan.steps, cache(partial(true_tuples, bound, world=world, examples=plan.examples)))

@@ -47,7 +47,7 @@ _FACTS, _PARENT, _LAYER, _BINDINGS, _KEYS = "f", "p", "r", "w", "k"
 # ---- patterns, and the tables that they are joined in ------------------------------------------------
 
 
-class Kind(Enum):
+class ArgumentKind(Enum):
     """What stands at an argument of the literal that is added."""
 
     HEAD = "head"  # An argument of the head.
@@ -57,10 +57,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Argument:
+class PatternArgument:
     """An argument of a pattern."""
 
-    # The value of a `Kind`.
+    # The value of a `ArgumentKind`.
     kind: str
     # Which argument of the head, which parent, or which new variable; 0 for a constant.
     number: int = 0
@@ -69,13 +69,13 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pattern:
+class CoveragePattern:
     """What components of a layer have in common."""
 
     # The predicate of the literal that is added.
     predicate: str
     # One for each column of its facts: the example, if they have a column for it, then the arguments.
-    arguments: tuple[Argument, ...]
+    arguments: tuple[PatternArgument, ...]
     # The arguments of the head that each parent touches.
     parents: tuple[Heads, ...]
     # The facts of constants are looked up before they meet the parents, of which the components may have one in common.
@@ -84,13 +84,13 @@ class Pattern:
     @property
     def touched(self) -> Heads:
         """The arguments of the head that the components touch."""
-        own = {x.number for x in self.arguments if x.kind == Kind.HEAD.value}
+        own = {x.number for x in self.arguments if x.kind == ArgumentKind.HEAD.value}
         return tuple(sorted(own.union(*self.parents)))
 
     @property
     def new(self) -> int:
         """The number of new variables."""
-        return len({x.number for x in self.arguments if x.kind == Kind.NEW.value})
+        return len({x.number for x in self.arguments if x.kind == ArgumentKind.NEW.value})
 
     @property
     def loose(self) -> tuple[int, ...]:
@@ -101,11 +101,11 @@ class Pattern:
     def remaining(self) -> tuple[int, ...]:
         """The places of the arguments that remain to be joined when facts were counted, with loose parents, if there are some."""
         owners = set(range(len(self.parents))).difference(self.loose)
-        kinds = {Kind.HEAD.value} if self.loose else {Kind.HEAD.value, Kind.CONSTANT.value}
+        kinds = {ArgumentKind.HEAD.value} if self.loose else {ArgumentKind.HEAD.value, ArgumentKind.CONSTANT.value}
         return tuple(
             i
             for i, x in enumerate(self.arguments)
-            if x.kind in kinds or (x.kind == Kind.BOUND.value and x.number in owners)
+            if x.kind in kinds or (x.kind == ArgumentKind.BOUND.value and x.number in owners)
         )
 
     @property
@@ -138,7 +138,7 @@ class CoverageTables:
         return ("component", "key", *(f"h{j}" for j in range(self.heads)), "places")
 
 
-def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
+def layer_columns(patterns: Sequence[CoveragePattern]) -> tuple[str, ...]:
     """Return the columns of the table of a layer."""
     parents = max(len(pattern.parents) for pattern in patterns)
     arguments = max(len(pattern.arguments) for pattern in patterns)
@@ -149,7 +149,7 @@ def layer_columns(patterns: Sequence[Pattern]) -> tuple[str, ...]:
 # ---- what the branches of a layer share --------------------------------------------------------------
 
 
-def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.Select | None:
+def wanted_bindings(patterns: Sequence[CoveragePattern], tables: CoverageTables) -> exp.Select | None:
     """Plan the bindings of a layer's parents, with the columns of the table of bindings; None if no component has parents."""
     parents = max(len(pattern.parents) for pattern in patterns)
     if not parents:
@@ -163,11 +163,11 @@ def wanted_bindings(patterns: Sequence[Pattern], tables: CoverageTables) -> exp.
     return exp.select(*shown).from_(table(tables.bindings, "b")).where(known, copy=False)
 
 
-def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: CoverageTables) -> exp.Select:
+def facts_of_constants(number: int, pattern: CoveragePattern, layout: Layout, tables: CoverageTables) -> exp.Select:
     """Plan the components of a pattern that begins with facts: `component`, `p0, p1, ...`, then the columns of the facts of their constants."""
     info = layout.predicates[pattern.predicate]
     names = argument_columns(info)
-    constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == Kind.CONSTANT.value]
+    constants = [i for i, argument in enumerate(pattern.arguments) if argument.kind == ArgumentKind.CONSTANT.value]
     on = conjunction([column(names[i], "f").eq(column(f"x{i}", "r")) for i in constants])
     shown = [column("component", "r"), *(column(f"p{i}", "r") for i in range(len(pattern.parents)))]
     query = exp.select(*shown, *(column(name, "f") for name in names)).from_(table(tables.layer, "r"), copy=False)
@@ -179,15 +179,15 @@ def facts_of_constants(number: int, pattern: Pattern, layout: Layout, tables: Co
 # ---- facts that are counted before they meet the parents ---------------------------------------------
 
 
-def ways(pattern: Pattern, loose: Sequence[int]) -> tuple[str, ...]:
+def ways(pattern: CoveragePattern, loose: Sequence[int]) -> tuple[str, ...]:
     """Return the columns of the layer's table that say how loose parents are joined: which they are, where their variables stand, constants."""
-    constants = [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+    constants = [i for i, x in enumerate(pattern.arguments) if x.kind == ArgumentKind.CONSTANT.value]
     places = sorted([*_bound(pattern, loose), *constants])
     return (*(f"p{i}" for i in loose), *(f"x{i}" for i in places))
 
 
 def _counted_facts(
-    number: int, pattern: Pattern, info: PredicateInfo, tables: CoverageTables, alias: str
+    number: int, pattern: CoveragePattern, info: PredicateInfo, tables: CoverageTables, alias: str
 ) -> exp.Subquery:
     """Count (`n`) the facts of a groupable pattern that agree in the `ways` of its loose parents and in all that is left to be joined."""
     names = argument_columns(info)
@@ -212,7 +212,7 @@ def _counted_facts(
 
 def _without_parent(
     number: int,
-    pattern: Pattern,
+    pattern: CoveragePattern,
     i: int,
     names: Sequence[str],
     source: exp.Table | exp.Subquery,
@@ -229,7 +229,7 @@ def _without_parent(
     if i:
         conditions += [column(name, _FACTS).eq(column(name, owner)) for name in before]
     else:
-        constants = [j for j, x in enumerate(pattern.arguments) if x.kind == Kind.CONSTANT.value]
+        constants = [j for j, x in enumerate(pattern.arguments) if x.kind == ArgumentKind.CONSTANT.value]
         conditions += [column(names[j], _FACTS).eq(column(f"x{j}", owner)) for j in constants]
     total: exp.Expression = column(COUNT, _PARENT)
     if i:
@@ -265,17 +265,17 @@ def _grouped_parent(
     return subquery(query.group_by(*places, copy=False), _PARENT)
 
 
-def _bound(pattern: Pattern, parents: Sequence[int]) -> list[int]:
+def _bound(pattern: CoveragePattern, parents: Sequence[int]) -> list[int]:
     """Return the places of the arguments that are variables of some parents."""
-    return [i for i, x in enumerate(pattern.arguments) if x.kind == Kind.BOUND.value and x.number in parents]
+    return [i for i, x in enumerate(pattern.arguments) if x.kind == ArgumentKind.BOUND.value and x.number in parents]
 
 
-def _repeated(pattern: Pattern, names: Sequence[str]) -> list[exp.Expression]:
+def _repeated(pattern: CoveragePattern, names: Sequence[str]) -> list[exp.Expression]:
     """Return the conditions that a new variable is the same wherever it stands."""
     first: dict[int, str] = {}
     found: list[exp.Expression] = []
     for name, argument in zip(names, pattern.arguments, strict=True):
-        if argument.kind == Kind.NEW.value and first.setdefault(argument.number, name) != name:
+        if argument.kind == ArgumentKind.NEW.value and first.setdefault(argument.number, name) != name:
             found.append(column(name, _FACTS).eq(column(first[argument.number], _FACTS)))
     return found
 
@@ -283,7 +283,9 @@ def _repeated(pattern: Pattern, names: Sequence[str]) -> list[exp.Expression]:
 # ---- layers ------------------------------------------------------------------------------------------
 
 
-def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, most: int) -> exp.Select:
+def layer_bindings(
+    patterns: Sequence[CoveragePattern], layout: Layout, tables: CoverageTables, most: int
+) -> exp.Select:
     """Plan at most `most` bindings of a layer: a row for each assignment of a component's variables, as the table of bindings has them."""
     branches = [_branch(i, pattern, layout, tables) for i, pattern in enumerate(patterns)]
     found = exp.select(*(column(name, "b") for name in tables.columns)).from_(
@@ -293,7 +295,7 @@ def layer_bindings(patterns: Sequence[Pattern], layout: Layout, tables: Coverage
 
 
 def layer_counts(
-    patterns: Sequence[Pattern], layout: Layout, tables: CoverageTables, grouped: Collection[int] = ()
+    patterns: Sequence[CoveragePattern], layout: Layout, tables: CoverageTables, grouped: Collection[int] = ()
 ) -> exp.Select:
     """Plan how many bindings the components of a layer have: `component`, `key`, `n` (64 bits, an overflow is an error), in order."""
     # The facts of `grouped` patterns, all groupable, are counted before they meet the parents.
@@ -308,7 +310,7 @@ def layer_counts(
 
 def _branch(
     number: int,
-    pattern: Pattern,
+    pattern: CoveragePattern,
     layout: Layout,
     tables: CoverageTables,
     *,
@@ -325,17 +327,17 @@ def _branch(
         here = column(name, _LAYER if first else _FACTS)
         if grouped and i not in pattern.remaining:
             continue
-        match Kind(argument.kind):
-            case Kind.HEAD:
+        match ArgumentKind(argument.kind):
+            case ArgumentKind.HEAD:
                 conditions += _equal(here, heads.setdefault(argument.number, here))
-            case Kind.NEW:
+            case ArgumentKind.NEW:
                 conditions += _equal(here, new.setdefault(argument.number, here))
-            case Kind.BOUND:
+            case ArgumentKind.BOUND:
                 place = integer(argument.place) if first else column(f"x{i}", _LAYER)
                 value = element(places[argument.number].copy(), place)
                 # A condition on the facts alone and one parent: they can be joined by it.
                 (parts[argument.number] if first else conditions).append(_is(here, value))
-            case Kind.CONSTANT:
+            case ArgumentKind.CONSTANT:
                 conditions += [] if first else _equal(here, column(f"x{i}", _LAYER))
     query = exp.select().from_(table(tables.constants[number] if first else tables.layer, _LAYER), copy=False)
     for i, part in enumerate(parts):
@@ -365,7 +367,7 @@ def _branch(
     return query.select(*columns, copy=False)
 
 
-def _parents(pattern: Pattern) -> tuple[dict[int, exp.Column], list[list[exp.Expression]]]:
+def _parents(pattern: CoveragePattern) -> tuple[dict[int, exp.Column], list[list[exp.Expression]]]:
     """Return the column of each argument of the head that a parent touches, and how the parents are joined."""
     heads: dict[int, exp.Column] = {}
     parts: list[list[exp.Expression]] = []
@@ -379,7 +381,7 @@ def _parents(pattern: Pattern) -> tuple[dict[int, exp.Column], list[list[exp.Exp
 
 
 def _key(
-    query: exp.Select, pattern: Pattern, heads: Mapping[int, exp.Column], tables: CoverageTables
+    query: exp.Select, pattern: CoveragePattern, heads: Mapping[int, exp.Column], tables: CoverageTables
 ) -> exp.Expression:
     """Return the key of a binding: a parent's that touches as much, else that of a target atom, which is joined."""
     touched = pattern.touched

@@ -32,7 +32,7 @@ _ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class FactTable:
     """The facts of a predicate that bodies use."""
 
     table: TableName
@@ -45,7 +45,7 @@ class DefinitionPlan:
     """The inputs of the queries of a component."""
 
     component: Component
-    relations: Mapping[str, Relation]  # Facts of the other predicates that its rules use.
+    relations: Mapping[str, FactTable]  # Facts of the other predicates that its rules use.
     constants: Mapping[tuple[str, int, str], int]  # Ids of the rules' constants by predicate, argument and name.
     unequal: Mapping[tuple[int, str], int]  # Ids of the constants of `!=` by rule (from 0) and name.
     example: bool = False  # The rows have an example.

@@ -13,11 +13,11 @@ from sqlrl.engine.nodes import column, cte, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral
 from sqlrl.plan.count_plan import CountPlan, clause_plan
 from sqlrl.plan.counting import count_violated
-from sqlrl.plan.disjunct_factors import Atoms, factor_of, narrowed, true_tuples, tuple_columns, witnessed_tuples
-from sqlrl.plan.disjuncts import is_open, negative_literals, positive_disjuncts, subsets
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.disjunct_factors import factor_of, narrowed, true_tuples, tuple_columns, witnessed_tuples
+from sqlrl.plan.disjuncts import AtomDisjunct, is_open, negative_literals, positive_disjuncts, subsets
+from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, changed_rows
+from sqlrl.plan.sources import SlotSource, World, changed_rows
 from sqlrl.plan.tuples import holding
 
 MOST_CHANGING = 4
@@ -66,10 +66,10 @@ class _Changes:
     first: World
     second: World
     examples: TableName | None
-    steps: Steps
+    steps: QuerySteps
     known: dict[str | ShapeExists, str] = field(default_factory=dict)
 
-    def factor(self, changed: Atoms) -> Factor:
+    def factor(self, changed: AtomDisjunct) -> Factor:
         """Return the tuples whose truth differs, weighted with the sign, as a step."""
         key = changed if isinstance(changed, ShapeExists) else changed.predicate
         if isinstance(changed, ShapeLiteral):
@@ -90,21 +90,21 @@ class _Changes:
         if key not in self.known:
             self.known[key] = self.steps.add("c", query)
         name = self.known[key]
-        return Factor(Source(cte(name, name), name, tuple_columns(self.bound, changed)), "change", rows)
+        return Factor(SlotSource(cte(name, name), name, tuple_columns(self.bound, changed)), "change", rows)
 
-    def _touched(self, group: ShapeExists) -> Source:
+    def _touched(self, group: ShapeExists) -> SlotSource:
         """Return, as a step, the outer slots of a group for which some possible witness has a changed atom."""
         bound, outer = self.bound, outer_slots(self.bound, group)
         queries: list[exp.Query] = []
         for literal in (x for x in group.literals if bound.info(x).open):
             change = self.factor(literal).source
             closed = [x for x in group.literals if x.positive and not bound.info(x).open]
-            source = Source(cte(change.relation.name, "t"), "t", change.columns)
+            source = SlotSource(cte(change.relation.name, "t"), "t", change.columns)
             queries.append(holding(bound, outer, closed, (), self.first, examples=self.examples, within=source))
         name = self.steps.add("t", union_all(queries))
         alias = f"i{self.steps.fresh()}"
         query = exp.select("*").distinct().from_(cte(name))
-        return Source(subquery(query, alias), alias, tuple_columns(bound, group))
+        return SlotSource(subquery(query, alias), alias, tuple_columns(bound, group))
 
 
 def _reduced(factor: Factor, change: Factor) -> Factor:
@@ -114,7 +114,7 @@ def _reduced(factor: Factor, change: Factor) -> Factor:
     return narrowed(factor, wanted, "r")
 
 
-def _reduced_factors(steps: Steps, factors: Sequence[Factor], change: Factor) -> list[Factor]:
+def _reduced_factors(steps: QuerySteps, factors: Sequence[Factor], change: Factor) -> list[Factor]:
     """Keep the rows of factors that share their slots with changed tuples, directly or through other factors."""
     found = [_reduced(factor, change) for factor in factors]
     reached = {i for i, factor in enumerate(found) if factor is not factors[i]}
@@ -133,8 +133,8 @@ def _reduced_factors(steps: Steps, factors: Sequence[Factor], change: Factor) ->
         reached.add(i)
 
 
-def _as_step(steps: Steps, factor: Factor) -> Factor:
+def _as_step(steps: QuerySteps, factor: Factor) -> Factor:
     """Put the query of a factor into a named step."""
     assert isinstance(factor.source.relation, exp.Subquery)
     name = steps.add("r", factor.source.relation.this)
-    return Factor(Source(cte(name, name), name, factor.source.columns), factor.weight, factor.rows)
+    return Factor(SlotSource(cte(name, name), name, factor.source.columns), factor.weight, factor.rows)

@@ -9,16 +9,13 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.disjuncts import Disjunct, negative_literals, split_positive, subsets
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.disjuncts import AtomDisjunct, Disjunct, negative_literals, split_positive, subsets
+from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, absent, fact_source, selected, true_rows
+from sqlrl.plan.sources import SlotSource, World, absent, fact_source, selected, true_rows
 from sqlrl.plan.tuples import holding
 
-Atoms = ShapeLiteral | ShapeExists
-"""A disjunct that is about atoms."""
-
-Tuples = Callable[[Atoms], tuple[exp.Query, int]]
+TrueTuples = Callable[[AtomDisjunct], tuple[exp.Query, int]]
 """Which tuples of a literal or group count as true, and a bound on their number."""
 
 
@@ -28,7 +25,9 @@ def domain_size(bound: BoundShape, slot: Slot) -> int:
     return bound.layout.example_count if kind is None else bound.layout.types[kind].size
 
 
-def true_tuples(bound: BoundShape, each: Atoms, world: World, examples: TableName | None) -> tuple[exp.Query, int]:
+def true_tuples(
+    bound: BoundShape, each: AtomDisjunct, world: World, examples: TableName | None
+) -> tuple[exp.Query, int]:
     """Return the tuples for which a literal's atom is true, or an existential group has a witness; and a bound on their number."""
     if isinstance(each, ShapeExists):
         return witnessed_tuples(bound, each, world, examples)
@@ -37,7 +36,7 @@ def true_tuples(bound: BoundShape, each: Atoms, world: World, examples: TableNam
 
 
 def witnessed_tuples(
-    bound: BoundShape, group: ShapeExists, world: World, examples: TableName | None, within: Source | None = None
+    bound: BoundShape, group: ShapeExists, world: World, examples: TableName | None, within: SlotSource | None = None
 ) -> tuple[exp.Query, int]:
     """Select the distinct outer slots, among those of `within`, for which an existential group has a witness in a world."""
     outer = outer_slots(bound, group)
@@ -51,31 +50,35 @@ def witnessed_tuples(
     return query, rows
 
 
-def tuple_columns(bound: BoundShape, each: Atoms) -> tuple[tuple[str, Slot], ...]:
+def tuple_columns(bound: BoundShape, each: AtomDisjunct) -> tuple[tuple[str, Slot], ...]:
     """Return the columns of the tuples of a literal or group with their slots."""
     if isinstance(each, ShapeExists):
         return tuple((f"x{i}", slot) for i, slot in enumerate(outer_slots(bound, each)))
     return bound.columns(each)
 
 
-def factor_of(bound: BoundShape, each: Atoms, tuples: Tuples, steps: Steps) -> Factor:
+def factor_of(bound: BoundShape, each: AtomDisjunct, tuples: TrueTuples, steps: QuerySteps) -> Factor:
     """Return the tuples of a literal or group as a factor of weight 1."""
     query, rows = tuples(each)
     alias = f"f{steps.fresh()}"
     if isinstance(each, ShapeLiteral) and not bound.info(each).open:
         source = fact_source(bound, each, alias)
     else:
-        source = Source(subquery(query.copy(), alias), alias, tuple_columns(bound, each))
+        source = SlotSource(subquery(query.copy(), alias), alias, tuple_columns(bound, each))
     return Factor(source, None, rows)
 
 
-Product = tuple[list[Factor], tuple[Disjunct, ...], int]
+ExpansionTerm = tuple[list[Factor], tuple[Disjunct, ...], int]
 """A term of inclusion-exclusion: its factors, the positive disjuncts that hold in it, and its sign."""
 
 
 def products(
-    bound: BoundShape, steps: Steps, true: Tuples, barred: Tuples | None = None, among: Sequence[Disjunct] | None = None
-) -> Iterator[Product]:
+    bound: BoundShape,
+    steps: QuerySteps,
+    true: TrueTuples,
+    barred: TrueTuples | None = None,
+    among: Sequence[Disjunct] | None = None,
+) -> Iterator[ExpansionTerm]:
     """Yield the terms of inclusion-exclusion of a clause over its positive disjuncts, or those of `among`; the one in which none holds is first."""
     # Negative literals have tuples of `true`, positive disjuncts that hold those of `barred`, if it is given.
     guards, positive = split_positive(bound)
@@ -121,4 +124,4 @@ def _filtered(factor: Factor, conditions: Iterable[exp.Expression], suffix: str)
     if factor.weight is not None:
         query = query.select(column(factor.weight, source.alias))
     query, alias = query.from_(source.relation).where(*where), f"{source.alias}{suffix}"
-    return Factor(Source(subquery(query, alias), alias, source.columns), factor.weight, factor.rows)
+    return Factor(SlotSource(subquery(query, alias), alias, source.columns), factor.weight, factor.rows)

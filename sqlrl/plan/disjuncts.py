@@ -9,7 +9,8 @@ from itertools import combinations
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape, outer_slots
 
-Disjunct = ShapeLiteral | ShapeEquality | ShapeExists
+AtomDisjunct = ShapeLiteral | ShapeExists
+Disjunct = AtomDisjunct | ShapeEquality
 
 
 def disjuncts(shape: Shape) -> tuple[Disjunct, ...]:

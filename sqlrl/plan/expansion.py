@@ -10,13 +10,13 @@ from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.logic.terms import Variable
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.disjunct_factors import factor_of, true_tuples
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, bind
 from sqlrl.plan.sources import OBSERVED, parameter_source
 
@@ -32,7 +32,7 @@ def expand(
     """Plan the combinations of constants that some grounding of a template leaves open: a column `plus<i>` of ids for each `+` variable."""
     # The constants of the clause `instance` stand in order in the one row `clause, k0, k1, ...` of the table `constants`.
     whole, places = freed(instance, layout, constants)
-    body = Body(whole)
+    body = QueryBody(whole)
     open_ = open_literals(whole)
     single = len(open_) == 1 and not whole.shape.exists
     parts = counted_parts(whole, whole.variables, places.values())
@@ -76,7 +76,7 @@ def expand_observed(
     # This is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise.
     negative = tuple(x for x in shape.literals if not x.positive)
     bound = bind(Shape(shape.variables, shape.parameters, negative), layout, parameters=constants)
-    steps = Steps([])
+    steps = QuerySteps([])
     true = partial(true_tuples, bound, world=OBSERVED, examples=examples)
     factors = [factor_of(bound, x, true, steps) for x in negative]
     if constants is not None:

@@ -16,20 +16,20 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.disjunct_factors import domain_size
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.outside import loose_literal, with_outside
 from sqlrl.plan.semiring import BIGINT_LIMIT
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, atom_source, given_rows, open_source, parameter_source
+from sqlrl.plan.sources import SlotSource, atom_source, given_rows, open_source, parameter_source
 from sqlrl.plan.truth_values import Truths
 
 # ---- existential groups: witnesses that the evidence makes true, and those that it leaves open -------
 
 
-def witness_lists(bound: BoundShape, body: Body, examples: TableName | None) -> list[tuple[str | None, int]]:
+def witness_lists(bound: BoundShape, body: QueryBody, examples: TableName | None) -> list[tuple[str | None, int]]:
     """Join the open witnesses of each existential group; return the alias with the list `atoms` and the literal's sign."""
     return [_witnesses(bound, body, group, examples) for group in bound.shape.exists]
 
@@ -42,13 +42,15 @@ def list_columns(lists: Sequence[tuple[str | None, int]]) -> tuple[list[exp.Alia
     return columns, tuple(sign for _, sign in opened)
 
 
-def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> tuple[str | None, int]:
+def _witnesses(
+    bound: BoundShape, body: QueryBody, group: ShapeExists, examples: TableName | None
+) -> tuple[str | None, int]:
     """Drop groundings with a certain witness, and join the list of open ones; return its alias (None if no literal is open) and sign."""
     prefix = body.alias("w")
     certain = _witness_body(bound, group, f"{prefix}c", examples, decided=True)
     if certain is not None:
         query, columns = certain
-        body.without(Source(subquery(query, f"{prefix}c"), f"{prefix}c", columns))
+        body.without(SlotSource(subquery(query, f"{prefix}c"), f"{prefix}c", columns))
     opened = _witness_body(bound, group, f"{prefix}o", examples, decided=False)
     if opened is None:
         return None, 0
@@ -62,7 +64,7 @@ def _witnesses(bound: BoundShape, body: Body, group: ShapeExists, examples: Tabl
         # The list of no rows is NULL in DuckDB and empty in Spark; without a row it is NULL in both, once joined.
         query = query.having(exp.GT(this=star_count(), expression=integer(0)))
     alias = f"{prefix}o"
-    body.outer_join(Source(subquery(query, alias), alias, columns))
+    body.outer_join(SlotSource(subquery(query, alias), alias, columns))
     sign = next(1 if x.positive else -1 for x in group.literals if bound.info(x).open)
     return alias, sign
 
@@ -74,7 +76,7 @@ def _witness_body(
     open_ = [x for x in group.literals if bound.info(x).open]
     if not open_ and not decided:
         return None
-    inner = Body(bound, f"{prefix}_")
+    inner = QueryBody(bound, f"{prefix}_")
     for literal in group.literals:
         if not bound.info(literal).open and literal.positive:
             inner.facts(literal)
@@ -98,20 +100,20 @@ def _witness_body(
     return inner.select(selects or [named(integer(1), "one")]), columns
 
 
-def _witness_atom(bound: BoundShape, inner: Body, literal: ShapeLiteral, decided: bool) -> bool:
+def _witness_atom(bound: BoundShape, inner: QueryBody, literal: ShapeLiteral, decided: bool) -> bool:
     """Join the atoms that leave an open literal open, or those that decide it true; False if there are none."""
     info = bound.info(literal)
     if not decided:
         assert info.atoms is not None
         alias = f"{inner.prefix}atom"
-        inner.join(Source(table(info.atoms, alias), alias, bound.columns(literal)))
+        inner.join(SlotSource(table(info.atoms, alias), alias, bound.columns(literal)))
         inner.learn_domains(literal)
         return True
     alias = inner.alias("g")
     if literal.positive or bound.covers(literal):
         if not info.has_given:
             return False
-        inner.join(Source(subquery(given_rows(info, literal.positive), alias), alias, bound.columns(literal)))
+        inner.join(SlotSource(subquery(given_rows(info, literal.positive), alias), alias, bound.columns(literal)))
         return True
     # A negative literal is also true of every tuple outside the scope.
     exists = open_source(bound, ShapeLiteral(literal.predicate, False, literal.terms), alias)[0]
@@ -151,7 +153,7 @@ def ground(
 ) -> GroundingQuery:
     """Plan a shape's grounding query for `examples`: with `truths` only clauses whose open literals are such, `raw` without merging rows."""
     parameters = whole.parameters
-    body = Body(whole)
+    body = QueryBody(whole)
     parts = () if raw else counted_parts(whole, whole.variables)
     counted = Multiplicity(whole, body, parts, examples)
     bound = without_parts(whole, parts)
@@ -197,7 +199,7 @@ def ground(
 
 def clause_body(
     bound: BoundShape,
-    body: Body,
+    body: QueryBody,
     examples: TableName | None,
     *,
     undecided: bool = False,
@@ -249,7 +251,7 @@ def clause_body(
     return aliases, set(outer)
 
 
-def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLiteral) -> exp.Expression:
+def _different(bound: BoundShape, body: QueryBody, left: ShapeLiteral, right: ShapeLiteral) -> exp.Expression:
     """Return the condition that two literals are about different atoms: a clause with an atom and its negation is true."""
     # Arguments are compared, not atoms, so that the database can test it before it joins.
     pairs = zip(bound.columns(left), bound.columns(right), strict=True)
@@ -259,7 +261,7 @@ def _different(bound: BoundShape, body: Body, left: ShapeLiteral, right: ShapeLi
     return reduce(lambda a, b: exp.Or(this=a, expression=b), unequal) if unequal else exp.false()
 
 
-def exclude_tautologies(bound: BoundShape, body: Body) -> None:
+def exclude_tautologies(bound: BoundShape, body: QueryBody) -> None:
     """Drop ground clauses that hold an atom of an open predicate and its negation: they are true in every world."""
     for one, other in combinations(open_literals(bound), 2):
         if one.predicate == other.predicate and one.positive != other.positive:
@@ -294,9 +296,9 @@ def multiplicity_column(
     rows = 1
     for slot in variables if merges else ():
         rows *= max(domain_size(bound, slot), 1)
-    wide = rows * counted.most > BIGINT_LIMIT
-    value = counted.value(wide)
-    return cast(exp.Sum(this=value), "INT128" if wide else "BIGINT") if merges else value
+    hugeint = rows * counted.most > BIGINT_LIMIT
+    value = counted.value(hugeint)
+    return cast(exp.Sum(this=value), "INT128" if hugeint else "BIGINT") if merges else value
 
 
 def may_merge(bound: BoundShape, variables: Sequence[Slot], open_: tuple[ShapeLiteral, ...], absent: set[int]) -> bool:

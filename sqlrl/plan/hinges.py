@@ -20,10 +20,10 @@ from sqlglot import exp
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.grounding import GroundingQuery
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, argument_columns, parameter_source
+from sqlrl.plan.sources import SlotSource, argument_columns, parameter_source
 
 # ---- what has a truth value --------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def atom_rows(info: PredicateInfo) -> exp.Select:
 class ValueSource:
     """The relation of a literal, and where its rows say what it is."""
 
-    source: Source
+    source: SlotSource
     atom: exp.Expression | None  # None where all values are known.
     value: exp.Expression | float  # A number where it is the same in all rows: 1 of plain facts, 0 of query atoms.
 
@@ -85,14 +85,14 @@ def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros:
     info, columns = bound.info(literal), bound.columns(literal)
     if not info.open:
         if not info.valued:
-            return ValueSource(Source(table(info.facts, alias), alias, columns), None, 1.0)
+            return ValueSource(SlotSource(table(info.facts, alias), alias, columns), None, 1.0)
         relation = subquery(observed_rows(info, zeros=zeros), alias)
-        return ValueSource(Source(relation, alias, columns), None, column("value", alias))
+        return ValueSource(SlotSource(relation, alias, columns), None, column("value", alias))
     if not info.has_given:
         assert info.atoms is not None
-        return ValueSource(Source(table(info.atoms, alias), alias, columns), column("atom", alias), 0.0)
+        return ValueSource(SlotSource(table(info.atoms, alias), alias, columns), column("atom", alias), 0.0)
     relation = subquery(union_all([atom_rows(info), observed_rows(info, zeros=zeros)]), alias)
-    return ValueSource(Source(relation, alias, columns), column("atom", alias), column("value", alias))
+    return ValueSource(SlotSource(relation, alias, columns), column("atom", alias), column("value", alias))
 
 
 # ---- the query of a shape ----------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def value_source(bound: BoundShape, literal: ShapeLiteral, alias: str, *, zeros:
 
 def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery:
     """Plan the hinges of a shape of plain literals that some truth values make positive, in `GroundingQuery` columns and `constant` (DOUBLE)."""
-    shape, body = bound.shape, Body(bound)
+    shape, body = bound.shape, QueryBody(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, shape))
     told: dict[int, _Told] = {}
@@ -138,7 +138,7 @@ def hinges(bound: BoundShape, examples: TableName | None = None) -> GroundingQue
     return _query(bound, body, told)
 
 
-def compare(bound: BoundShape, body: Body) -> None:
+def compare(bound: BoundShape, body: QueryBody) -> None:
     """Demand that the equalities and orders of a clause are false."""
     for equality in bound.shape.equalities:
         body.equal(equality, holds=False)
@@ -149,7 +149,7 @@ def compare(bound: BoundShape, body: Body) -> None:
         body.where(kind(this=body.known[order.left].copy(), expression=body.known[order.right].copy()))
 
 
-def _loose(bound: BoundShape, body: Body) -> ShapeLiteral | None:
+def _loose(bound: BoundShape, body: QueryBody) -> ShapeLiteral | None:
     """Return the open positive literal that alone has all variables which nothing joined so far has; None if several have them."""
     left = {slot for slot in bound.variables if slot not in body.known and slot != bound.hidden}
     having = [x for x in bound.shape.literals if x.positive and left & set(x.terms)]
@@ -188,7 +188,7 @@ class _Told:
         return exp.Case(ifs=[exp.If(this=is_atom, true=decimal(1.0))], default=decimal(0.0))
 
 
-def _query(bound: BoundShape, body: Body, told: dict[int, _Told]) -> GroundingQuery:
+def _query(bound: BoundShape, body: QueryBody, told: dict[int, _Told]) -> GroundingQuery:
     """Select the atoms and the constant of each row, and merge rows that may be equal."""
     literals = bound.shape.literals
     constant, reach = 1.0 - sum(not x.positive for x in literals), 0.0

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery
 from sqlrl.logic.shapes import Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.disjuncts import disjunct_slots
 from sqlrl.plan.grounding import clause_body, open_literals
@@ -26,8 +26,8 @@ from sqlrl.plan.slots import BoundShape
 def joint_counts(whole: BoundShape, examples: TableName | None = None, *, alone: bool = True) -> exp.Select:
     """Plan the joint counts of a shape: rows `clause` (if it has parameters), `pattern`, `n`, `groundings`; none for a pattern without tuples."""
     parameters = whole.parameters
-    body = Body(whole)
-    parts = counted_parts(whole, whole.variables, distinct=True)
+    body = QueryBody(whole)
+    parts = counted_parts(whole, whole.variables, distinct_rows=True)
     # Without the constants of the shape's own clauses (not `alone`) shapes with a part in common have a step in common.
     counted = Multiplicity(whole if alone else whole.with_parameters(None), body, parts, examples)
     bound = without_parts(whole, parts)

@@ -15,12 +15,12 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, table
 from sqlrl.logic.shapes import Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.counted_variables import CountedPart
-from sqlrl.plan.disjunct_factors import Product, examples_of, narrowed, products, true_tuples
+from sqlrl.plan.disjunct_factors import ExpansionTerm, examples_of, narrowed, products, true_tuples
 from sqlrl.plan.disjuncts import disjunct_slots, negative_literals
-from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, Steps
+from sqlrl.plan.semiring import BIGINT_LIMIT, Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import OBSERVED
 
@@ -49,16 +49,16 @@ class PartSum:
         """True if the number is positive wherever the first term has a row."""
         return not self.others and (self.first is None or bool(self.first[1].slots))
 
-    def value(self, wide: bool) -> exp.Expression:
-        """Return the number as an expression over what is joined: HUGEINT if `wide`, else BIGINT."""
-        kind = "INT128" if wide else "BIGINT"
+    def value(self, hugeint: bool) -> exp.Expression:
+        """Return the number as an expression over what is joined: HUGEINT if `hugeint`, else BIGINT."""
+        kind = "INT128" if hugeint else "BIGINT"
         found: list[exp.Expression] = []
         for i, (constant, factor) in enumerate(self.terms):
             assert factor.weight is not None
             count: exp.Expression = column(factor.weight, factor.source.alias)
             if self.first is None or i:
                 count = exp.Coalesce(this=count, expressions=[integer(0)])
-            count = cast(count, kind) if wide else count
+            count = cast(count, kind) if hugeint else count
             found.append(count if constant == 1 else exp.Mul(this=integer(constant), expression=count))
         if self.constant or not found:
             found.insert(0, cast(integer(self.constant), kind))
@@ -70,7 +70,7 @@ class Multiplicity:
     """Joins the counted parts of the whole clause `bound` to a body, which receives the steps and the joins."""
 
     def __init__(
-        self, bound: BoundShape, body: Body, parts: Sequence[CountedPart], examples: TableName | None = None
+        self, bound: BoundShape, body: QueryBody, parts: Sequence[CountedPart], examples: TableName | None = None
     ) -> None:
         self._body = body
         # The variables that are counted.
@@ -100,17 +100,19 @@ class Multiplicity:
                 positive = exp.GT(this=part.value(part.most > BIGINT_LIMIT), expression=integer(0))
                 self._body.where(positive)
 
-    def value(self, wide: bool) -> exp.Expression:
-        """Return the product over the parts: HUGEINT if `wide`, else BIGINT."""
+    def value(self, hugeint: bool) -> exp.Expression:
+        """Return the product over the parts: HUGEINT if `hugeint`, else BIGINT."""
         varying = [part for part in self._sums if part.terms]
         constant = reduce(lambda a, b: a * b, (part.constant for part in self._sums if not part.terms), 1)
-        values = [part.value(wide) for part in varying]
+        values = [part.value(hugeint) for part in varying]
         if constant != 1 or not values:
-            values.insert(0, cast(integer(constant), "INT128" if wide else "BIGINT"))
+            values.insert(0, cast(integer(constant), "INT128" if hugeint else "BIGINT"))
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), values)
 
 
-def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName | None, steps: Steps) -> list[Factor]:
+def present(
+    bound: BoundShape, parts: Iterable[CountedPart], examples: TableName | None, steps: QuerySteps
+) -> list[Factor]:
     """Return, for each counted part that must have a row, the values of its other slots for which it may have one."""
     found = []
     for part in parts:
@@ -122,7 +124,7 @@ def present(bound: BoundShape, parts: Iterable[CountedPart], examples: TableName
     return [factor for factor in found if factor.slots]
 
 
-def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableName | None) -> PartSum | None:
+def _part_sum(bound: BoundShape, body: QueryBody, part: CountedPart, examples: TableName | None) -> PartSum | None:
     """Plan a part's terms; None if it has no grounding whatever its other slots are."""
     constant, most, first = 0, 0, None
     others: list[tuple[int, Factor]] = []
@@ -145,7 +147,7 @@ def _part_sum(bound: BoundShape, body: Body, part: CountedPart, examples: TableN
     return PartSum(part.bound, constant, first, tuple(others), most)
 
 
-def _part_plan(bound: BoundShape, steps: Steps, part: CountedPart, examples: TableName | None) -> CountPlan:
+def _part_plan(bound: BoundShape, steps: QuerySteps, part: CountedPart, examples: TableName | None) -> CountPlan:
     """Plan the count of a part for each value of the slots that it shares with the rest of the clause."""
     outside = {slot for x in part.disjuncts for slot in disjunct_slots(bound, x)}
     outside |= {owner for slot in part.slots for owner in bound.owners.get(slot, ())}
@@ -153,7 +155,7 @@ def _part_plan(bound: BoundShape, steps: Steps, part: CountedPart, examples: Tab
     return CountPlan(part.bound, examples, steps, frozenset(outside - part.slots), tuple(sorted(part.slots)), asked)
 
 
-def _part_products(bound: BoundShape, plan: CountPlan) -> Iterator[Product]:
+def _part_products(bound: BoundShape, plan: CountPlan) -> Iterator[ExpansionTerm]:
     """Yield the terms of a part's inclusion-exclusion; its factors hold no more than the clauses and examples ask for."""
     wanted = examples_of(bound, plan.examples)
     if bound.parameters is not None:

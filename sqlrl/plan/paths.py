@@ -47,7 +47,7 @@ MIDDLE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class PathRelation:
     """A predicate as an edge of a graph: from the constant at one place to that at another; `end` is None if it has no other one."""
 
     predicate: str
@@ -55,10 +55,10 @@ class Relation:
     end: int | None
 
     @property
-    def inverse(self) -> Relation:
+    def inverse(self) -> PathRelation:
         """The relation read the other way."""
         assert self.end is not None, "a fact of one argument has no other way"
-        return Relation(self.predicate, self.end, self.start)
+        return PathRelation(self.predicate, self.end, self.start)
 
     def __str__(self) -> str:
         if self.end is None or (self.start, self.end) == (0, 1):
@@ -68,12 +68,12 @@ class Relation:
         return f"{self.predicate}[{self.start}, {self.end}]"
 
 
-def relations(layout: Layout, names: Iterable[str]) -> tuple[Relation, ...]:
+def relations(layout: Layout, names: Iterable[str]) -> tuple[PathRelation, ...]:
     """Return the relations of predicates: each beside its inverse (their numbers differ in the last bit), then facts of one argument."""
     infos = [layout.predicates[name] for name in sorted(names)]
-    both = [Relation(x.name, i, j) for x in infos for i, j in combinations(range(len(x.types)), 2)]
+    both = [PathRelation(x.name, i, j) for x in infos for i, j in combinations(range(len(x.types)), 2)]
     found = [direction for each in both for direction in (each, each.inverse)]
-    return (*found, *(Relation(x.name, 0, None) for x in infos if len(x.types) == 1))
+    return (*found, *(PathRelation(x.name, 0, None) for x in infos if len(x.types) == 1))
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _in_examples(
     return query, column("example", "x")
 
 
-def fact_edges(layout: Layout, numbers: Numbering, steps: Sequence[Relation]) -> exp.Query:
+def fact_edges(layout: Layout, numbers: Numbering, steps: Sequence[PathRelation]) -> exp.Query:
     """Select the edges of the relations with even numbers: rows `start`, `relation`, `stop`, each once."""
     parts = []
     for number, relation in enumerate(steps):
@@ -170,7 +170,7 @@ def edges_both_ways(facts: TableName) -> exp.Query:
     )
 
 
-def fact_marks(layout: Layout, numbers: Numbering, steps: Sequence[Relation]) -> exp.Query:
+def fact_marks(layout: Layout, numbers: Numbering, steps: Sequence[PathRelation]) -> exp.Query:
     """Select the entities with facts of one argument: rows `start`, `relation`, and -1 as `stop`, which is no entity."""
     parts = []
     for number, relation in enumerate(steps):
@@ -261,7 +261,7 @@ def own_facts(pairs: TableName, edges: TableName, target: int) -> exp.Select:
 
 
 @dataclass(frozen=True)
-class Search:
+class PathSearch:
     """What all queries of a search have in common."""
 
     # This and the next two are the tables of `edges_both_ways`, `fact_marks` and `target_pairs`.
@@ -310,7 +310,7 @@ def passed_columns(steps: int, witnesses: int | None) -> tuple[tuple[str, ...], 
 
 
 def next_frontier(
-    search: Search,
+    search: PathSearch,
     old: Frontier,
     witnesses: int | None = None,
     reached: Sequence[TableName] = (),
@@ -336,7 +336,7 @@ def next_frontier(
     return found
 
 
-def _steps(search: Search, old: Frontier, reached: Sequence[TableName], *, stopping: bool) -> exp.Select:
+def _steps(search: PathSearch, old: Frontier, reached: Sequence[TableName], *, stopping: bool) -> exp.Select:
     """Select the walks of one step more: rows `origin`, `path`, `entity`, and `m1`, ... that they have passed."""
     near, far = ("start", "stop") if old.forward else ("stop", "start")
     here, there = column("entity" if old.steps else "origin", "f"), column(far, "e")
@@ -371,7 +371,7 @@ def _steps(search: Search, old: Frontier, reached: Sequence[TableName], *, stopp
     return query.select(*outputs, copy=False)
 
 
-def _appended(search: Search, path: exp.Expression, after: exp.Expression, steps: int) -> exp.Expression:
+def _appended(search: PathSearch, path: exp.Expression, after: exp.Expression, steps: int) -> exp.Expression:
     """Return the number of a sequence of relations and another one, of so many steps, after it."""
     return exp.Add(this=exp.Mul(this=path, expression=integer(search.relations**steps)), expression=after)
 
@@ -400,7 +400,7 @@ def _with_witnesses(keys: Sequence[str], witnesses: int) -> exp.Select:
     return query.select(*grouped, *outputs, copy=False).group_by(*(node.copy() for node in grouped), copy=False)
 
 
-def _supported(search: Search, old: Frontier) -> exp.Select:
+def _supported(search: PathSearch, old: Frontier) -> exp.Select:
     """Select what was found, but for paths whose origins have fewer targets than a path must connect."""
     ends = search.starts if old.forward else search.stops
     having = exp.select(column("origin"), column("path")).distinct().from_(cte("found"))
@@ -412,7 +412,7 @@ def _supported(search: Search, old: Frontier) -> exp.Select:
 
 
 def count_walks(
-    search: Search, old: Frontier, reached: Sequence[TableName] = (), *, stopping: bool = False
+    search: PathSearch, old: Frontier, reached: Sequence[TableName] = (), *, stopping: bool = False
 ) -> exp.Select:
     """Count what a step makes before anything is aggregated: one row `n`."""
     total = exp.Coalesce(this=cast(exp.Sum(this=column("n", "d")), "INT128"), expressions=[integer(0)])
@@ -420,7 +420,7 @@ def count_walks(
 
 
 def busiest_entity(
-    search: Search, old: Frontier, reached: Sequence[TableName] = (), *, stopping: bool = False
+    search: PathSearch, old: Frontier, reached: Sequence[TableName] = (), *, stopping: bool = False
 ) -> exp.Select:
     """Select the entity through which most walks of a step go, and how many: one row `entity`, `n`."""
     entity, total = column("entity", "d"), cast(exp.Sum(this=column("n", "d")), "INT128")
@@ -430,7 +430,7 @@ def busiest_entity(
     return query.group_by(entity.copy(), copy=False).order_by(*first, copy=False).limit(1, copy=False)
 
 
-def _with_degrees(search: Search, old: Frontier, reached: Sequence[TableName], *, stopping: bool) -> exp.Select:
+def _with_degrees(search: PathSearch, old: Frontier, reached: Sequence[TableName], *, stopping: bool) -> exp.Select:
     """Return a query, still without columns, of a frontier with how many steps `n` go on from each of its entities (`d`)."""
     near, far = ("start", "stop") if old.forward else ("stop", "start")
     edges = exp.select(named(column(near), "entity")).from_(table(search.edges))
@@ -449,7 +449,7 @@ def _with_degrees(search: Search, old: Frontier, reached: Sequence[TableName], *
 # ---- paths -----------------------------------------------------------------------------------------------
 
 
-def _meeting(search: Search, one: Frontier, other: Frontier | None) -> exp.Select:
+def _meeting(search: PathSearch, one: Frontier, other: Frontier | None) -> exp.Select:
     """Return a query, still without columns, of targets `t` with the walks that connect them, `f` from the first entity and `b` from the last."""
     same = [column("origin", "f").eq(column("first", "t"))]
     if other is None:
@@ -463,7 +463,7 @@ def _meeting(search: Search, one: Frontier, other: Frontier | None) -> exp.Selec
 
 
 def path_supports(
-    search: Search, one: Frontier, other: Frontier | None, numbers: tuple[int, int] | None = None
+    search: PathSearch, one: Frontier, other: Frontier | None, numbers: tuple[int, int] | None = None
 ) -> exp.Select:
     """Select how many targets, of the range `numbers` or all, each path connects: rows `path`, `positive`, `negative`."""
     # A walk of `one` from the first entity meets one of `other` from the last; without the other, the first walk ends there.
@@ -474,7 +474,7 @@ def path_supports(
     return _counted(query, {"path": path}, _allowed(search, one, other), numbers)
 
 
-def path_walks(search: Search, one: Frontier, other: Frontier | None) -> exp.Select:
+def path_walks(search: PathSearch, one: Frontier, other: Frontier | None) -> exp.Select:
     """Select how many walks of frontiers meet, for each target: rows `number`, `n`."""
     sides = [(one, "f")] if other is None else [(one, "f"), (other, "b")]
     query = exp.select().from_(table(search.pairs, "t"))
@@ -503,7 +503,7 @@ def _wide(node: exp.Expression) -> exp.Expression:
 
 
 def stopped_supports(
-    search: Search, one: Frontier, constants: int, numbers: tuple[int, int] | None = None
+    search: PathSearch, one: Frontier, constants: int, numbers: tuple[int, int] | None = None
 ) -> exp.Select:
     """Select how many targets have a walk from one end to a constant: rows `path`, `constant`, `positive`, `negative`."""
     here = "first" if one.forward else "last"
@@ -520,7 +520,7 @@ def stopped_supports(
     return _counted(query, outputs, _allowed(search, one, None, stopped=True), numbers)
 
 
-def stopped_walks(search: Search, one: Frontier) -> exp.Select:
+def stopped_walks(search: PathSearch, one: Frontier) -> exp.Select:
     """Select how many walks end at constants, for each target: rows `number`, `n`."""
     counts = exp.select(column("origin"), named(star_count(), "n")).from_(table(one.table)).group_by(column("origin"))
     same = column("origin", "f").eq(column("first" if one.forward else "last", "t"))
@@ -563,7 +563,9 @@ def summed_supports(supports: TableName, keys: Sequence[str], least: int) -> exp
 # ---- which walks count -------------------------------------------------------------------------------------
 
 
-def _allowed(search: Search, one: Frontier, other: Frontier | None, *, stopped: bool = False) -> exp.Expression | None:
+def _allowed(
+    search: PathSearch, one: Frontier, other: Frontier | None, *, stopped: bool = False
+) -> exp.Expression | None:
     """Return the condition that a walk counts for a target: None if all do."""
     backs = [()] if other is None else [tuple(reversed(walk)) for walk in other.walks("b")]
     # What the frontiers themselves see to is not said again: that a walk from one end visits nothing twice.
@@ -575,7 +577,7 @@ def _allowed(search: Search, one: Frontier, other: Frontier | None, *, stopped: 
 
 
 def _conditions(
-    search: Search,
+    search: PathSearch,
     one: Frontier,
     walk: tuple[exp.Expression, ...],
     back: tuple[exp.Expression, ...],
@@ -605,7 +607,7 @@ def _conditions(
     return found
 
 
-def _own(search: Search, relation: exp.Expression, start: exp.Expression, stop: exp.Expression) -> exp.Expression:
+def _own(search: PathSearch, relation: exp.Expression, start: exp.Expression, stop: exp.Expression) -> exp.Expression:
     """Return the condition that a step goes along the fact that its target is."""
     assert search.own is not None, "some targets are facts"
     ways: list[exp.Expression] = []

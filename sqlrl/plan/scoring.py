@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.engine.nodes import cast, column, cte, integer, named, table, union_all
 from sqlrl.logic.shapes import Shape
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, may_merge, multiplicity_column, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
@@ -129,7 +129,7 @@ def _atoms_spoken_for(
     bound: BoundShape, keys: Sequence[str], *, hard: bool
 ) -> tuple[exp.Select, list[tuple[str, exp.Query]]]:
     """Plan the atoms for which some grounding of a clause has all other literals false, with their number `n`; and the plan's steps."""
-    body = Body(bound)
+    body = QueryBody(bound)
     # What a view joins is ordered by whichever database has it: few relations at a time, those that share a variable.
     body.steps.freely = True
     parts = counted_parts(bound, bound.variables, freely=True)

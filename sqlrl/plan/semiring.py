@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, join, named, star_count
 from sqlrl.logic.shapes import Slot
-from sqlrl.plan.sources import Source, connect
+from sqlrl.plan.sources import SlotSource, connect
 
 BIGINT_LIMIT = 2**63 - 1
 
@@ -24,7 +24,7 @@ BIGINT_LIMIT = 2**63 - 1
 class Factor:
     """A relation over slots with an integer weight."""
 
-    source: Source
+    source: SlotSource
     weight: str | None = None  # The column of the weight, None for 1.
     rows: int = 1  # An upper bound on the sum of the absolute weights.
 
@@ -35,7 +35,7 @@ class Factor:
 
 
 @dataclass
-class Steps:
+class QuerySteps:
     """The named steps of one query, in order; names and aliases are unique inside it."""
 
     steps: list[tuple[str, exp.Query]]
@@ -69,7 +69,7 @@ def sum_product(
     factors: Sequence[Factor],
     keep: frozenset[Slot],
     group: Sequence[exp.Expression],
-    steps: Steps,
+    steps: QuerySteps,
     *,
     # The domain sizes of variables that occur nowhere, and the sign of the term.
     multiplier: int = 1,
@@ -77,10 +77,10 @@ def sum_product(
 ) -> exp.Select:
     """Plan the sum of products over all slots that are not kept: columns of `group`, those of `by` (kept slots), then `n`."""
     # At least one factor brings the columns of `group` (the parameter table), whose slots are not summed out before the last step.
-    wide = abs(multiplier) * _rows(factors) > BIGINT_LIMIT
-    left = _eliminate(factors, keep, steps, wide)
+    hugeint = abs(multiplier) * _rows(factors) > BIGINT_LIMIT
+    left = _eliminate(factors, keep, steps, hugeint)
     known: dict[Slot, exp.Column] = {}
-    total = exp.Sum(this=_product(left, wide, multiplier))
+    total = exp.Sum(this=_product(left, hugeint, multiplier))
     body = _join(exp.select(), left, known)
     shown = [*group, *(named(known[slot].copy(), name) for name, slot in by)]
     query = body.select(*shown, named(cast(total, "INT128"), "n"), append=False, copy=False)
@@ -93,10 +93,10 @@ def joined_rows(
     group: Sequence[exp.Expression],
     # The slots of `keep` that `group` is for.
     fixed: frozenset[Slot],
-    steps: Steps,
+    steps: QuerySteps,
 ) -> exp.Select | None:
     """Plan how many rows the last step of `sum_product` joins (`group`, `n`); None if some factor has every slot, or the join is cyclic."""
-    left = _eliminate(factors, keep, steps, wide=False)
+    left = _eliminate(factors, keep, steps, hugeint=False)
     every = frozenset[Slot]().union(*(f.slots for f in left))
     # With every slot in a factor they are no more than its rows; to count a cyclic join is to join it.
     if any(every <= f.slots for f in left) or not is_acyclic(f.slots - fixed for f in left):
@@ -105,14 +105,14 @@ def joined_rows(
     return sum_product(plain, fixed, group, steps)
 
 
-def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps) -> Factor:
+def partial_sums(factors: Sequence[Factor], keep: frozenset[Slot], steps: QuerySteps) -> Factor:
     """Plan the sums of products for each value of the kept slots as a factor; without slots it is one row, perhaps with 0 or NULL."""
     # The weight is BIGINT, or HUGEINT where that may not do.
-    wide = _rows(factors) > BIGINT_LIMIT
-    left = _eliminate(factors, keep, steps, wide)
+    hugeint = _rows(factors) > BIGINT_LIMIT
+    left = _eliminate(factors, keep, steps, hugeint)
     if len(left) == 1 and left[0].weight is not None and left[0].slots <= keep:
         return left[0]
-    return _sum_out(left, keep, steps, wide)
+    return _sum_out(left, keep, steps, hugeint)
 
 
 def is_acyclic(edges: Iterable[frozenset[Slot]]) -> bool:
@@ -134,7 +134,7 @@ def _rows(factors: Sequence[Factor]) -> int:
     return reduce(lambda a, b: a * max(b, 1), (f.rows for f in factors), 1)
 
 
-def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, wide: bool) -> list[Factor]:
+def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: QuerySteps, hugeint: bool) -> list[Factor]:
     """Sum out slot after slot, as long as no result is larger than a factor."""
     left = list(factors)
     while (slot := _eliminable(left, keep, freely=steps.freely)) is not None:
@@ -148,7 +148,7 @@ def _eliminate(factors: Sequence[Factor], keep: frozenset[Slot], steps: Steps, w
             bucket.append(closing)
             left.remove(closing)
         elsewhere = keep.union(*(f.slots for f in left))
-        left.append(_sum_out(bucket, elsewhere, steps, wide))
+        left.append(_sum_out(bucket, elsewhere, steps, hugeint))
     return left
 
 
@@ -178,30 +178,30 @@ def _closing(bucket: Sequence[Factor], others: Sequence[Factor], slot: Slot) -> 
     return next((f for f in others if f.slots == ends), None)
 
 
-def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: Steps, wide: bool) -> Factor:
+def _sum_out(bucket: Sequence[Factor], elsewhere: frozenset[Slot], steps: QuerySteps, hugeint: bool) -> Factor:
     """Join factors and sum out every slot that is not mentioned elsewhere."""
     known: dict[Slot, exp.Column] = {}
     body = _join(exp.select(), bucket, known)
     others = sorted(known.keys() & elsewhere)
     columns = tuple((f"s{i}", other) for i, other in enumerate(others))
     weighted = any(f.weight for f in bucket)
-    count: exp.Expression = exp.Sum(this=_product(bucket, wide, 1)) if weighted else star_count()
-    if weighted or wide:
-        count = cast(count, "INT128" if wide else "BIGINT")
+    count: exp.Expression = exp.Sum(this=_product(bucket, hugeint, 1)) if weighted else star_count()
+    if weighted or hugeint:
+        count = cast(count, "INT128" if hugeint else "BIGINT")
     selected = [*(named(known[other].copy(), name) for name, other in columns), named(count, "n")]
     query = body.select(*selected, append=False, copy=False)
     if others:
         query = query.group_by(*(known[other].copy() for other in others), copy=False)
     name = steps.add("m", query)
-    return Factor(Source(cte(name, name), name, columns), "n", _rows(bucket))
+    return Factor(SlotSource(cte(name, name), name, columns), "n", _rows(bucket))
 
 
-def _product(factors: Sequence[Factor], wide: bool, multiplier: int) -> exp.Expression:
+def _product(factors: Sequence[Factor], hugeint: bool, multiplier: int) -> exp.Expression:
     """Return the product of the weights of the factors."""
     terms: list[exp.Expression] = [column(f.weight, f.source.alias) for f in factors if f.weight]
     if multiplier != 1 or not terms:
         terms.append(integer(multiplier))
-    if wide:
+    if hugeint:
         terms[0] = cast(terms[0], "INT128")
     return reduce(lambda a, b: exp.Mul(this=a, expression=b), terms)
 

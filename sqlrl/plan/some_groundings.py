@@ -10,11 +10,11 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.slots import BoundShape
 from sqlrl.plan.sources import (
     OBSERVED,
-    Source,
+    SlotSource,
     argument_columns,
     atom_rows,
     domain_source,
@@ -68,7 +68,7 @@ def some_groundings(
     bound: BoundShape, way: Way, *, examples: TableName | None, parameters: TableName | None, most: int, repeats: int
 ) -> exp.Select:
     """Plan the first groundings of a clause, by ids, that are in a bin in some way: names of constants as `v0, v1, ...`."""
-    body = Body(bound, "e")
+    body = QueryBody(bound, "e")
     if parameters is not None:
         body.join(parameter_source(parameters, bound.shape, apart=False))
     for literal in way.true:
@@ -114,7 +114,7 @@ def some_groundings(
     return (query.order_by(*by) if by else query).limit(most)
 
 
-def _keep_to_atoms(bound: BoundShape, body: Body, literal: ShapeLiteral) -> None:
+def _keep_to_atoms(bound: BoundShape, body: QueryBody, literal: ShapeLiteral) -> None:
     """Keep a literal to the atoms that there are of its predicate: of an open one query atoms and given ones, of a closed one what local domains allow."""
     info = bound.layout.predicates[literal.predicate]
     if not info.open:
@@ -131,4 +131,4 @@ def _keep_to_atoms(bound: BoundShape, body: Body, literal: ShapeLiteral) -> None
     if info.has_given:
         rows += [given_rows(info, truth) for truth in (True, False)]
     alias = body.alias("s")
-    body.join(Source(subquery(union_all(rows), alias), alias, bound.columns(literal)))
+    body.join(SlotSource(subquery(union_all(rows), alias), alias, bound.columns(literal)))

@@ -18,7 +18,7 @@ NO_EXAMPLE = -1
 
 
 @dataclass(frozen=True)
-class Source:
+class SlotSource:
     """A relation that joins on slots."""
 
     relation: exp.Expression
@@ -53,7 +53,7 @@ def atom_rows(info: PredicateInfo) -> exp.Select:
     return exp.select(*(column(name) for name in ("atom", *argument_columns(info)))).from_(table(info.atoms))
 
 
-def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[SlotSource, bool]:
     """Return the relation of an open literal, with `atom` (0: decided), and whether groundings may be absent from it (outer join)."""
     info = bound.info(literal)
     outer = literal.positive and not bound.covers(literal)
@@ -66,38 +66,38 @@ def open_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[S
     else:
         assert info.atoms is not None
         relation = table(info.atoms, alias)
-    return Source(relation, alias, bound.columns(literal)), outer
+    return SlotSource(relation, alias, bound.columns(literal)), outer
 
 
-def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+def atom_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[SlotSource, bool]:
     """Return the query atoms of an open literal alone; as `open_source`."""
     atoms = bound.info(literal).atoms
     assert atoms is not None
-    return Source(table(atoms, alias), alias, bound.columns(literal)), False
+    return SlotSource(table(atoms, alias), alias, bound.columns(literal)), False
 
 
-def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> Source:
+def fact_source(bound: BoundShape, literal: ShapeLiteral, alias: str) -> SlotSource:
     """Return the facts of a closed literal: one row for each tuple that is true."""
-    return Source(table(bound.info(literal).facts, alias), alias, bound.columns(literal))
+    return SlotSource(table(bound.info(literal).facts, alias), alias, bound.columns(literal))
 
 
-def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str) -> Source:
+def domain_source(bound: BoundShape, slot: Slot, owner: Slot | None, alias: str) -> SlotSource:
     """Return the domain of a slot: (example, id) of a local type for its owner, else the ids of its type."""
     layout = bound.layout
     if slot == bound.hidden:
-        return Source(table(layout.examples, alias), alias, (("example", slot),))
+        return SlotSource(table(layout.examples, alias), alias, (("example", slot),))
     kind = bound.kind(slot)
     assert kind is not None
     info = layout.types[kind]
     if owner is not None:
         assert info.domain is not None
-        return Source(table(info.domain, alias), alias, (("example", owner), ("id", slot)))
-    return Source(table(info.dictionary, alias), alias, (("id", slot),))
+        return SlotSource(table(info.domain, alias), alias, (("example", owner), ("id", slot)))
+    return SlotSource(table(info.dictionary, alias), alias, (("id", slot),))
 
 
-def filter_source(examples: TableName, slot: Slot, alias: str) -> Source:
+def filter_source(examples: TableName, slot: Slot, alias: str) -> SlotSource:
     """Return the examples to which a query is restricted."""
-    return Source(table(examples, alias), alias, (("example", slot),))
+    return SlotSource(table(examples, alias), alias, (("example", slot),))
 
 
 def some_example(bound: BoundShape, examples: TableName) -> exp.Exists:
@@ -107,7 +107,7 @@ def some_example(bound: BoundShape, examples: TableName) -> exp.Exists:
     return exp.Exists(this=exp.select(integer(1)).from_(chosen).join(known, on=same))
 
 
-def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
+def absent(source: SlotSource, known: dict[Slot, exp.Column]) -> exp.Not:
     """Return `NOT EXISTS` of a row of a source that agrees with what is known."""
     inside = dict(known)
     where = conjunction(connect(source, inside))
@@ -115,7 +115,7 @@ def absent(source: Source, known: dict[Slot, exp.Column]) -> exp.Not:
     return exp.Not(this=exp.Exists(this=query if where is None else query.where(where)))
 
 
-def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expression]:
+def connect(source: SlotSource, known: dict[Slot, exp.Column]) -> list[exp.Expression]:
     """Return the equalities that join a source to what is known; the first use of a slot fixes its column."""
     conditions: list[exp.Expression] = []
     for name, slot in source.columns:
@@ -130,13 +130,13 @@ def connect(source: Source, known: dict[Slot, exp.Column]) -> list[exp.Expressio
 # ---- the parameter table of a shape, with a row of constants for each of its clauses -----------------
 
 
-def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, apart: bool = False) -> Source:
+def parameter_source(parameters: TableName, shape: Shape, alias: str = "p", *, apart: bool = False) -> SlotSource:
     """The parameter table; with `apart` each of its rows once."""
     columns = tuple((f"k{i}", Slot(True, i)) for i in range(len(shape.parameters)))
     if not apart:
-        return Source(table(parameters, alias), alias, columns)
+        return SlotSource(table(parameters, alias), alias, columns)
     rows = exp.select(*map(column, parameter_keys(shape, apart=True))).distinct().from_(table(parameters))
-    return Source(subquery(rows, alias), alias, columns)
+    return SlotSource(subquery(rows, alias), alias, columns)
 
 
 def equal_rows(parameters: TableName, shape: Shape) -> exp.Select:

@@ -16,23 +16,23 @@ from sqlrl.engine.nodes import cast, column, conjunction, integer, named, subque
 from sqlrl.logic.psl_literals import Both, Condition, Either
 from sqlrl.logic.shapes import ShapeEquality, ShapeLiteral, ShapeOrder, Slot
 from sqlrl.logic.terms import Literal
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.hinges import decimal, observed_rows, value_source
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import Source, connect, parameter_source
+from sqlrl.plan.sources import SlotSource, connect, parameter_source
 
-Comparison = ShapeEquality | ShapeOrder
+ShapeComparison = ShapeEquality | ShapeOrder
 
 
 def bindings(
     bound: BoundShape,
     terms: Sequence[ShapeLiteral],
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[ShapeComparison],
     summed: frozenset[Slot],
     examples: TableName | None = None,
 ) -> exp.Select:
     """Plan the bindings of a rule's unsummed variables (a column for each slot; unordered, may repeat) from its terms' atoms and comparisons."""
-    body = Body(bound)
+    body = QueryBody(bound)
     if bound.parameters is not None:
         body.join(parameter_source(bound.parameters, bound.shape))
     opened = [x for x in terms if bound.info(x).open]
@@ -58,7 +58,7 @@ def bindings(
             inner.set("alias", exp.TableAlias(this=exp.to_identifier("s", quoted=True)))
             some = exp.select(*names).distinct().from_(inner).where(*_inside(bound, literal, summed, examples))
             relation = subquery(some, alias)
-        body.join(Source(relation, alias, tuple(columns)))
+        body.join(SlotSource(relation, alias, tuple(columns)))
         if not summed & set(literal.terms):
             body.learn_domains(literal)
     plain = [slot for slot in bound.variables if slot not in summed]
@@ -126,7 +126,7 @@ def filter_places(bound: BoundShape, literal: ShapeLiteral, known: Sequence[Slot
 def filter_condition(
     bound: BoundShape,
     condition: Condition,
-    parts: Iterator[ShapeLiteral | Comparison],
+    parts: Iterator[ShapeLiteral | ShapeComparison],
     places: dict[Slot, exp.Column],
 ) -> exp.Expression:
     """Return the condition of a filter (atoms hold if their truth is above 0); `parts`, its literals in the shape, in order, are used up."""
@@ -138,13 +138,13 @@ def filter_condition(
     if not isinstance(part, ShapeLiteral):
         assert not isinstance(condition, Literal)
         return _compared(part, places)
-    source = Source(subquery(observed_rows(bound.info(part)), "f"), "f", bound.columns(part))
+    source = SlotSource(subquery(observed_rows(bound.info(part)), "f"), "f", bound.columns(part))
     where = conjunction(connect(source, dict(places))) or exp.true()
     some = exp.Exists(this=exp.select(integer(1)).from_(source.relation).where(where))
     return some if part.positive else exp.Not(this=some)
 
 
-def _compared(each: Comparison, places: dict[Slot, exp.Column]) -> exp.Expression:
+def _compared(each: ShapeComparison, places: dict[Slot, exp.Column]) -> exp.Expression:
     """Return the condition that a comparison holds."""
     left, right = places[each.left].copy(), places[each.right].copy()
     if isinstance(each, ShapeOrder):

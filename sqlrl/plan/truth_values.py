@@ -11,15 +11,14 @@ from sqlglot import exp
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.engine.nodes import column, integer, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
+from sqlrl.plan.disjuncts import AtomDisjunct
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, argument_columns, atom_rows, given_rows, open_source
+from sqlrl.plan.sources import SlotSource, World, argument_columns, atom_rows, given_rows, open_source
 from sqlrl.plan.tuples import holding
 
-Item = ShapeLiteral | ShapeExists
 
-
-class Truth(Enum):
+class OpenTruth(Enum):
     """What an open literal, or an existential group with one, may be in a ground clause."""
 
     DECIDED = "decided"  # False by the evidence; of a group: without an open witness.
@@ -29,14 +28,14 @@ class Truth(Enum):
     AMONG = "among"  # Decided, or a query atom that the world has, whatever its value; not of a group.
 
 
-_OR_DECIDED = (Truth.DECIDED, Truth.FALSE, Truth.AMONG)
+_OR_DECIDED = (OpenTruth.DECIDED, OpenTruth.FALSE, OpenTruth.AMONG)
 
 
 @dataclass(frozen=True)
 class Truths:
     """Conditions on the open parts of a shape; a part without one may be anything but true by the evidence."""
 
-    of: Mapping[Item, Truth]
+    of: Mapping[AtomDisjunct, OpenTruth]
     # The query atoms that are true, or for AMONG chosen, in a column `atom`; needed for FALSE, TRUE and AMONG.
     world: TableName | None = None
     # Numbers of open literals that must be about one query atom.
@@ -44,7 +43,7 @@ class Truths:
     # Groups have at most one open witness, the same for all: if there is `same`, that atom.
     single: bool = False
 
-    def source(self, bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[Source, bool]:
+    def source(self, bound: BoundShape, literal: ShapeLiteral, alias: str) -> tuple[SlotSource, bool]:
         """Return the relation of an open literal and whether it is to be outer-joined, as `plan.sources.open_source`."""
         truth = self.of.get(literal)
         outside = literal.positive and not bound.covers(literal)
@@ -52,14 +51,14 @@ class Truths:
             return open_source(bound, literal, alias)
         info = bound.info(literal)
         rows: list[exp.Query] = []
-        if truth is Truth.OPEN:
+        if truth is OpenTruth.OPEN:
             rows.append(atom_rows(info))
-        elif truth is not Truth.DECIDED:
-            true = truth is Truth.AMONG or (truth is Truth.TRUE) == literal.positive
+        elif truth is not OpenTruth.DECIDED:
+            true = truth is OpenTruth.AMONG or (truth is OpenTruth.TRUE) == literal.positive
             rows.append(self._atoms(info, true=true))
         if truth in _OR_DECIDED and info.has_given:
             rows.append(given_rows(info, not literal.positive, atom=True))
-        return Source(subquery(union_all(rows), alias), alias, bound.columns(literal)), False
+        return SlotSource(subquery(union_all(rows), alias), alias, bound.columns(literal)), False
 
     def _atoms(self, info: PredicateInfo, *, true: bool) -> exp.Select:
         """Select the query atoms of a predicate that are true in the world, or false."""
@@ -86,7 +85,7 @@ class Truths:
     def restrict(
         self,
         bound: BoundShape,
-        body: Body,
+        body: QueryBody,
         aliases: Sequence[str],
         outer: Iterable[int],
         lists: Sequence[str | None],
@@ -97,11 +96,11 @@ class Truths:
         # The numbers of the open literals that are outer-joined.
         for i in outer:
             atom, truth = column("atom", aliases[i]), self.of.get(opened[i])
-            if truth is Truth.DECIDED:
+            if truth is OpenTruth.DECIDED:
                 body.where(exp.Is(this=atom, expression=exp.null()))
-            elif truth is Truth.FALSE:
+            elif truth is OpenTruth.FALSE:
                 body.where(self._absent(atom))
-            elif truth is Truth.AMONG:
+            elif truth is OpenTruth.AMONG:
                 body.where(exp.Or(this=exp.Is(this=atom, expression=exp.null()), expression=self._present(atom.copy())))
         for i in self.same[1:]:
             body.where(_equal(column("atom", aliases[self.same[0]]), column("atom", aliases[i])))
@@ -110,7 +109,9 @@ class Truths:
                 self._restrict_group(bound, body, group, examples)
         self._restrict_lists(body, [column("atoms", alias) for alias in lists if alias], aliases)
 
-    def _restrict_group(self, bound: BoundShape, body: Body, group: ShapeExists, examples: TableName | None) -> None:
+    def _restrict_group(
+        self, bound: BoundShape, body: QueryBody, group: ShapeExists, examples: TableName | None
+    ) -> None:
         """Keep the groundings for which a group has no witness in the world, or some."""
         alias = body.alias("h")
         outer = outer_slots(bound, group)
@@ -118,13 +119,13 @@ class Truths:
         found = holding(
             bound, outer, group.literals, group.equalities, World(self._shown), inside=inside, examples=examples, prefix=alias
         )  # fmt: skip
-        source = Source(subquery(found, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))
-        if self.of[group] is Truth.TRUE:
+        source = SlotSource(subquery(found, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))
+        if self.of[group] is OpenTruth.TRUE:
             body.join(source)
         else:
             body.without(source)
 
-    def _restrict_lists(self, body: Body, lists: Sequence[exp.Expression], aliases: Sequence[str]) -> None:
+    def _restrict_lists(self, body: QueryBody, lists: Sequence[exp.Expression], aliases: Sequence[str]) -> None:
         """Keep the groundings whose open witnesses are no more than one atom."""
         for i, found in enumerate(lists if self.single else ()):
             none: exp.Expression = exp.Is(this=found, expression=exp.null())

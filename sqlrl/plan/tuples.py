@@ -10,14 +10,14 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import integer, named, subquery, table
 from sqlrl.logic.shapes import ShapeEquality, ShapeExists, ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import Source, World, parameter_source, true_rows
+from sqlrl.plan.sources import SlotSource, World, parameter_source, true_rows
 
 
 def hold(
     bound: BoundShape,
-    body: Body,
+    body: QueryBody,
     slots: Sequence[Slot],
     literals: Sequence[ShapeLiteral],
     equalities: Sequence[ShapeEquality],
@@ -51,10 +51,10 @@ def holding(
     parameters: TableName | None = None,
     examples: TableName | None = None,
     prefix: str = "w",
-    within: Source | None = None,
+    within: SlotSource | None = None,
 ) -> exp.Select:
     """Plan the distinct values `x0, ...` of `slots` (`one` for none) for which, with some value of `inside`, literals and equalities hold."""
-    body = Body(bound, prefix)
+    body = QueryBody(bound, prefix)
     if parameters is not None:
         body.join(parameter_source(parameters, bound.shape, body.alias("p")))
     # A relation in which the values must be found.
@@ -65,19 +65,19 @@ def holding(
     return body.select(selected or [named(integer(1), "one")]).distinct()
 
 
-def true_source(bound: BoundShape, body: Body, literal: ShapeLiteral, world: World) -> Source:
+def true_source(bound: BoundShape, body: QueryBody, literal: ShapeLiteral, world: World) -> SlotSource:
     """Return the tuples for which a literal's atom is true in a world, under a fresh alias."""
     alias = body.alias("t")
     info = bound.info(literal)
     relation = subquery(true_rows(info, world), alias) if info.open else table(info.facts, alias)
-    return Source(relation, alias, bound.columns(literal))
+    return SlotSource(relation, alias, bound.columns(literal))
 
 
 def group_source(
-    bound: BoundShape, body: Body, group: ShapeExists, world: World, *, examples: TableName | None = None
-) -> Source:
+    bound: BoundShape, body: QueryBody, group: ShapeExists, world: World, *, examples: TableName | None = None
+) -> SlotSource:
     """Return the tuples of outer slots for which an existential group has a witness in a world, under a fresh alias."""
     outer, inside = outer_slots(bound, group), [Slot(False, i) for i in group.variables]
     query = holding(bound, outer, group.literals, group.equalities, world, inside=inside, examples=examples)
     alias = body.alias("g")
-    return Source(subquery(query, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))
+    return SlotSource(subquery(query, alias), alias, tuple((f"x{i}", slot) for i, slot in enumerate(outer)))

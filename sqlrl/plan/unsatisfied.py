@@ -15,10 +15,11 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, integer, named, subquery, union_all
 from sqlrl.logic.shapes import ShapeExists, ShapeLiteral
+from sqlrl.plan.disjuncts import AtomDisjunct, is_open
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
 from sqlrl.plan.outside import loose_literal
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.truth_values import Item, Truth, Truths
+from sqlrl.plan.truth_values import OpenTruth, Truths
 
 HOLD, FAIL = 1, -1
 """What a ground clause ought to do: hold (a positive cost of its violation, or a hard clause), or fail."""
@@ -34,7 +35,7 @@ def unsatisfied(
     for ought in sorted(clauses, reverse=True):
         # Rows are those that `ground` has for these clauses, as far as the world does not meet them; a clause may have several.
         items = _open_items(clauses[ought])
-        cases = [dict.fromkeys(items, Truth.FALSE)] if ought == HOLD else _first_true(items)
+        cases = [dict.fromkeys(items, OpenTruth.FALSE)] if ought == HOLD else _first_true(items)
         found += [ground(clauses[ought], examples, truths=Truths(truths, world)) for truths in cases]
     return _together(found)
 
@@ -46,7 +47,9 @@ def few(bound: BoundShape, examples: TableName | None = None) -> GroundingQuery 
     opened = open_literals(bound)
     found = []
     for same in _about_one_atom(bound, opened):
-        truths: dict[Item, Truth] = {x: Truth.OPEN if i in same else Truth.DECIDED for i, x in enumerate(opened)}
+        truths: dict[AtomDisjunct, OpenTruth] = {
+            x: OpenTruth.OPEN if i in same else OpenTruth.DECIDED for i, x in enumerate(opened)
+        }
         found.append(ground(bound, examples, truths=Truths(truths, same=same, single=True)))
     return _together(found) if found else None
 
@@ -58,7 +61,7 @@ def among(
     items = _open_items(next(iter(clauses.values())))
     if len(items) != 2 or any(isinstance(x, ShapeExists) for x in items):
         return None
-    truths = Truths(dict.fromkeys(items, Truth.AMONG), atoms)
+    truths = Truths(dict.fromkeys(items, OpenTruth.AMONG), atoms)
     return _together([ground(clauses[ought], examples, truths=truths) for ought in sorted(clauses, reverse=True)])
 
 
@@ -68,16 +71,16 @@ def may_be_long(bound: BoundShape) -> bool:
     return len(items) > 1 or any(isinstance(x, ShapeExists) for x in items)
 
 
-def _open_items(bound: BoundShape) -> list[Item]:
+def _open_items(bound: BoundShape) -> list[AtomDisjunct]:
     """Return the literals and existential groups about which worlds differ."""
-    groups: list[Item] = [x for x in bound.shape.exists if any(bound.info(y).open for y in x.literals)]
+    groups: list[AtomDisjunct] = [x for x in bound.shape.exists if is_open(bound, x)]
     return [*open_literals(bound), *groups]
 
 
-def _first_true(items: Sequence[Item]) -> Iterator[dict[Item, Truth]]:
+def _first_true(items: Sequence[AtomDisjunct]) -> Iterator[dict[AtomDisjunct, OpenTruth]]:
     """Yield the cases of a clause that holds, by the first of its parts that is true."""
     for i, item in enumerate(items):
-        yield {**dict.fromkeys(items[:i], Truth.FALSE), item: Truth.TRUE}
+        yield {**dict.fromkeys(items[:i], OpenTruth.FALSE), item: OpenTruth.TRUE}
 
 
 def _about_one_atom(bound: BoundShape, opened: Sequence[ShapeLiteral]) -> Iterator[tuple[int, ...]]:

@@ -15,7 +15,7 @@ import pytest
 
 from sqlrl.logic.psl import LogicalRule
 from sqlrl.logic.terms import Literal, Variable
-from sqlrl.plan.paths import Relation
+from sqlrl.plan.paths import PathRelation
 from sqlrl.structure.soft.paths import PathClause
 
 Triples = set[tuple[str, str, str]]
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def clause(*steps: tuple[str, bool]) -> PathClause:
     """The clause of a path; True goes from head to tail."""
-    path = tuple(Relation(name, *((0, 1) if on else (1, 0))) for name, on in steps)
+    path = tuple(PathRelation(name, *((0, 1) if on else (1, 0))) for name, on in steps)
     rule = LogicalRule((), (Literal("lives_in", (Variable("A"), Variable("B"))),), 0.0)
     return PathClause(rule, path, 0, 0)
 

@@ -14,7 +14,7 @@ from sqlrl.ground.network import Network
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.sample_programs import sample_program
 from sqlrl.logic.mln import parse_mln
-from sqlrl.plan.mentions import AtomKey
+from sqlrl.plan.named_clauses import AtomKey
 from tests.ground.brute import Formulas, Ground
 from tests.ground.cases import Case, Names, completed, counted, expanded, formulas_of, mixed, rules, within_depth
 from tests.ground.test_oracle import FEW

@@ -19,7 +19,7 @@ from sqlrl.engine.base import TableName
 from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
 from sqlrl.ground.coverage import ComponentCounts, Coverage, Placed
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
-from sqlrl.plan.coverage import Pattern
+from sqlrl.plan.coverage import CoveragePattern
 from tests.ground.bodies import (
     PREDICATES,
     SIZE,
@@ -206,7 +206,7 @@ def test_parents_that_touch_no_argument_of_the_head_are_counted_first(monkeypatc
     seen: set[tuple[int, int, bool]] = set()
     grouped = Coverage._grouped
 
-    def noted(coverage: Coverage, patterns: Sequence[Pattern], found: Sequence[Placed]) -> list[int]:
+    def noted(coverage: Coverage, patterns: Sequence[CoveragePattern], found: Sequence[Placed]) -> list[int]:
         chosen = grouped(coverage, patterns, found)
         seen.update((len(x.loose), len(x.parents), bool(x.new)) for i, x in enumerate(patterns) if i in chosen)
         return chosen

@@ -16,7 +16,7 @@ from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.rules import Expansions
 from sqlrl.logic.shapes import Shape
 from sqlrl.logic.terms import Clause, Constant, EqualityLiteral, ExistsLiteral, Literal, Term
-from sqlrl.plan.factors import count_factors
+from sqlrl.plan.factor_graph import count_factors
 from tests.effort import draws
 from tests.ground.binding import bound
 from tests.ground.brute import Data, Formulas, Ground, Row

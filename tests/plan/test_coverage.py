@@ -20,9 +20,9 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.spark.server import Spark
 from sqlrl.logic.bias import Mode, Place
 from sqlrl.plan.coverage import (
-    Argument,
+    CoveragePattern,
     CoverageTables,
-    Pattern,
+    PatternArgument,
     count_bindings,
     facts_of_constants,
     layer_bindings,
@@ -61,8 +61,8 @@ def pattern(
     parents: tuple[tuple[int, ...], ...] = (),
     *,
     first: bool = False,
-) -> Pattern:
-    return Pattern(predicate, tuple(Argument(*x) for x in arguments), parents, first)  # type: ignore[arg-type]
+) -> CoveragePattern:
+    return CoveragePattern(predicate, tuple(PatternArgument(*x) for x in arguments), parents, first)  # type: ignore[arg-type]
 
 
 PATTERNS = {

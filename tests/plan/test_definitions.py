@@ -23,7 +23,7 @@ from sqlrl.engine.spark.server import Spark
 from sqlrl.errors import LoadWarning, ModelError
 from sqlrl.logic.horn import components
 from sqlrl.logic.horn_parser import parse_definitions
-from sqlrl.plan.definitions import DefinitionPlan, Relation
+from sqlrl.plan.definitions import DefinitionPlan, FactTable
 from tests.effort import draws
 from tests.plan.golden import check_cases, check_golden, on_spark
 from tests.spark import fetch, sorted_rows
@@ -88,7 +88,7 @@ def planned(predicate: str, text: str) -> exp.Query:
     """The query of a predicate, over tables of the names of predicates and constants with the ids of `IDS`."""
     (component,) = components(parse_definitions(text))
     relations = {
-        name: Relation(TableName("memory", "sqlrl", f"fact_{name}"), name == "next", name == "happy")
+        name: FactTable(TableName("memory", "sqlrl", f"fact_{name}"), name == "next", name == "happy")
         for name in component.used()
     }
     places = itertools.product([*component.predicates, *component.used()], range(2), IDS)
@@ -251,7 +251,7 @@ def test_random_programs_yield_what_follows(
             connection.execute(f"insert into {name} values ({', '.join('?' * arity)})", [ids[c] for c in row])
     constants = {(name, place, c): ids[c] for name in arities for place in range(2) for c in CONSTANTS}
     unequal = {(number, c): ids[c] for number in range(20) for c in CONSTANTS}
-    relations = {name: Relation(TableName("memory", "main", name)) for name in arities}
+    relations = {name: FactTable(TableName("memory", "main", name)) for name in arities}
     for component in components(definitions):
         plan = DefinitionPlan(component, relations, constants, unequal)
         for name in component.predicates:

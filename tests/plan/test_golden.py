@@ -24,15 +24,15 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.mln import parse_mln
 from sqlrl.logic.shapes import Slot
 from sqlrl.plan.blankets import TermPlanner, is_countable
+from sqlrl.plan.counted_conjunctions import count_conjunctions
 from sqlrl.plan.counting import count_groundings, count_violated, joined_by_count
 from sqlrl.plan.differences import count_difference
 from sqlrl.plan.expansion import expand, expand_observed
-from sqlrl.plan.factors import count_factors, list_factors
+from sqlrl.plan.factor_graph import count_factors, list_factors
 from sqlrl.plan.grounding import ground
 from sqlrl.plan.groups import group_count, group_groundings, joined_by_groups, violated_group_count
 from sqlrl.plan.joint_counts import joint_counts
-from sqlrl.plan.mentions import evidence_violations
-from sqlrl.plan.parts import count_parts
+from sqlrl.plan.named_clauses import evidence_violations
 from sqlrl.plan.slots import bind
 from sqlrl.plan.some_groundings import some_groundings, ways
 from sqlrl.plan.sources import OBSERVED, World
@@ -209,8 +209,10 @@ def planned(kind: str, program: Program) -> exp.Expression:
         case "blankets":
             planner = TermPlanner(bound)
             names = dict.fromkeys(x.predicate for x in bound.every_literal if is_countable(bound, x.predicate))
-            parts = dict.fromkeys(use.part for name in names for term in planner.flips(name) for use in term.parts)
-            counted = count_parts(list(parts), layout)
+            parts = dict.fromkeys(
+                use.conjunction for name in names for term in planner.flips(name) for use in term.conjunctions
+            )
+            counted = count_conjunctions(list(parts), layout)
             assert counted is not None
             return counted
         case "few":

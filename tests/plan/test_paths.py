@@ -18,7 +18,7 @@ from sqlrl.ground.paths import RelationalPaths
 from sqlrl.plan.paths import (
     Frontier,
     Numbering,
-    Search,
+    PathSearch,
     count_walks,
     fact_edges,
     next_frontier,
@@ -40,7 +40,7 @@ def name(text: str) -> TableName:
     return TableName("db", "main", text)
 
 
-SIMPLE = Search(
+SIMPLE = PathSearch(
     name("edges"), name("marks"), name("pairs"), name("starts"), name("stops"), relations=6, simple=True, least=1
 )
 ALL = replace(SIMPLE, simple=False, own=2)

@@ -28,7 +28,7 @@ from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.psl import LogicalRule
 from sqlrl.logic.psl_literals import negated
 from sqlrl.logic.terms import Constant, Literal, Term, Variable
-from sqlrl.plan.paths import Relation
+from sqlrl.plan.paths import PathRelation
 from sqlrl.wording import counted
 
 Length = Annotated[int, Whole(1, LONGEST_CLAUSE - 1), Option("the most literals of a path (s)")]
@@ -100,7 +100,7 @@ class PathClause:
     """A clause with the path that it was made of."""
 
     rule: LogicalRule  # of weight 0: what it weighs is to be learned
-    path: tuple[Relation, ...]
+    path: tuple[PathRelation, ...]
     positive: int  # true atoms that the path connects
     negative: int
     negated: bool = False  # whether the head is

@@ -1,11 +1,11 @@
-"""Parts of terms: in how many ways some literals are true, for each value of some of their variables; many of them are one query.
+"""Conjunctions of literals that are counted: in how many ways they are true for each value of some variables; many of them are one query.
 
-The rows of the query have the number of the part:
+A row has the number of its conjunction as `part`:
 
     SELECT 0 AS part, a1 AS s0, NULL AS s1, count(*) AS n FROM friends JOIN smokes ON ... GROUP BY a1
     UNION ALL SELECT 1, a0, a1, count(*) FROM ...
 
-Which parts a clause needs, `sqlrl.plan.blankets` says. Variables of a part are numbered, so that parts of different clauses are one where they count the same.
+Which ones a clause needs, `sqlrl.plan.blankets` says. Their variables are numbered, so that those of different clauses are one where they count the same.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquer
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.disjunct_factors import factor_of, true_tuples
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
-from sqlrl.plan.sources import OBSERVED, Source
+from sqlrl.plan.sources import OBSERVED, SlotSource
 from sqlrl.plan.tuples import holding
 
 MOST_ORDERED = 4
-"""Up to so many literals of one predicate all orders are tried for the least; of more, equal parts may be counted twice."""
+"""Up to so many literals of one predicate all orders are tried for the least; of more, equal conjunctions may be counted twice."""
 
 
 @dataclass(frozen=True)
-class PartGroup:
-    """The relation of an existential group in a part: the values of its outer variables for which it has a witness."""
+class GroupRelation:
+    """The relation of an existential group in a conjunction: the values of its outer variables for which it has a witness."""
 
     group: ShapeExists
     # A literal of the group: all witnesses are with one atom, whose arguments are in the relation, too, as the variables `atom`.
@@ -53,7 +53,7 @@ class PartGroup:
         """Return its columns: outer slots, then the arguments of the anchor; one may repeat."""
         return (*outer_slots(bound, self.group), *self.atom)
 
-    def renamed(self, name: Callable[[Slot], Slot]) -> PartGroup:
+    def renamed(self, name: Callable[[Slot], Slot]) -> GroupRelation:
         """Return it with other slots."""
 
         def literal(x: ShapeLiteral) -> ShapeLiteral:
@@ -64,11 +64,11 @@ class PartGroup:
             tuple(map(literal, self.group.literals)),
             tuple(ShapeEquality(x.positive, name(x.left), name(x.right)) for x in self.group.equalities),
         )
-        return PartGroup(group, None if self.anchor is None else literal(self.anchor), tuple(map(name, self.atom)))
+        return GroupRelation(group, None if self.anchor is None else literal(self.anchor), tuple(map(name, self.atom)))
 
 
 @dataclass(frozen=True)
-class Part:
+class CountedConjunction:
     """What is counted: the values of some variables for which literals are all true, for each value of some others."""
 
     # All negative: their atoms are true. Variables are numbered: those that are kept, those that are summed, those inside of groups, and the
@@ -77,7 +77,7 @@ class Part:
     # Of all variables but the hidden example.
     types: tuple[str, ...]
     # How many of these are kept; they come first.
-    kept: int
+    key_count: int
     # Whether the hidden example is a variable here: "none", "kept" or "summed".
     hidden: str = "none"
     # For each variable the examples over whose domains it ranges, by their number.
@@ -87,13 +87,13 @@ class Part:
     # Kept variables that no literal keeps inside the domains of their examples.
     ranged: tuple[int, ...] = ()
     # Relations that must hold, too.
-    groups: tuple[PartGroup, ...] = ()
+    groups: tuple[GroupRelation, ...] = ()
     # How many variables are inside of these.
     inner: int = 0
 
     def __str__(self) -> str:
         body = " ^ ".join([*(str(x).removeprefix("!") for x in self.literals), *map(str, self.groups)]) or "TRUE"
-        names = [f"v{i}" for i in range(self.kept)]
+        names = [f"v{i}" for i in range(self.key_count)]
         if self.hidden == "kept":
             names.append("example")
         return f"{body} by {', '.join(names)}" if names else body
@@ -101,35 +101,35 @@ class Part:
     @property
     def width(self) -> int:
         """The number of columns of its keys."""
-        return self.kept + (self.hidden == "kept")
+        return self.key_count + (self.hidden == "kept")
 
-    def bound(self, layout: Layout) -> BoundShape:
-        """Return it as a shape that is held against a layout."""
+    def plan(self, layout: Layout, examples: TableName | None, steps: QuerySteps) -> CountPlan:
+        """Return the count of it, held against a layout, that keeps its keys."""
         shape = Shape(self.types, (), self.literals, (), tuple(x.group for x in self.groups))
         hidden = None if self.hidden == "none" else Slot(False, len(self.types))
         owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(self.owners)}
-        return BoundShape(shape, layout, hidden, owners)
-
-    def summed(self, bound: BoundShape) -> tuple[Slot, ...]:
-        """The variables that are summed."""
-        found = tuple(Slot(False, i) for i in range(self.kept, len(self.types) - self.inner))
-        return (*found, Slot(False, len(self.types))) if self.hidden == "summed" else found
+        bound = BoundShape(shape, layout, hidden, owners)
+        summed = tuple(Slot(False, i) for i in range(self.key_count, len(self.types) - self.inner))
+        summed += (hidden,) if hidden is not None and self.hidden == "summed" else ()
+        asked = tuple(slot for slot in summed if bound.is_example(slot))
+        variables = (*summed, *(Slot(False, i) for i in self.ranged))
+        return CountPlan(bound, examples, steps, frozenset(self.key_slots()), variables, asked)
 
     def key_slots(self) -> tuple[Slot, ...]:
         """The variables that are kept, the hidden example last."""
-        found = tuple(Slot(False, i) for i in range(self.kept))
+        found = tuple(Slot(False, i) for i in range(self.key_count))
         return (*found, Slot(False, len(self.types))) if self.hidden == "kept" else found
 
 
 @dataclass(frozen=True)
-class PartUse:
-    """A part in a term: its keys are these slots of the clause, in order."""
+class ConjunctionUse:
+    """A counted conjunction in a term: its keys are these slots of the clause, in order."""
 
-    part: Part
+    conjunction: CountedConjunction
     slots: tuple[Slot, ...]
 
 
-def numbered_part(
+def numbered_conjunction(
     literals: Sequence[ShapeLiteral],
     summed: Sequence[Slot],
     ranged: Sequence[Slot],
@@ -137,10 +137,10 @@ def numbered_part(
     owners: Mapping[Slot, tuple[Slot, ...]],
     hidden: Slot | None,
     state: str,
-    groups: Sequence[PartGroup] = (),
+    groups: Sequence[GroupRelation] = (),
     outer: Iterable[Slot] = (),
-) -> PartUse:
-    """Return a part with its variables (kept, summed, inside of groups) numbered by first occurrence, in the least order of its literals."""
+) -> ConjunctionUse:
+    """Return a conjunction with its variables (kept, summed, inside of groups) numbered by first occurrence, in the least order of its literals."""
     found = []
     # `owners` are those of the slots that must be inside their domains, `outer` the columns of groups.
     inner = tuple(dict.fromkeys(slot for x in groups for slot in x.inside))
@@ -159,14 +159,16 @@ def numbered_part(
         ranges = tuple(tuple(numbers[o] for o in owners.get(slot, ())) for slot in (*outside, *inside))
         within = tuple(sorted(numbers[slot] for slot in ranged))
         relations = tuple(x.renamed({slot: Slot(False, i) for slot, i in numbers.items()}.__getitem__) for x in groups)
-        part = Part(numbered, types, len(outside), state, ranges, (), within, relations, len(inner))
+        conjunction = CountedConjunction(
+            numbered, types, len(outside), state, ranges, (), within, relations, len(inner)
+        )
         slots = (*outside, hidden) if state == "kept" and hidden is not None else tuple(outside)
-        found.append(PartUse(part, slots))
+        found.append(ConjunctionUse(conjunction, slots))
     return found[0] if len(found) == 1 else min(found, key=_least)
 
 
-def _least(use: PartUse) -> tuple[object, ...]:
-    return use.part.literals, use.part.types, tuple(map(str, use.part.groups))
+def _least(use: ConjunctionUse) -> tuple[object, ...]:
+    return use.conjunction.literals, use.conjunction.types, tuple(map(str, use.conjunction.groups))
 
 
 def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
@@ -179,46 +181,51 @@ def _orders(literals: Sequence[ShapeLiteral]) -> Iterator[list[ShapeLiteral]]:
         yield [literal for some in way for literal in some]
 
 
-# ---- parts that differ in one predicate --------------------------------------------------------------------------
+# ---- conjunctions that differ in one predicate --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class AnyPart:
-    """A part whose first literal has any predicate of some arguments; the predicate is one of its keys."""
+class AnyPredicateConjunction:
+    """A conjunction whose first literal has any predicate of some arguments; the predicate is one of its keys."""
 
-    part: Part  # What is counted.
+    conjunction: CountedConjunction  # What is counted.
     predicate: int  # Which key is the predicate.
-    keys: tuple[int, ...]  # Where the keys of the part that it stands for are, in its order.
+    keys: tuple[int, ...]  # Where the keys of the conjunction that it stands for are, in its order.
 
 
-def any_part(part: Part, place: int, relation: str, kind: str) -> AnyPart:
-    """Return a part with the predicate of one literal as its first argument: the relation `relation`, and of the type `kind`."""
-    assert not part.groups, "searches have no quantifiers"
+def any_predicate(conjunction: CountedConjunction, place: int, relation: str, kind: str) -> AnyPredicateConjunction:
+    """Return a conjunction with the predicate of one literal as its first argument: the relation `relation`, and of the type `kind`."""
+    assert not conjunction.groups, "searches have no quantifiers"
     # Parts that differ in that predicate alone are one then.
     predicate = Slot(True, 0)
-    slots = [Slot(False, i) for i in range(len(part.types))]
-    hidden = None if part.hidden == "none" else Slot(False, len(slots))
+    slots = [Slot(False, i) for i in range(len(conjunction.types))]
+    hidden = None if conjunction.hidden == "none" else Slot(False, len(slots))
     literals = [
-        ShapeLiteral(relation, False, (predicate, *x.terms)) if i == place else x for i, x in enumerate(part.literals)
+        ShapeLiteral(relation, False, (predicate, *x.terms)) if i == place else x
+        for i, x in enumerate(conjunction.literals)
     ]
-    summed = [*slots[part.kept :], *([hidden] if hidden and part.hidden == "summed" else [])]
-    ranged = tuple(Slot(False, i) for i in part.ranged)
-    owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(part.owners) if own}
-    kinds: dict[Slot, str | None] = {predicate: kind, **dict(zip(slots, part.types, strict=True))}
-    use = numbered_part(literals, summed, ranged, kinds, owners, hidden, part.hidden)
+    summed = [*slots[conjunction.key_count :], *([hidden] if hidden and conjunction.hidden == "summed" else [])]
+    ranged = tuple(Slot(False, i) for i in conjunction.ranged)
+    owners = {Slot(False, i): tuple(Slot(False, o) for o in own) for i, own in enumerate(conjunction.owners) if own}
+    kinds: dict[Slot, str | None] = {predicate: kind, **dict(zip(slots, conjunction.types, strict=True))}
+    use = numbered_conjunction(literals, summed, ranged, kinds, owners, hidden, conjunction.hidden)
     at = {slot: i for i, slot in enumerate(use.slots)}
-    values = tuple((at[Slot(False, i)], ids) for i, ids in part.values)
-    return AnyPart(replace(use.part, values=values), at[predicate], tuple(at[slot] for slot in part.key_slots()))
+    values = tuple((at[Slot(False, i)], ids) for i, ids in conjunction.values)
+    return AnyPredicateConjunction(
+        replace(use.conjunction, values=values), at[predicate], tuple(at[slot] for slot in conjunction.key_slots())
+    )
 
 
 # ---- counts as one query --------------------------------------------------------------------------------------
 
 
-def count_parts(parts: Sequence[Part], layout: Layout, examples: TableName | None = None) -> exp.Select | None:
-    """Plan the counts of parts: `part` (its place), `s0, s1, ...` (its keys, NULL beyond), `n` (BIGINT; no row: 0); None if nothing is asked."""
-    steps = Steps([])
-    width = max((part.width for part in parts), default=0)
-    found = [_counted(i, part, layout, examples, steps, width) for i, part in enumerate(parts)]
+def count_conjunctions(
+    conjunctions: Sequence[CountedConjunction], layout: Layout, examples: TableName | None = None
+) -> exp.Select | None:
+    """Plan the counts of conjunctions: `part` (its place), `s0, s1, ...` (its keys, NULL beyond), `n` (BIGINT; no row: 0); None if nothing is asked."""
+    steps = QuerySteps([])
+    width = max((x.width for x in conjunctions), default=0)
+    found = [_counted(i, x, x.plan(layout, examples, steps), width) for i, x in enumerate(conjunctions)]
     queries = [query for query in found if query is not None]
     if not queries:
         return None
@@ -226,22 +233,16 @@ def count_parts(parts: Sequence[Part], layout: Layout, examples: TableName | Non
     return steps.before(exp.select(*map(column, names)).from_(subquery(union_all(queries), "parts")))
 
 
-def _counted(
-    number: int, part: Part, layout: Layout, examples: TableName | None, steps: Steps, width: int
-) -> exp.Select | None:
-    """Plan the counts of one part; None if a domain is empty, so that all are 0."""
-    bound = part.bound(layout)
-    kept, summed = part.key_slots(), part.summed(bound)
-    variables = (*summed, *(Slot(False, i) for i in part.ranged))
-    asked = tuple(slot for slot in summed if bound.is_example(slot))
-    plan = CountPlan(bound, examples, steps, frozenset(kept), variables, asked)
-    true = partial(true_tuples, bound, world=OBSERVED, examples=examples)
-    factors = [factor_of(bound, x, true, steps) for x in part.literals]
-    factors += [_group_factor(plan, x) for x in part.groups]
+def _counted(number: int, conjunction: CountedConjunction, plan: CountPlan, width: int) -> exp.Select | None:
+    """Plan the counts of one conjunction; None if a domain is empty, so that all are 0."""
+    bound, steps = plan.bound, plan.steps
+    true = partial(true_tuples, bound, world=OBSERVED, examples=plan.examples)
+    factors = [factor_of(bound, x, true, steps) for x in conjunction.literals]
+    factors += [_group_factor(plan, x) for x in conjunction.groups]
     term = plan.term(factors)
     if term is None:
         return None
-    wanted = [_wanted(bound, Slot(False, i), ids, f"w{steps.fresh()}") for i, ids in part.values]
+    wanted = [_wanted(bound, Slot(False, i), ids, f"w{steps.fresh()}") for i, ids in conjunction.values]
     term = replace(term, factors=(*term.factors, *wanted))
     if not term.factors:
         n: exp.Expression = integer(term.multiplier)
@@ -253,12 +254,14 @@ def _counted(
     n = column(total.weight, alias)
     if term.multiplier != 1:
         n = exp.Mul(this=n, expression=integer(term.multiplier))
-    query = exp.select(named(integer(number), "part"), *_keys(known, kept, width), named(cast(n, "BIGINT"), "n"))
+    query = exp.select(
+        named(integer(number), "part"), *_keys(known, conjunction.key_slots(), width), named(cast(n, "BIGINT"), "n")
+    )
     query = query.from_(total.source.relation.copy())
     return query.where(exp.NEQ(this=column(total.weight, alias), expression=integer(0)))
 
 
-def _group_factor(plan: CountPlan, found: PartGroup) -> Factor:
+def _group_factor(plan: CountPlan, found: GroupRelation) -> Factor:
     """Return the relation of an existential group as a factor."""
     group, bound, anchor = found.group, plan.bound, found.anchor
     if anchor is None:
@@ -276,12 +279,12 @@ def _group_factor(plan: CountPlan, found: PartGroup) -> Factor:
     query = query.from_(subquery(witnesses, f"{alias}w")).group_by(*(key.copy() for key in keys))
     query = query.having(exp.EQ(this=star_count(), expression=integer(1)))
     columns = tuple(zip(names, found.slots(bound), strict=True))
-    return Factor(Source(subquery(query, alias), alias, columns), None, bound.info(anchor).rows + 1)
+    return Factor(SlotSource(subquery(query, alias), alias, columns), None, bound.info(anchor).rows + 1)
 
 
-def _keys(known: Mapping[Slot, exp.Expression], kept: Sequence[Slot], width: int) -> list[exp.Expression]:
-    """Return the key columns of a part, as many as the widest one has."""
-    found = [known[slot].copy() if slot in known else exp.null() for slot in kept]
+def _keys(known: Mapping[Slot, exp.Expression], slots: Sequence[Slot], width: int) -> list[exp.Expression]:
+    """Return the key columns of a conjunction, as many as the widest one has."""
+    found = [known[slot].copy() if slot in known else exp.null() for slot in slots]
     found += [exp.null() for _ in range(width - len(found))]
     return [named(cast(value, "INT"), f"s{i}") for i, value in enumerate(found)]
 
@@ -292,4 +295,4 @@ def _wanted(bound: BoundShape, slot: Slot, ids: Sequence[int], alias: str) -> Fa
     assert kind is not None, "constants of a clause have a type"
     chosen = exp.In(this=column("id"), expressions=[integer(i) for i in ids])
     query = exp.select(column("id")).from_(table(bound.layout.types[kind].dictionary)).where(chosen)
-    return Factor(Source(subquery(query, alias), alias, (("id", slot),)), None, len(ids))
+    return Factor(SlotSource(subquery(query, alias), alias, (("id", slot),)), None, len(ids))

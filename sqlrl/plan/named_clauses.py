@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
 from sqlrl.logic.shapes import ShapeLiteral, Slot
-from sqlrl.plan.body import Body
+from sqlrl.plan.body import QueryBody
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, list_columns, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
@@ -69,7 +69,7 @@ def touching(
     slots += tuple(Slot(True, i) for i in range(len(shape.parameters)))
     branches, list_signs = [], tuple[int, ...]()
     for number in range(len(places) + len(lists)):
-        body = Body(whole)
+        body = QueryBody(whole)
         multiplicity = Multiplicity(whole, body, parts, examples)
         aliases, absent = clause_body(bound, body, examples, counted=multiplicity)
         exclude_tautologies(bound, body)
@@ -103,7 +103,7 @@ def open_witness(bound: BoundShape, group: int) -> ShapeLiteral | None:
 class _Branch:
     """The conditions of one branch: the atom stands in one place, and in none of those before it."""
 
-    def __init__(self, bound: BoundShape, body: Body, key: AtomKey) -> None:
+    def __init__(self, bound: BoundShape, body: QueryBody, key: AtomKey) -> None:
         self._bound, self._body, self._key = bound, body, key
 
     def literal(self, literal: ShapeLiteral, alias: str) -> Test:
@@ -162,7 +162,7 @@ def _named(branches: list[exp.Select], slots: tuple[Slot, ...], bound: BoundShap
 def evidence_violations(bound: BoundShape, examples: TableName | None = None) -> exp.Select:
     """Plan the groundings in which evidence makes all literals false: `clause` (with parameters), `v0, ...`, `k0, ...` (ids), or `one`."""
     shape, parameters = bound.shape, bound.parameters
-    body = Body(bound)
+    body = QueryBody(bound)
     aliases, outer = clause_body(bound, body, examples)
     lists = witness_lists(bound, body, examples)
     for i, alias in enumerate(aliases):

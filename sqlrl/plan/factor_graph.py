@@ -21,14 +21,14 @@ from sqlrl.engine.nodes import cast, column, conjunction, cte, integer, named, s
 from sqlrl.logic.shapes import ShapeLiteral
 from sqlrl.plan.count_plan import CountPlan, Pivot, clause_plan, summed_terms
 from sqlrl.plan.counting import MOST_POSITIVE
-from sqlrl.plan.disjunct_factors import Atoms, examples_of, factor_of, narrowed, products, true_tuples
-from sqlrl.plan.disjuncts import Disjunct, is_open, split_positive
+from sqlrl.plan.disjunct_factors import examples_of, factor_of, narrowed, products, true_tuples
+from sqlrl.plan.disjuncts import AtomDisjunct, Disjunct, is_open, split_positive
 from sqlrl.plan.grounding import GroundingQuery, ground, open_literals
-from sqlrl.plan.semiring import Factor, Steps
+from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape
-from sqlrl.plan.sources import OBSERVED, Source, given_rows, selected
+from sqlrl.plan.sources import OBSERVED, SlotSource, given_rows, selected
 
-Distinct = Collection[frozenset[int]]
+UnequalPairs = Collection[frozenset[int]]
 """Pairs of parameters that no clause of a shape fills with the same constant."""
 
 
@@ -39,7 +39,7 @@ def is_countable(bound: BoundShape) -> bool:
     return not quantified and one_example and len(split_positive(bound)[1]) <= MOST_POSITIVE
 
 
-def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
+def is_exact(bound: BoundShape, unequal: UnequalPairs = ()) -> bool:
     """Return whether distinct groundings of a shape are distinct ground clauses, none of them true in every world."""
     literals = open_literals(bound)
     shown = {slot for x in literals for _, slot in bound.columns(x)}
@@ -47,13 +47,13 @@ def is_exact(bound: BoundShape, distinct: Distinct = ()) -> bool:
         return False
     if any(bound.info(x).has_given for x in literals):
         return False
-    return not any(a.predicate == b.predicate and not _differ(a, b, distinct) for a, b in combinations(literals, 2))
+    return not any(a.predicate == b.predicate and not _differ(a, b, unequal) for a, b in combinations(literals, 2))
 
 
-def _differ(a: ShapeLiteral, b: ShapeLiteral, distinct: Distinct) -> bool:
+def _differ(a: ShapeLiteral, b: ShapeLiteral, unequal: UnequalPairs) -> bool:
     """True if two literals never share an atom, because their constants differ at some place."""
     pairs = [(s, t) for s, t in zip(a.terms, b.terms, strict=True) if s.parameter and t.parameter]
-    return any(frozenset((s.index, t.index)) in distinct for s, t in pairs)
+    return any(frozenset((s.index, t.index)) in unequal for s, t in pairs)
 
 
 def degree(bound: BoundShape) -> int:
@@ -79,7 +79,9 @@ OpenTuples = Callable[[BoundShape, ShapeLiteral], tuple[exp.Query, int]]
 def _unsatisfied_terms(plan: CountPlan) -> list[exp.Select]:
     """Plan the groundings that the evidence does not satisfy, less those that it violates, by clause and example."""
     bound, alias = plan.bound, f"o{plan.steps.fresh()}"
-    source = Source(table(bound.layout.examples, alias), alias, tuple(("example", slot) for slot in bound.restricted))
+    source = SlotSource(
+        table(bound.layout.examples, alias), alias, tuple(("example", slot) for slot in bound.restricted)
+    )
     each = plan.for_rows_of(Pivot(Factor(source, None, bound.layout.example_count), ("example",)))
     terms = _terms(each, _may_hold, _must_hold)
     if not any(_always_open(bound, x) for x in open_literals(bound)):
@@ -91,7 +93,7 @@ def _open_terms(plan: CountPlan, literal: ShapeLiteral) -> list[exp.Select]:
     """Plan the groundings that leave a literal and the whole clause open, by clause, example and atom of the literal."""
     info, alias = plan.bound.info(literal), f"o{plan.steps.fresh()}"
     assert info.atoms is not None
-    source = Source(table(info.atoms, alias), alias, plan.bound.columns(literal))
+    source = SlotSource(table(info.atoms, alias), alias, plan.bound.columns(literal))
     each = plan.for_rows_of(Pivot(Factor(source, None, info.atom_count), ("example", "atom")))
     return _terms(each, _may_hold, _must_hold, opened=literal)
 
@@ -102,7 +104,7 @@ def _terms(
     """Plan inclusion-exclusion over positive disjuncts: negative open literals have tuples of `true`, positive ones must have none of `barred`."""
     bound, steps = plan.bound, plan.steps
 
-    def tuples(of_open: OpenTuples, each: Atoms) -> tuple[exp.Query, int]:
+    def tuples(of_open: OpenTuples, each: AtomDisjunct) -> tuple[exp.Query, int]:
         """Return what counts as true: evidence, or what is said of open literals."""
         if isinstance(each, ShapeLiteral) and bound.info(each).open:
             return of_open(bound, each)
@@ -148,7 +150,7 @@ def _is_empty(bound: BoundShape, part: Disjunct, how: OpenTuples) -> bool:
     return opened and how is _must_hold and isinstance(part, ShapeLiteral) and not bound.info(part).has_given
 
 
-def _joined(steps: Steps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: Sequence[str]) -> exp.Select:
+def _joined(steps: QuerySteps, atoms: Sequence[exp.Select], sizes: exp.Select, keys: Sequence[str]) -> exp.Select:
     """Count the distinct atoms of queries by keys, and put factors and edges beside them."""
     flat = [exp.select(*map(column, keys), column("atom")).from_(subquery(query, "a")) for query in atoms]
     count = exp.Count(this=exp.Distinct(expressions=[column("atom")]))
@@ -164,7 +166,7 @@ def list_factors(bound: BoundShape, examples: TableName | None = None) -> exp.Se
     """Plan the numbers of `count_factors` from the ground clauses, of which those with equal literals are one; witnesses are edges."""
     plan = ground(bound, examples)
     keys = [*(["clause"] if plan.has_clause else []), "example"]
-    steps = Steps([])
+    steps = QuerySteps([])
     merged = exp.select(*map(column, keys[:-1]), named(_literals(plan), "literals")).from_(subquery(plan.query, "g"))
     clauses = steps.add("clauses", merged.distinct())
     opened = [info for info in bound.layout.predicates.values() if info.open and info.atoms is not None]
