@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from sqlglot import exp
 
@@ -109,10 +110,8 @@ class CountPlan:
         # Each constant of a variable that a count is by has a count, also where no factor mentions it.
         ranging = dict.fromkeys(same.find(slot) for _, slot in self.by)
         everything += [self._domain(slot, None) for slot in ranging if slot not in present and not slot.parameter]
-        multiplier = sign
-        for slot in variables:
-            if slot not in present.union(kept):
-                multiplier *= domain_size(bound, slot)
+        unmentioned = set(variables).difference(present, kept)
+        multiplier = sign * prod(domain_size(bound, slot) for slot in unmentioned)
         return CountTerm(tuple(everything), multiplier, same) if multiplier else None
 
     def _domains(self, literals: Sequence[ShapeLiteral]) -> list[Factor]:
@@ -190,20 +189,9 @@ class CountPlan:
     def total(self, terms: Iterable[exp.Select | None]) -> exp.Select:
         """Add up the terms of a query that are not 0, with its steps in front."""
         found = [term for term in terms if term is not None]
-        group = [column(name) for name in self.columns]
-        if not found:
-            empty = [named(integer(0), name) for name in self.columns]
-            query = exp.select(*empty, named(integer(0), "n")).where(exp.false())
-        elif len(found) == 1:
-            query = found[0]
-        elif self.by:
-            # Most groups of a term may come to nothing beside the others.
-            query = summed_terms(found, self.columns, exp.NEQ)
-        else:
-            total = cast(exp.Sum(this=column("n")), "INT128")
-            query = exp.select(*group, named(total, "n")).from_(subquery(union_all(found), "terms"))
-            query = query.group_by(*group) if group else query
-        return self.steps.before(query)
+        # Most groups of a term may come to nothing beside the others.
+        compared = exp.NEQ if self.by else None
+        return self.steps.before(found[0] if len(found) == 1 else summed_terms(found, self.columns, compared))
 
 
 def clause_plan(bound: BoundShape, examples: TableName | None, by: GroupColumns = ()) -> CountPlan:
@@ -267,13 +255,13 @@ def _renamed(factor: Factor, same: EqualSlots) -> Factor:
     return Factor(SlotSource(factor.source.relation, factor.source.alias, columns), factor.weight, factor.rows)
 
 
-def summed_terms(terms: Sequence[exp.Query], keys: Sequence[str], compared: type[exp.Binary]) -> exp.Select:
-    """Add up the terms of a query by keys; sums stay that compare so with 0."""
-    # Qualified, since Spark would take `n` for the sum where that is compared.
-    total = cast(exp.Sum(this=column("n", "terms")), "INT128")
+def summed_terms(terms: Sequence[exp.Query], keys: Sequence[str], compared: type[exp.Binary] | None) -> exp.Select:
+    """Add up the terms of a query by keys; sums stay that compare so with 0, by default all."""
     if not terms:
         nothing = [named(integer(0), key) for key in keys]
         return exp.select(*nothing, named(cast(integer(0), "INT128"), "n")).where(exp.false())
+    # Qualified, since Spark would take `n` for the sum where that is compared.
+    total = cast(exp.Sum(this=column("n", "terms")), "INT128")
     query = exp.select(*map(column, keys), named(total, "n")).from_(subquery(union_all(terms), "terms"))
-    query = query.group_by(*map(column, keys))
-    return query.having(compared(this=total.copy(), expression=integer(0)))
+    query = query.group_by(*map(column, keys)) if keys else query
+    return query if compared is None else query.having(compared(this=total.copy(), expression=integer(0)))

@@ -48,7 +48,7 @@ INNER JOIN (
     "k0",
     "k1",
     "k2",
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       "p"."clause" AS "clause",
@@ -110,7 +110,7 @@ INNER JOIN (
     "k0",
     "k1",
     "k2",
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       "p"."clause" AS "clause",

@@ -6,7 +6,7 @@ SELECT
 FROM (
   SELECT
     "clause",
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       "p"."clause" AS "clause",
@@ -31,7 +31,7 @@ FROM (
 ) AS "part0"
 CROSS JOIN (
   SELECT
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       CAST(3 AS INT128) AS "n"
@@ -51,7 +51,7 @@ CROSS JOIN (
 ) AS "part1"
 CROSS JOIN (
   SELECT
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       CAST(3 AS INT128) AS "n"

@@ -1,7 +1,7 @@
 -- count: 1 Cancer(x) => (EXIST y (Friends(x, y) ^ Cancer(y)))
 
 SELECT
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     CAST(SUM(1) AS INT128) AS "n"

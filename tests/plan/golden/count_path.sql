@@ -24,7 +24,7 @@ WITH "m0" AS (
     "f3"."a1"
 )
 SELECT
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     CAST(SUM("m0"."n") AS INT128) AS "n"

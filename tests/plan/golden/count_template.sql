@@ -10,7 +10,7 @@ WITH "m0" AS (
 )
 SELECT
   "clause",
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     "p"."clause" AS "clause",

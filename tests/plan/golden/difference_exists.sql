@@ -164,7 +164,7 @@ WITH "c0" AS (
   ) AS "e"
 )
 SELECT
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     CAST(SUM("c0"."change") AS INT128) AS "n"

@@ -160,7 +160,7 @@ WITH "c0" AS (
     "r6"."a1"
 )
 SELECT
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     CAST(SUM("c0"."change" * "m2"."n") AS INT128) AS "n"

@@ -38,7 +38,7 @@ WITH "c0" AS (
     ON "w"."atom" = "a"."atom"
 )
 SELECT
-  CAST(SUM("n") AS INT128) AS "n"
+  CAST(SUM("terms"."n") AS INT128) AS "n"
 FROM (
   SELECT
     CAST(SUM("c0"."change") AS INT128) AS "n"

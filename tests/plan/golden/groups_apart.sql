@@ -74,7 +74,7 @@ CROSS JOIN (
 ) AS "part1"
 CROSS JOIN (
   SELECT
-    CAST(SUM("n") AS INT128) AS "n"
+    CAST(SUM("terms"."n") AS INT128) AS "n"
   FROM (
     SELECT
       CAST(3 AS INT128) AS "n"

@@ -48,7 +48,7 @@ FROM (
       ) AS "f2"
     )
     SELECT
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         CAST(SUM(3) AS INT128) AS "n"

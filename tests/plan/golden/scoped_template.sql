@@ -94,7 +94,7 @@ FROM (
     )
     SELECT
       "clause",
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         "p"."clause" AS "clause",

@@ -14,7 +14,7 @@ FROM (
     "q"."n" AS "multiplicity"
   FROM (
     SELECT
-      CAST(SUM("n") AS INT128) AS "n"
+      CAST(SUM("terms"."n") AS INT128) AS "n"
     FROM (
       SELECT
         CAST(3 AS INT128) AS "n"
