@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
 from typing import NamedTuple, TypeAlias
 
 from sqlrl.errors import GroundingLimitError, UnsupportedError
@@ -38,6 +37,7 @@ from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, 
 from sqlrl.plan.count_plan import EqualSlots
 from sqlrl.plan.counted_conjunctions import ConjunctionUse, CountedConjunction, GroupRelation, numbered_conjunction
 from sqlrl.plan.disjunct_factors import domain_size
+from sqlrl.plan.disjuncts import subsets
 from sqlrl.plan.slots import BoundShape
 
 MOST_TERMS = 4096
@@ -117,7 +117,7 @@ class TermPlanner:
         self._planned = 0
         always, equal = _split(shape.equalities)
         found = []
-        for members in _sets([x for x in shape.literals if x.predicate == predicate]):
+        for members in filter(None, subsets([x for x in shape.literals if x.predicate == predicate])):
             counts = _signs(members, contained=False)
             if counts is not None:
                 rest = [x for x in shape.literals if x not in members]
@@ -140,7 +140,7 @@ class TermPlanner:
     def containing(self, predicate: str) -> list[FlipTerm]:
         """Return the terms of how many groundings have an atom in a negative and in a positive literal, whatever else holds."""
         found = []
-        for members in _sets([x for x in self.bound.shape.literals if x.predicate == predicate]):
+        for members in filter(None, subsets([x for x in self.bound.shape.literals if x.predicate == predicate])):
             counts = _signs(members, contained=True)
             if counts is not None:
                 found.append(self._term(members, (), (), (), counts, ()))
@@ -181,7 +181,7 @@ class TermPlanner:
             )
         slots = merged.slots(group.slots)
         total: dict[tuple[tuple[ConjunctionUse, ...], tuple[tuple[Slot, Slot], ...]], int] = {}
-        for some in _subsets(chosen):
+        for some in subsets(chosen):
             true = group.true
             for x in some:
                 true |= 1 << x if isinstance(x, int) else 0
@@ -354,7 +354,7 @@ class _AnchoredPlanner(TermPlanner):
         only, *needed = range(len(self._literals) + len(self._groups), len(self._literals) + len(self._relations))
         groups = [*self._groups, *((place, False) for place in needed)]
         also, apart = _split(self._equalities_needed)
-        for some in ((), *_sets(alike)):
+        for some in subsets(alike):
             positive = sum(x.positive for x in some)
             negative = len(some) - positive
             rest = [x for x in self._shape.literals if x not in some]
@@ -381,15 +381,6 @@ def _bits(mask: int) -> Iterator[int]:
         last = mask & -mask
         yield last.bit_length() - 1
         mask ^= last
-
-
-def _sets(own: Sequence[ShapeLiteral]) -> Iterator[tuple[ShapeLiteral, ...]]:
-    """Yield the sets of literals that may be one atom, by size."""
-    return chain.from_iterable(combinations(own, size) for size in range(1, len(own) + 1))
-
-
-def _subsets(parts: Sequence[int | ShapeEquality]) -> Iterator[tuple[int | ShapeEquality, ...]]:
-    return chain.from_iterable(combinations(parts, size) for size in range(len(parts) + 1))
 
 
 def _signs(members: Sequence[ShapeLiteral], *, contained: bool) -> TermSigns | None:

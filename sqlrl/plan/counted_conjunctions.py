@@ -19,9 +19,10 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import cast, column, integer, named, star_count, subquery, table, union_all
-from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Shape, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.disjunct_factors import factor_of, true_tuples
+from sqlrl.plan.disjuncts import renamed
 from sqlrl.plan.semiring import Factor, QuerySteps
 from sqlrl.plan.slots import BoundShape, outer_slots
 from sqlrl.plan.sources import OBSERVED, SlotSource
@@ -55,16 +56,8 @@ class GroupRelation:
 
     def renamed(self, name: Callable[[Slot], Slot]) -> GroupRelation:
         """Return it with other slots."""
-
-        def literal(x: ShapeLiteral) -> ShapeLiteral:
-            return ShapeLiteral(x.predicate, x.positive, tuple(map(name, x.terms)))
-
-        group = ShapeExists(
-            tuple(name(slot).index for slot in self.inside),
-            tuple(map(literal, self.group.literals)),
-            tuple(ShapeEquality(x.positive, name(x.left), name(x.right)) for x in self.group.equalities),
-        )
-        return GroupRelation(group, None if self.anchor is None else literal(self.anchor), tuple(map(name, self.atom)))
+        anchor = None if self.anchor is None else renamed(self.anchor, name)
+        return GroupRelation(renamed(self.group, name), anchor, tuple(map(name, self.atom)))
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TypeVar
 
 from sqlrl.logic.shapes import Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
 from sqlrl.plan.slots import BoundShape, outer_slots
 
 AtomDisjunct = ShapeLiteral | ShapeExists
 Disjunct = AtomDisjunct | ShapeEquality
+
+AnyDisjunct = TypeVar("AnyDisjunct", ShapeLiteral, ShapeEquality, ShapeExists)
+Member = TypeVar("Member")
 
 
 def disjuncts(shape: Shape) -> tuple[Disjunct, ...]:
@@ -84,7 +88,21 @@ def split_positive(bound: BoundShape) -> tuple[dict[ShapeLiteral, tuple[ShapeLit
     return guards, tuple(rest)
 
 
-def subsets(chosen: Sequence[Disjunct]) -> Iterator[tuple[Disjunct, ...]]:
-    """Yield all subsets of some disjuncts, the terms of inclusion-exclusion, by size."""
+def renamed(disjunct: AnyDisjunct, name: Callable[[Slot], Slot]) -> AnyDisjunct:
+    """Return a disjunct with other slots; variables of a group stay variables."""
+    if isinstance(disjunct, ShapeLiteral):
+        return replace(disjunct, terms=tuple(map(name, disjunct.terms)))
+    if isinstance(disjunct, ShapeEquality):
+        return replace(disjunct, left=name(disjunct.left), right=name(disjunct.right))
+    return replace(
+        disjunct,
+        variables=tuple(name(Slot(False, i)).index for i in disjunct.variables),
+        literals=tuple(renamed(x, name) for x in disjunct.literals),
+        equalities=tuple(renamed(x, name) for x in disjunct.equalities),
+    )
+
+
+def subsets(chosen: Sequence[Member]) -> Iterator[tuple[Member, ...]]:
+    """Yield all subsets, the terms of inclusion-exclusion, by size."""
     for size in range(len(chosen) + 1):
         yield from combinations(chosen, size)

@@ -8,12 +8,13 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.nodes import column, integer, named, table
-from sqlrl.logic.shapes import Instance, Shape, ShapeEquality, ShapeExists, ShapeLiteral, Slot
+from sqlrl.logic.shapes import Instance, Shape, Slot
 from sqlrl.logic.terms import Variable
 from sqlrl.plan.body import QueryBody
 from sqlrl.plan.count_plan import CountPlan
 from sqlrl.plan.counted_variables import counted_parts, without_parts
 from sqlrl.plan.disjunct_factors import factor_of, true_tuples
+from sqlrl.plan.disjuncts import negative_literals, renamed
 from sqlrl.plan.grounding import clause_body, exclude_tautologies, open_literals, witness_lists
 from sqlrl.plan.multiplicity import Multiplicity
 from sqlrl.plan.semiring import Factor, QuerySteps
@@ -74,7 +75,7 @@ def expand_observed(
     """Plan, as `expand`, the combinations of constants with which all negated literals of some grounding of a template are true."""
     shape, places = _free(instance)
     # This is for learners to which no predicate is evidence: whatever a positive literal says could be otherwise.
-    negative = tuple(x for x in shape.literals if not x.positive)
+    negative = tuple(negative_literals(shape))
     bound = bind(Shape(shape.variables, shape.parameters, negative), layout, parameters=constants)
     steps = QuerySteps([])
     true = partial(true_tuples, bound, world=OBSERVED, examples=examples)
@@ -136,23 +137,15 @@ def _free(instance: Instance) -> tuple[Shape, dict[str, Slot]]:
             slots[Slot(True, i)] = Slot(True, len(parameters))
             parameters.append(kind)
 
-    def literal(x: ShapeLiteral) -> ShapeLiteral:
-        """Return a literal over the new slots."""
-        return ShapeLiteral(x.predicate, x.positive, tuple(slots.get(s, s) for s in x.terms))
+    def name(slot: Slot) -> Slot:
+        """Return the new slot of an old one."""
+        return slots.get(slot, slot)
 
-    def equality(x: ShapeEquality) -> ShapeEquality:
-        """Return an equality over the new slots."""
-        return ShapeEquality(x.positive, slots.get(x.left, x.left), slots.get(x.right, x.right))
-
-    exists = tuple(
-        ShapeExists(g.variables, tuple(map(literal, g.literals)), tuple(map(equality, g.equalities)))
-        for g in shape.exists
-    )
     freed = Shape(
         tuple(variables),
         tuple(parameters),
-        tuple(map(literal, shape.literals)),
-        tuple(map(equality, shape.equalities)),
-        exists,
+        tuple(renamed(x, name) for x in shape.literals),
+        tuple(renamed(x, name) for x in shape.equalities),
+        tuple(renamed(x, name) for x in shape.exists),
     )
     return freed, places
