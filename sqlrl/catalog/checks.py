@@ -210,12 +210,21 @@ def warn_empty(engine: QueryEngine, layout: Layout, examples: TableName) -> None
     (row,) = engine.fetch(
         query.where(exp.not_(exp.or_(exp.false(), *has))), step="count the examples without query atoms"
     ).to_pylist()
-    if 0 < row["number"] < row["every"]:
-        one = row["number"] == 1
+    if row["number"]:
+        warn_of_empty(row["number"], row["every"], row["name"])
+
+
+def warn_of_empty(number: int, every: int, name: str, kind: str = "example") -> None:
+    """Warn of so many examples without query atoms, `name` among them, unless all are; those of another `kind` no caller can leave out."""
+    if number < every:
+        one = number == 1
+        remedy = (
+            "Leave them out with examples=, or check the scope of the target" if kind == "example" else "Leave them out"
+        )
         warn(
-            f"{row['number']:,} of {counted(row['every'], 'example')} {'has' if one else 'have'} no query atoms, "
-            f"{row['name']}{'' if one else ' among them'}: nothing is learned from {'it' if one else 'them'}, though online learners "
-            "count each as a step. Leave them out with examples=, or check the scope of the target",
+            f"{number:,} of {counted(every, kind)} {'has' if one else 'have'} no query atoms, "
+            f"{name}{'' if one else ' among them'}: nothing is learned from {'it' if one else 'them'}, though online learners "
+            f"count each as a step. {remedy}",
             LabelWarning,
         )
 
@@ -232,17 +241,23 @@ def warn_alike(engine: QueryEngine, layout: Layout, examples: TableName) -> None
         )
         query = query.from_(atoms).join(chosen, on=column("example", "x").eq(column("example", "a")))
         (row,) = engine.fetch(query, step=f"count the labels of {name}").to_pylist()
-        if row["n"] == 0 or row["known"] < row["n"] or row["true"] not in (0, row["n"]):
-            continue
-        all_ = f"the only label of {name} is" if row["n"] == 1 else f"all {row['n']:,} labels of {name} are"
-        if row["true"]:
-            words = (
-                f"{all_} true, so nothing tells what makes it false: give the tuples that are false as well, with db.scope({name!r}, ...), "
-                "or leave the scope out for all tuples, or check examples="
-            )
-        else:
-            words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with target=True, or check examples="
-        warn(words, LabelWarning)
+        if row["known"] == row["n"]:
+            warn_of_alike(name, row["n"], row["true"])
+
+
+def warn_of_alike(name: str, atoms: int, true: int) -> None:
+    """Warn if so many labelled query atoms of a predicate are all true or all false."""
+    if atoms == 0 or true not in (0, atoms):
+        return
+    all_ = f"the only label of {name} is" if atoms == 1 else f"all {atoms:,} labels of {name} are"
+    if true:
+        words = (
+            f"{all_} true, so nothing tells what makes it false: give the tuples that are false as well, with db.scope({name!r}, ...), "
+            "or leave the scope out for all tuples, or check examples="
+        )
+    else:
+        words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with target=True, or check examples="
+    warn(words, LabelWarning)
 
 
 # ---- types and constants -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from sqlrl.cli.learning import (
     BATCHES,
     FOR_PROGRAMS,
     GENERATIVE,
+    ONLINE,
     PROGRAMS,
     SEARCHES,
     SOFT,
@@ -124,9 +125,13 @@ class Running(Common):
             raise typer.BadParameter(f"--start is an option of learners of weights: {word} learns clauses")
         if self.constraints is not None and word in ("ilp", *SEARCHES, *STREAMED):
             raise typer.BadParameter(f"--constraints is an option of learners of weights: {word} learns clauses")
-        if self.stream is not None and word not in STREAMED:
+        if self.stream is not None and word not in (*ONLINE, *STREAMED):
             raise typer.BadParameter(
-                f"--stream is an option of {', '.join(STREAMED)}: {word} learns from examples that are loaded"
+                f"--stream is an option of online learners and {', '.join(STREAMED)}: {word} learns from examples that are loaded"
+            )
+        if self.stream is not None and self.constraints is not None:
+            raise typer.BadParameter(
+                "--constraints counts ground clauses of examples that are loaded: leave it or --stream out"
             )
         if self.stream is not None and self.holdout is not None:
             raise typer.BadParameter(
@@ -215,7 +220,9 @@ def learn(
     with inputs.open(output, examples=examples, labels=True, reads=False, rules=rules, beside=beside) as job:
         if stream is not None:
             with stream.open(job, inputs) as subgraphs:
-                learn_structure(job, sqlrl.Resolwe(**own[words[0]]), running, out, subgraphs)
+                known: Any = LEARNERS[words[0]](**own[words[0]])
+                from_stream = learn_structure if words[0] in STREAMED else learn_online
+                from_stream(job, known, running, out, subgraphs)
             return
         seed = own[words[0]].get("random_state") or 0
         with held_out(
@@ -302,11 +309,15 @@ def _chosen(job: Job, own: Mapping[Any, Mapping[str, Any]]) -> tuple[str, Any]:
 
 
 def learn_online(
-    job: Job, training: OnlineEstimator | sqlrl.ConstrainedTraining, running: Running, out: str | None
+    job: Job,
+    training: OnlineEstimator | sqlrl.ConstrainedTraining,
+    running: Running,
+    out: str | None,
+    stream: Subgraphs | None = None,
 ) -> None:
-    """Learn from one example after the other, save the model, and show the result."""
+    """Learn from one example or subgraph of a stream after the other, save the model, and show the result."""
     training.fit(
-        job.db, job.model, examples=job.examples, **running.fitting(),
+        job.db, job.model, examples=job.examples if stream is None else stream, **running.fitting(),
         **running.starting(trusted=job.db.engine.trusted),
     )  # fmt: skip
     show_online(job.run, training, out)

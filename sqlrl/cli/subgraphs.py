@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from sqlrl.database.database import Database
     from sqlrl.training.subgraphs import Subgraphs
 
-PANEL = "Structure (--learner resolwe)"
+PANEL = "Subgraphs of a graph (online learners, resolwe)"
 
 StreamFile = Annotated[
     str | None,
     typer.Option(
         "--stream",
         metavar="FILE",
-        help="Learn from subgraphs of a graph, a window at a time, in place of loaded examples. A file of SQL: CREATE VIEW centres AS SELECT "
+        help="Learn from subgraphs of a graph, a window at a time, in place of loaded examples, with an online learner or resolwe. A file of SQL: CREATE VIEW centres AS SELECT "
         "... AS example names them, in its order; a view for each predicate selects example, its arguments and, of a target, truth (boolean) "
         "FROM centres JOIN tables of the graph. Other views are steps. No view is made; - is standard input.",
         show_default=False,

@@ -18,6 +18,7 @@ from sqlrl.learn.settings import RUN
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.model import Model, Rule
 from sqlrl.slips import no_name
+from sqlrl.training.learning import refuse_streams
 from sqlrl.training.session import Query, check_model
 from sqlrl.wording import counted
 
@@ -172,6 +173,7 @@ class ConstrainedTraining(Configured):
         start = time.perf_counter()
         costs: list[ClauseCost] | None = None
         if "inexpensive" in (training, predicting):
+            refuse_streams(examples)
             limit = options.get("limit", GROUNDING_LIMIT)
             asked = Query(model, examples, limit=limit)
             costs = clause_costs(db.session, asked, growth=self.growth, density=self.density)

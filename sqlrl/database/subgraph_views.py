@@ -54,7 +54,7 @@ def read_subgraphs(
     Returns
     -------
     SubgraphQueries
-        For `Resolwe.fit`.
+        `examples` for `Resolwe`, `OSL` and online learners.
 
     Raises
     ------

@@ -175,7 +175,12 @@ def constant_names(program: Program, kind: str) -> list[str]:
     return found
 
 
-def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
+def learned_model(
+    program: Program,
+    weights: npt.NDArray[np.float64],
+    constants: Callable[[str], Sequence[str]]
+    | None = None,  # those of a type, in order; of the program's data by default
+) -> Model:
     """Return the program's model with weights (log-odds by clause, shape (m,)); templates list their clauses."""
     of_rule: dict[int, tuple[int, BoundFeature]] = {
         id(bound.rule): (i, bound) for i, bound in enumerate(program.features) if bound.rule is not None
@@ -191,14 +196,14 @@ def learned_model(program: Program, weights: npt.NDArray[np.float64]) -> Model:
             continue
         feature, bound = of_rule[id(rule)]
         rules.append(_weighted(program, rule, feature, bound, first, weights))
-    model = replace(program.model.with_rules(tuple(rules)), types=_declared(program, rules), learned=True)
+    model = replace(program.model.with_rules(tuple(rules)), types=_declared(program, rules, constants), learned=True)
     kinds = {kind for predicate in model.predicates.values() for kind in predicate.types}
     cut = {name: info.edges for name, info in program.public_layout.types.items() if info.edges and name in kinds}
     return replace(model, bins={**model.bins, **cut})
 
 
-def _declared(program: Program, rules: Sequence[Rule]) -> dict[str, tuple[str, ...]]:
-    """Return the constants that a learned model lists, by type: first those of the model, then others as the data have them."""
+def listed_types(program: Program, rules: Sequence[Rule]) -> dict[str, set[str] | None]:
+    """Return the types of which a learned model lists constants, and which: None for all over which a block of a target ranges."""
     layout = program.public_layout
     places = {
         info.name: [
@@ -219,10 +224,17 @@ def _declared(program: Program, rules: Sequence[Rule]) -> dict[str, tuple[str, .
             for i, kind in places.get(atom.predicate, ()):
                 if kind not in ranges:
                     named.setdefault(kind, set()).update(_named_by(rule, atom.terms[i]))
+    return {kind: names for kind, names in named.items() if names} | dict.fromkeys(ranges)
+
+
+def _declared(
+    program: Program, rules: Sequence[Rule], constants: Callable[[str], Sequence[str]] | None
+) -> dict[str, tuple[str, ...]]:
+    """Return the constants that a learned model lists, by type: first those of the model, then others as the data have them."""
     found = dict(program.model.types)
-    for kind in sorted(ranges | {kind for kind, names in named.items() if names}):
-        every = program.constants.names(kind, most=layout.types[kind].size)
-        more = every if kind in ranges else [name for name in every if name in named[kind]]
+    for kind, names in sorted(listed_types(program, rules).items()):
+        every = constant_names(program, kind) if constants is None else constants(kind)
+        more = [name for name in every if names is None or name in names]
         found[kind] = tuple(dict.fromkeys([*found.get(kind, ()), *more]))
     return found
 

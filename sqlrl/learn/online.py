@@ -364,8 +364,10 @@ class OnlineEstimator(WeightLearner):
             The data, with labels for all query atoms of the examples.
         model : Model
             Its rules; templates grow clauses as examples show new constants.
-        examples : query or list of names, optional
-            What to learn from; all examples by default.
+        examples : query, list of names, or stream, optional
+            What to learn from; all examples by default. `SubgraphTables`, `SubgraphQueries` and `EgoNetworks` are streams of subgraphs that are
+            not loaded: each has windows of its own, in its own order, and several passes, `checkpoint` and `resume` read it again. Of a
+            stream the database keeps the run and the model alone.
         callback : callable, optional
             Called with a `Progress` after each window, when the window has been saved.
         checkpoint : bool
@@ -392,7 +394,9 @@ class OnlineEstimator(WeightLearner):
         InputError
             A parameter is out of range, there are no examples or none has query atoms, atoms have no label, labels violate
             hard clauses and `on_infeasible_truth` is "error", or a run cannot be resumed because parameters, model,
-            examples or data differ.
+            examples or data differ; or a stream is an iterator that would have to be read again.
+        UnsupportedError
+            A rule has clauses for constants of the data (`+`), which a stream shows window by window.
         InfeasibleError
             The hard clauses of an example cannot all hold.
         GroundingLimitError
@@ -420,6 +424,19 @@ class OnlineEstimator(WeightLearner):
         >>> fit = sqlrl.AdaGrad().fit(db, model)
         >>> sorted(zip(fit.clauses()["clause"].to_pylist(), fit.clauses()["support"].to_pylist()))
         [('Liked(d)', 2), ('Word(d, "bad") => Liked(d)', 1), ('Word(d, "good") => Liked(d)', 1)]
+
+        Reviews that arrive in windows, and are loaded nowhere:
+
+        >>> import pyarrow as pa
+        >>> def windows():
+        ...     for w in range(5):
+        ...         names, words = [f"d{w}a", f"d{w}b"], ["good", "bad"]
+        ...         liked = pa.table({"example": names, "doc": names, "truth": [True, False]})
+        ...         yield {"Word": pa.table({"example": names, "doc": names, "word": words}), "Liked": liked}
+        >>> model = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\nWord(d, "good") => Liked(d)\nLiked(d)')
+        >>> fit = sqlrl.AdaGrad().fit(sqlrl.connect(), model, examples=sqlrl.SubgraphTables(windows))
+        >>> fit.n_steps_, fit.clauses()["clause"].to_pylist()[0]
+        (10, 'Word(d, "good") => Liked(d)')
         """
         parameters = self.parameters()
         check_database(db)
@@ -485,7 +502,7 @@ class OnlineEstimator(WeightLearner):
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
         """Return the windows to learn from."""
-        return db.learning.training_windows(model, examples=examples, **order)
+        return db.learning.training_windows(model, examples=db.learning.drawn(examples), **order)
 
     def _learner(
         self,

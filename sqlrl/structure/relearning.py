@@ -43,6 +43,13 @@ def relearner(then: object) -> WeightLearner | None:
     return made
 
 
+def refuse_stream() -> InputError:
+    """Return the error for a stream whose subgraphs another learner shall learn from again."""
+    return InputError(
+        "then= learns weights again from the same subgraphs, and those of a stream are gone once they are counted: load them, or leave then= out"
+    )
+
+
 class Relearning(Configured, Plotted):
     """What learners of clauses have that let another learner learn the weights of what they have found again.
 

@@ -16,7 +16,6 @@ from sqlrl.training.sources import WindowSource
 if TYPE_CHECKING:
     from sqlrl.logic.bias import Bias
     from sqlrl.logic.candidates import Candidate
-    from sqlrl.logic.modes import Modes
     from sqlrl.logic.psl import SoftModel
     from sqlrl.logic.terms import Predicate
     from sqlrl.training.blankets import BlanketTraining
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from sqlrl.training.selection import CandidateRun
     from sqlrl.training.soft import SoftTraining
     from sqlrl.training.soft_structure import SoftStructureData
-    from sqlrl.training.stream import ExampleStream, TrainingStream
+    from sqlrl.training.stream import ClauseChanges, ExampleStream, TrainingStream
 
 
 class TrainingDatabase(Protocol):
@@ -50,24 +49,23 @@ class Learning:
         model: Model,
         *,
         examples: Any = None,
-        stream: Callable[..., ExampleStream] | None = None,  # makes another stream than `ExampleStream`
-        # Of a learner that finds paths: these may start at a target that no rule mentions yet.
-        modes: Modes | None = None,
+        changes: ClauseChanges | None = None,  # how the learner changes the clauses of the model
         size: int | None = None,  # this and what follows as in `Ordering`
         order: Order = "file",
         seed: int = 0,
         passes: int = 1,
         limit: int | None = GROUNDING_LIMIT,
     ) -> AbstractContextManager[TrainingStream]:
-        """Hold a model against the training examples and show them as grounded windows while the context is open."""
+        """Hold a model against the training examples and show them as grounded windows while the context is open.
+
+        `examples` of a stream of subgraphs are what `drawn` makes of it, for learners to which a window may be gone when the next comes.
+        """
         asked: Ordering = {"size": size, "order": order, "seed": seed, "passes": passes, "limit": limit}
         if isinstance(examples, WindowSource):
-            return examples.training(self.session, model, asked)
-        _refuse_streams(
-            examples,
-            "a stream of subgraphs is what sqlrl.Resolwe learns from, with any online learner as weights=: give it the stream, or load the subgraphs",
-        )
-        return self._loaded(model, examples, asked, stream, modes)
+            Query(model, limit=limit).check()
+            return examples.training(self.session, model, asked, changes)
+        refuse_streams(examples)
+        return self._loaded(model, examples, asked, changes)
 
     @contextmanager
     def _loaded(
@@ -75,35 +73,32 @@ class Learning:
         model: Model,
         examples: Any,
         order: Ordering,
-        stream: Callable[..., ExampleStream] | None,
-        modes: Modes | None,
+        changes: ClauseChanges | None,
     ) -> Iterator[ExampleStream]:
         """Show loaded examples as a stream; a run that an error or Ctrl-C ends is kept with that status."""
         import numpy as np
 
         from sqlrl.catalog.choices import Choices
-        from sqlrl.training.stream import ExampleStream, check_training
+        from sqlrl.training.stream import ClauseChanges, ExampleStream, check_training
 
+        changes = changes or ClauseChanges()
         session, limit = self.session, order["limit"]
         Query(model, examples, limit=limit).check()
         session.catalog.store.check_writable()
         labelled = {name for name, role in session.catalog.store.sources() if role == "label"}
         labelled &= set(model.predicates)
-        targets = [name for name in modes.in_paths() if name in labelled] if modes else []
-        if modes and not targets and not model.rules:
-            # What the modes lack is said where they are checked against the targets.
-            targets = sorted(labelled)
+        targets = changes.predicted(model, labelled)
         with (
             session.verb(),
             session.console.progress("learning"),
-            session.program(model, training=True, choices=Choices(query=targets), growing=modes is not None) as program,
+            session.program(model, training=True, choices=Choices(query=targets), growing=changes.searching) as program,
         ):
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:
                 check_training(program, chosen, limit)
             random = np.random.default_rng(order["seed"])
             passes = [random.permutation(ids) if order["order"] == "shuffle" else ids for _ in range(order["passes"])]
-            found = (stream or ExampleStream)(program, session, passes, size=order["size"], limit=limit)
+            found = ExampleStream(program, session, passes, size=order["size"], limit=limit, changes=changes)
             with found.run.ending(), found.drawing:
                 yield found
 
@@ -113,7 +108,7 @@ class Learning:
         """Sort the atoms of the training examples by what the clauses of a model say of them; with `opened` those of open predicates alone."""
         from sqlrl.training.blankets import blanket_training
 
-        _refuse_streams(examples)
+        refuse_streams(examples)
         return blanket_training(self.session, model, examples=examples, limit=limit, opened=opened)
 
     @contextmanager
@@ -134,7 +129,7 @@ class Learning:
         """Open the run of a search for clauses, before there is a model."""
         from sqlrl.training.clause_search import search_run
 
-        _refuse_streams(examples)
+        refuse_streams(examples)
         return search_run(self.session, model, examples)
 
     def declarations(self) -> Mapping[str, Predicate]:
@@ -149,7 +144,7 @@ class Learning:
         """Hold declarations and the rules that a search begins with against the training examples while the context is open."""
         from sqlrl.training.clause_search import clause_search
 
-        _refuse_streams(examples)
+        refuse_streams(examples)
         return clause_search(self.session, model, examples=examples, limit=limit)
 
     def soft_structure(
@@ -158,6 +153,7 @@ class Learning:
         """Show the graph around the labelled atoms of a target while the context is open."""
         from sqlrl.training.soft_structure import soft_structure
 
+        refuse_streams(examples)
         return soft_structure(self.session, target, examples=examples, limit=limit, symmetric=symmetric)
 
     def soft_training(
@@ -171,17 +167,20 @@ class Learning:
         """Hold a soft model against the training examples while the context is open."""
         from sqlrl.training.soft import soft_training
 
-        _refuse_streams(examples)
+        refuse_streams(examples)
         return soft_training(self.session, model, examples=examples, limit=limit, observed_bodies=observed_bodies)
 
-    # ---- structure from streams of subgraphs -----------------------------------------------------------------
+    # ---- streams of subgraphs, and structure from them -------------------------------------------------------
 
     def drawn(self, examples: Any) -> Any:
-        """Return examples as the methods below take them: of a stream, a reading of it."""
-        from sqlrl.training.subgraph_stream import Part, Pass
+        """Return examples as `training_windows` and the methods below take them: of a stream, a reading of it."""
         from sqlrl.training.subgraphs import Subgraphs
 
-        return Part(Pass(examples)) if isinstance(examples, Subgraphs) else examples
+        if not isinstance(examples, Subgraphs):
+            return examples
+        from sqlrl.training.subgraph_stream import Part, Pass
+
+        return Part(Pass(examples))
 
     def targets(self, model: Model, examples: Any) -> frozenset[str]:
         """Return the predicates of a model that are to be predicted."""
@@ -219,7 +218,8 @@ class Learning:
     ) -> AbstractContextManager[CandidateRun]:
         """Hold candidates against examples while the context is open; what is kept of the run can be written after that, too."""
         from sqlrl.training.selection import FOLLOWED, selection
-        from sqlrl.training.subgraph_stream import Part, stream_selection
+        from sqlrl.training.subgraph_selection import stream_selection
+        from sqlrl.training.subgraph_stream import Part
 
         if isinstance(examples, Part):
             return stream_selection(self.session, model, candidates, examples, order, saving=saving)
@@ -241,14 +241,16 @@ class Learning:
         """Open a target with its data and a run while the context is open; `limit` bounds bindings and facts around seeds."""
         from sqlrl.training.induction import induction
 
+        refuse_streams(examples)
         return induction(self.session, target, bias, examples=examples, limit=limit)
 
 
-def _refuse_streams(
-    examples: object, message: str = "a stream of subgraphs is what sqlrl.Resolwe learns from: load the subgraphs"
-) -> None:
+def refuse_streams(examples: object) -> None:
     """Refuse a stream of subgraphs in place of loaded examples."""
     from sqlrl.training.subgraphs import Subgraphs
 
     if isinstance(examples, Subgraphs):
-        raise UnsupportedError(message)
+        raise UnsupportedError(
+            "a stream of subgraphs is gone when it was read, and this learner goes back to its examples: load the subgraphs, or take an online learner "
+            "(sqlrl.AdaGrad and others), sqlrl.OSL or sqlrl.Resolwe, which learn from a stream"
+        )

@@ -11,12 +11,14 @@ from sqlrl.training.session import Session
 
 if TYPE_CHECKING:
     from sqlrl.training.ordering import Ordering
-    from sqlrl.training.stream import TrainingStream
+    from sqlrl.training.stream import ClauseChanges, TrainingStream
 
 
 class WindowSource(ABC):
     """Examples that come in windows of their own, in place of names of loaded examples."""
 
     @abstractmethod
-    def training(self, session: Session, model: Model, order: Ordering) -> AbstractContextManager[TrainingStream]:
+    def training(
+        self, session: Session, model: Model, order: Ordering, changes: ClauseChanges | None
+    ) -> AbstractContextManager[TrainingStream]:
         """Show them as grounded windows while the context is open."""

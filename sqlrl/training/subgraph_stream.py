@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
+from sqlrl.catalog.checks import warn_of_alike, warn_of_empty
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.records import Records
@@ -22,12 +24,10 @@ from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import named
 from sqlrl.errors import InputError, LoadError, ModelError, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
-from sqlrl.ground.candidates import CandidateProgram, JointCounts
-from sqlrl.ground.clauses import atom_texts, clause_table, learned_model, shape_table
+from sqlrl.ground.clauses import atom_texts, constant_names, listed_types
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.windows import Window, grounded
-from sqlrl.logic.candidates import Candidate, targets_of
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_formula
 from sqlrl.logic.subformulas import atoms_of
@@ -36,17 +36,20 @@ from sqlrl.progress import Stage
 from sqlrl.training.ordering import Ordering
 from sqlrl.training.provenance import TABLE
 from sqlrl.training.records import Checkpoint, TrainingRecord
-from sqlrl.training.runs import LearnedModel, Run, RunKey
-from sqlrl.training.selection import CandidateRun, LeftOut, known_model
+from sqlrl.training.runs import RunKey
+from sqlrl.training.selection import LeftOut
 from sqlrl.training.session import Session
 from sqlrl.training.sources import WindowSource
 from sqlrl.training.statistics import statistics_table
-from sqlrl.training.stream import TrainingStream, network_with_fixed
+from sqlrl.training.stream import ClauseChanges, TrainingStream, network_with_fixed
 from sqlrl.training.subgraphs import EXAMPLE, TRUTH, Reader, Subgraphs, SubgraphWindow
 from sqlrl.wording import counted
 
 PLACE, NAMES, LEFT_OUT, PASS = "subgraphs", "names", "left_out", "pass"
 """What the state of a run calls how far its stream is, a digest of the names so far, how many were left out, and the pass."""
+
+LABELS, CONSTANTS = "labels", "constants"
+"""What it calls the labels and the constants that windows of the first pass had."""
 
 
 # ---- one reading of a stream -------------------------------------------------------------------------
@@ -58,8 +61,9 @@ class Pass:
     def __init__(self, stream: Subgraphs) -> None:
         self.stream = stream
         # How many subgraphs are not learned from, by the labels of the predicates that are `learned`, as long as it is `counting`.
+        # None: all are learned from that have a row, as loaded examples are.
         self.left_out, self.counting = LeftOut(), True
-        self.learned: frozenset[str] = frozenset()
+        self.learned: frozenset[str] | None = None
         self.names: list[str] = []
         self._reader: Reader | None = None
         self._pending: SubgraphWindow | None = None
@@ -205,6 +209,12 @@ class Pass:
     def _fit(self, window: SubgraphWindow) -> SubgraphWindow:
         """Return a window without the subgraphs that say nothing, which are counted."""
         true, false = (np.zeros(len(window.names), dtype=np.int64) for _ in range(2))
+        if self.learned is None:
+            rows = [window.places(name) for name in window.tables]
+            chosen = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
+            if self.counting:
+                self.left_out += LeftOut(len(true) - len(chosen))
+            return window if len(chosen) == len(true) else window.only(chosen)
         for name in sorted(self.learned):
             places, truth = window.places(name), window.tables[name][TRUTH].to_numpy().astype(np.bool_)
             true += np.bincount(places[truth], minlength=len(true))
@@ -221,9 +231,11 @@ class Part(WindowSource):
     def __init__(self, reading: Pass, begin: int = 0, end: int | None = None) -> None:
         self.reading, self.begin, self.end = reading, begin, end
 
-    def training(self, session: Session, model: Model, order: Ordering) -> AbstractContextManager[SubgraphStream]:
+    def training(
+        self, session: Session, model: Model, order: Ordering, changes: ClauseChanges | None
+    ) -> AbstractContextManager[SubgraphStream]:
         """Show the part as grounded windows while the context is open."""
-        return stream_training(session, model, self, order=order)
+        return stream_training(session, model, self, order=order, changes=changes)
 
     def divided(self, choose: Callable[[int | None], int], learned: frozenset[str]) -> tuple[Part, Part]:
         """Return the part that chooses structure, and the rest; `choose` says how many subgraphs of all do, `learned` which labels count."""
@@ -268,12 +280,14 @@ class Part(WindowSource):
                 f"window={order['size']} is for loaded examples, and a stream has windows of its own: leave it out"
             )
 
-    def check_again(self) -> None:
+    def check_again(self, passes: int = 1) -> None:
         """Refuse to save a run that could not be resumed, or to read several times, what can be read once."""
         if not self.reading.stream.again:
+            several = f"there can be no {counted(passes, 'pass', 'passes')} over it", "passes"
+            without, option = several if passes > 1 else ("the run could not be resumed", "checkpoint")
             raise InputError(
-                "the stream is an iterator, which is gone when it was read, so that the run could not be resumed: give SubgraphTables a function that "
-                "returns the iterator anew, or leave out checkpoint"
+                f"the stream is an iterator, which is gone when it was read, so that {without}: give SubgraphTables a function that "
+                f"returns the iterator anew, or leave out {option}"
             )
 
 
@@ -367,12 +381,21 @@ def _threads(session: Session) -> int:
     return int(session.engine.fetch(query, step="read the settings").column(0)[0].as_py())
 
 
-class _Windows:
+class WindowDatabases:
     """Makes databases of windows with one model."""
 
-    def __init__(self, session: Session, part: Part, model: Model) -> None:
-        self._model, self._reading = model, part.reading
+    def __init__(
+        self,
+        session: Session,
+        part: Part,
+        model: Model,
+        predicted: frozenset[str] | None = None,  # the targets with query atoms; None for all
+        *,
+        searching: bool = False,  # whether there may be no rule yet
+    ) -> None:
+        self._model, self._reading, self._searching = model, part.reading, searching
         self._targets = part.reading.targets(model)
+        self._predicted = self._targets if predicted is None else predicted
         self._threads, self._compiled = _threads(session), CompiledRules()
 
     @contextmanager
@@ -391,7 +414,8 @@ class _Windows:
     @contextmanager
     def held(self, session: Session, model: Model) -> Iterator[Program]:
         """Hold a model with the same declarations against a window while the context is open."""
-        layout = session.layout(model, training=True, choices=Choices(query=sorted(self._targets)))
+        choices = Choices(query=sorted(self._predicted))
+        layout = session.layout(model, training=True, choices=choices, growing=self._searching)
         program = bind_program(session.engine, layout, model, known=self._compiled)
         try:
             yield program
@@ -403,7 +427,7 @@ class _Windows:
         return SubgraphWindow([], {name: schema.empty_table() for name, schema in self._reading.schemas().items()})
 
 
-class _Provenance:
+class SubgraphProvenance:
     """Keeps the names of the subgraphs that a run learns from."""
 
     def __init__(self, records: Records, reading: Pass, targets: frozenset[str]) -> None:
@@ -431,126 +455,52 @@ class _Provenance:
             self._records.append(TABLE, run, rows)
 
 
-# ---- structure ---------------------------------------------------------------------------------------
-
-
-class StreamSelection(CandidateRun):
-    """The first subgraphs of a stream with candidates held against them."""
-
-    def __init__(self, session: Session, model: Model, candidates: Sequence[Candidate], part: Part) -> None:
-        super().__init__(session.records, model)
-        self._part, self._candidates = part, candidates
-        known = known_model(model, candidates)
-        part.reading.check_needed(
-            sorted({a.predicate for rule in known.rules for a in atoms_of(rule.formula)}), "the templates name"
-        )
-        self._windows = _Windows(session, part, known)
-        self._kept = _Provenance(session.records, part.reading, targets_of(candidates))
-        self._window: SubgraphWindow | None = None
-        self._drawn = 0
-        self._statements = self.shapes = 0
-
-    @property
-    def statements(self) -> int:
-        """How many queries have counted labels so far."""
-        return self._statements
-
-    def __len__(self) -> int:
-        """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
-        return self._part.windows() or self._drawn
-
-    def windows(self, done: int) -> Iterator[IntArray]:
-        """Yield the subgraphs of each window that is left."""
-        self._drawn = done
-        end, reading = self._part.end, self._part.reading
-        for window in reading.windows(end):
-            self._window, self._drawn = window, self._drawn + 1
-            del window
-            examples = reading.ordinals(self._window)
-            self._kept.add(examples)
-            yield examples
-        if end is not None and reading.place < end:
-            raise InputError(
-                f"the stream ends after {counted(reading.place, 'subgraph')}, and {end:,} are to choose structure (select=): let fewer choose"
-            )
-        if not self._drawn:
-            raise reading.left_out.all_of(reading.place, reading.place, choosing=True)
-
-    def count(self, window: IntArray) -> JointCounts:
-        """Count the labels that candidates select in the window at hand."""
-        found, self._window = self._window, None
-        assert found is not None, "a window is counted once"
-        with (
-            self._windows.program(found) as (_, program),
-            CandidateProgram(program.engine, program.public_layout, self._candidates) as held,
-        ):
-            counts = held.counts()
-            self._statements, self.shapes = self._statements + held.statements, held.shapes
-        return counts
-
-    def go_on(self, stream: Mapping[str, Any]) -> None:
-        """Go to the place at which the run was saved."""
-        self._part.go_on(stream)
-
-    def stream_state(self) -> Mapping[str, Any]:
-        """Return how far the stream is."""
-        return self._part.state()
-
-    def keep_examples(self) -> None:
-        """Keep which subgraphs choose."""
-        self._kept.write(self.run.begun())
-
-    def key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
-        """Return what makes the run the one that it is."""
-        return self._part.key(learner, parameters, self.model)
-
-
-@contextmanager
-def stream_selection(
-    session: Session, model: Model, candidates: Sequence[Candidate], part: Part, order: Ordering, *, saving: bool
-) -> Iterator[StreamSelection]:
-    """Hold candidates against a stream while the context is open; with `saving` the run shall be one that can be resumed."""
-    session.catalog.store.check_writable()
-    part.check(order)
-    if saving:
-        part.check_again()
-    with session.verb(), session.console.progress("choosing structure"):
-        yield StreamSelection(session, model, candidates, part)
-
-
 # ---- weights -----------------------------------------------------------------------------------------
 
 
 class SubgraphStream(TrainingStream):
     """Windows of subgraphs, which are gone once they are learned from."""
 
-    def __init__(self, session: Session, model: Model, part: Part, *, passes: int, limit: int | None) -> None:
+    apart = True
+
+    def __init__(
+        self,
+        session: Session,
+        model: Model,
+        part: Part,
+        held: ExitStack,  # closed by whoever opened it
+        *,
+        passes: int,
+        limit: int | None,
+        changes: ClauseChanges,
+    ) -> None:
         check_templates(model, "which a stream shows window by window: write the constants, or load the subgraphs")
-        used = sorted({a.predicate for rule in model.rules for a in atoms_of(rule.formula)})
-        self._part, self._passes, self._limit = part, passes, limit
-        super().__init__(session.records, Run(session.records))
-        self._model = model
-        self._windows = _Windows(session, part, model)
+        used = {a.predicate for rule in model.rules for a in atoms_of(rule.formula)}
+        self._part, self._passes, self._limit, self._model = part, passes, limit, model
+        labelled = part.reading.targets(model)
+        learned = model.query | (labelled & used) | frozenset(changes.predicted(model, labelled))
+        # Where structure was chosen from the stream before, all its labels are of query atoms.
+        predicted = learned if part.reading.learned is None else labelled
+        self._windows = WindowDatabases(session, part, model, predicted, searching=changes.searching)
         part.reading.check_needed([name for name in used if name in model.predicates], "rules of the model name")
-        self._kept = _Provenance(session.records, part.reading, part.reading.targets(model))
-        self._window = ExitStack()
-        self._framing = self.drawing.enter_context(ExitStack())
-        # The clauses are those of the model bound to no data, since no rule has a template that could grow.
-        self._hold(model)
+        part.reading.check_needed(sorted(learned), "is to be predicted")
+        self._kept, self._labels = SubgraphProvenance(session.records, part.reading, predicted), LabelCounts(learned)
+        # What holds the window at hand, and what holds the clauses.
+        self._window, self._framing = (held.enter_context(ExitStack()) for _ in range(2))
+        self._shown = self._hold(model)
+        super().__init__(session, self._shown, changes)
+        held.push(self.drawing)
+        # Of the constants that the learned model lists, those that windows have.
+        self._wanted = listed_types(self._program, model.rules)
+        self._met: dict[str, set[str]] = {kind: set() for kind in self._wanted}
         self._drawn = self._pass = 0
         self._resumed = False
 
-    def close(self) -> None:
-        """Close what is open."""
-        self._window.close()
-        self.drawing.close()
-
-    def _hold(self, model: Model) -> None:
-        """Hold a model against no data: its clauses are those that it has in every window."""
+    def _hold(self, model: Model) -> Program:
+        """Hold a model against no data: its clauses are those that it has in every window, since no rule has a template that could grow."""
         self._framing.close()
         session = self._framing.enter_context(self._windows.session(self._windows.nothing()))
-        self._program = self._framing.enter_context(self._windows.held(session, model))
-        self._shown: Program = self._program
+        return self._framing.enter_context(self._windows.held(session, model))
 
     def __len__(self) -> int:
         """Return how many windows there are, those of which nothing is left included; or how many there were, if nobody knows."""
@@ -559,20 +509,24 @@ class SubgraphStream(TrainingStream):
     def __iter__(self) -> Generator[Window]:
         reading, begin = self._part.reading, self._part.begin
         length = reading.stream.length
-        with Stage("subgraphs", None if length is None else length - begin) as task:
+        size = None if length is None else length - begin
+        with Stage("subgraphs", None if size is None else size * self._passes) as task:
+            task.advance(self._pass * (size or 0))
             for number in range(self._pass, self._passes):
                 if number > self._pass or not self._resumed:
                     reading.seek(begin)
                 # What is left out is counted in the first pass.
                 self._pass, reading.counting = number, number == 0
-                task.advance(reading.place - begin if number == 0 else 0)
+                done = begin
                 for window in reading.windows(None):
-                    before = len(window.names)
                     self._drawn += 1
                     yield self._grounded(window)
                     self._window.close()
-                    task.advance(before if number == 0 else 0)
+                    task.advance(reading.place - done)
+                    done = reading.place
                     del window
+        if not self._drawn and reading.learned is None:
+            raise InputError(f"nothing is left to learn from: none of {counted(reading.place, 'subgraph')} has a row")
         if not self._drawn:
             raise reading.left_out.all_of(begin, reading.place, choosing=False)
 
@@ -592,12 +546,19 @@ class SubgraphStream(TrainingStream):
         place = np.zeros(int(ids.max()) + 1, dtype=np.int64)
         place[ids] = examples
         window = grounded(Extent(program, limit=self._limit), ids, None)
-        network = replace(window.network, example=place[window.network.example])
-        self._shown = program
         if self._pass == 0:
             self._kept.add(examples)
+            self._labels.add(found)
+            self._count_open(window)
+            for kind, names in self._wanted.items():
+                info = program.layout.types[kind]
+                here = constant_names(program, kind)[: info.size - info.declared - info.of_rules]
+                self._met[kind].update(here if names is None else names.intersection(here))
+        self._shown = program
+        network = replace(window.network, example=place[window.network.example])
         network = network_with_fixed(network, program, self.clause_text)
-        return Window(examples, network, window.truth, window.labelled)
+        window = replace(window, examples=examples, network=network)
+        return self._window.enter_context(self.changes.shown(window, program, ids))
 
     def window(self, examples: IntArray) -> Window:
         """Refuse to ground subgraphs again: they are gone."""
@@ -617,6 +578,10 @@ class SubgraphStream(TrainingStream):
         """Refuse groups: they are of loaded atoms."""
         raise UnsupportedError("groups= are of atoms that are loaded, not of a stream")
 
+    def added_statistics(self, added: Program, support: pa.Table, shown: IntArray) -> pa.Table:
+        """Return their delta n: what they have in subgraphs that are gone is not counted."""
+        return self._statistics(support, shown, warning=False)
+
     def check_kept(self) -> None:
         """Warn where what is saved ends with the connection, and refuse what cannot be read again."""
         self._part.check_again()
@@ -625,57 +590,89 @@ class SubgraphStream(TrainingStream):
     def begin(self, learner: str, parameters: Mapping[str, object], seed: int) -> int:
         """Record that the run has begun; return its number."""
         if self._passes > 1:
-            self._part.check_again()
-        key = self._part.key(learner, parameters, self._model)
-        return self.run.begin(learner, key.parameters, seed, key)
-
-    def resume(self, run: int, learner: str, parameters: Mapping[str, object]) -> Checkpoint:
-        """Go on with a run that was saved."""
-        checkpoint, stream = self.run.resume(run, self._part.key(learner, parameters, self._model))
-        self.go_on(checkpoint, stream)
-        return checkpoint
-
-    def state(self) -> dict[str, Any]:
-        """Return what is saved of how far the stream is."""
-        return self._part.state(self._pass)
-
-    def go_on(self, checkpoint: Checkpoint, stream: Mapping[str, Any]) -> None:
-        """Be where the run was when it was saved."""
-        self._part.go_on(stream)
-        self._drawn, self._pass, self._resumed = checkpoint.done, stream[PASS], True
-
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Save the run after a window."""
-        with self._records.together():
-            rows = {**checkpoint.rows, "step": self._named(checkpoint.rows["step"])}
-            self.run.save(replace(checkpoint, rows=rows), self.state())
-            self._kept.write(self.run.begun())
+            self._part.check_again(self._passes)
+        return super().begin(learner, parameters, seed)
 
     def model(self, weights: FloatArray, record: TrainingRecord) -> Model:
         """Make the learned model, and keep it with the run's parameters and steps, all or nothing."""
-        program = self._program
-        full = np.zeros(program.clause_count)
-        full[: len(weights)] = weights
-        clauses = clause_table(program, full, keys=True)
-        learned = LearnedModel(learned_model(program, full), clauses, shape_table(program))
-        change = np.full(program.clause_count, 0, dtype=object)
-        change[record.support.column("clause").to_numpy()] = record.support.column("delta_n").to_pylist()
-        shown = clauses.column("clause").to_numpy()
-        rows = {"step": self._named(record.steps), "clause_statistics": statistics_table(shown, {"delta_n": change})}
-        with Stage("keeping the model"), self._records.together():
-            self._kept.write(self.run.begun())
-            self.run.finish(
-                learned, rows, origin=record.learner, seconds=record.seconds, status=record.status, learner=record.learner,
-                parameters=self._part.with_stream(record.parameters), seed=record.seed,
-            )  # fmt: skip
-        self._clauses = clauses
+        learned = super().model(weights, record)
         self._part.reading.left_out.warn(self._part.reading.place)
-        return learned.model
+        self._labels.warn()
+        return learned
 
-    def _named(self, steps: pa.Table) -> pa.Table:
+    def _key(self, learner: str, parameters: Mapping[str, object]) -> RunKey:
+        return self._part.key(learner, parameters, self._model)
+
+    def _state(self) -> dict[str, Any]:
+        met = {kind: sorted(names) for kind, names in self._met.items()}
+        return {**self._part.state(self._pass), LABELS: self._labels.state(), CONSTANTS: met}
+
+    def _go_on(self, checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        self._part.go_on(state)
+        self._drawn, self._pass, self._resumed = checkpoint.done, state[PASS], True
+        self._labels.go_on(state.get(LABELS))
+        for kind, names in state.get(CONSTANTS, {}).items():
+            self._met[kind].update(names)
+
+    def _statistics(self, support: pa.Table, shown: IntArray, *, warning: bool = True) -> pa.Table:
+        """Return the delta n of clauses: of subgraphs that are gone nothing else is counted."""
+        if warning and self._open is not None:
+            self._warn_of_idle(self._own_open())
+        ids = support.column("clause").to_numpy()
+        change = np.full(max(int(array.max(initial=-1)) for array in (ids, shown)) + 1, 0, dtype=object)
+        change[ids] = support.column("delta_n").to_pylist()
+        return statistics_table(shown, {"delta_n": change})
+
+    def _constants(self, kind: str) -> Sequence[str]:
+        # As a dictionary has them that was loaded at once, and then those that the model alone names.
+        return [*sorted(self._met.get(kind, ())), *super()._constants(kind)]
+
+    def _keep_examples(self) -> None:
+        self._kept.write(self.run.begun())
+
+    def _steps(self, steps: pa.Table) -> pa.Table:
         """Return steps with the names of their subgraphs."""
         names = [self.example_name(i) for i in steps["example"].to_pylist()]
         return steps.append_column("example_name", pa.array(names, pa.string()))
+
+
+class LabelCounts:
+    """What the labels of the first pass are, by predicate, to warn of those that say less than they seem to."""
+
+    def __init__(self, predicates: Iterable[str]) -> None:
+        # By predicate, how many query atoms there are and how many are true; None if an earlier version of sqlrl began the run.
+        self._atoms: dict[str, list[int]] | None = {name: [0, 0] for name in sorted(predicates)}
+        self._subgraphs = self._without = 0
+        self._first: str | None = None  # of those without query atoms
+
+    def add(self, window: SubgraphWindow) -> None:
+        """Count the labels of a window."""
+        if self._atoms is None:
+            return
+        has = np.zeros(len(window.names), dtype=np.bool_)
+        for name, found in self._atoms.items():
+            truth = window.tables[name][TRUTH]
+            found[0] += len(truth)
+            found[1] += int(pc.sum(truth).as_py() or 0)
+            has[window.places(name)] = True
+        without = [name for name, labelled in zip(window.names, has.tolist(), strict=True) if not labelled]
+        self._subgraphs, self._without = self._subgraphs + len(has), self._without + len(without)
+        self._first = min([*without, *([] if self._first is None else [self._first])], default=None)
+
+    def warn(self) -> None:
+        """Warn of subgraphs without query atoms, and of predicates whose labels are all alike."""
+        if self._first is not None:
+            warn_of_empty(self._without, self._subgraphs, self._first, "subgraph")
+        for name, (atoms, true) in (self._atoms or {}).items():
+            warn_of_alike(name, atoms, true)
+
+    def state(self) -> Any:
+        """Return what is saved."""
+        return [self._atoms, self._subgraphs, self._without, self._first]
+
+    def go_on(self, state: Any) -> None:
+        """Count on from what was saved; None was saved by earlier versions of sqlrl."""
+        self._atoms, self._subgraphs, self._without, self._first = state or [None, 0, 0, None]
 
 
 def check_templates(model: Model, reason: str) -> None:
@@ -686,14 +683,15 @@ def check_templates(model: Model, reason: str) -> None:
 
 
 @contextmanager
-def stream_training(session: Session, model: Model, part: Part, *, order: Ordering) -> Iterator[SubgraphStream]:
+def stream_training(
+    session: Session, model: Model, part: Part, *, order: Ordering, changes: ClauseChanges | None
+) -> Iterator[SubgraphStream]:
     """Show the rest of a stream as grounded windows while the context is open."""
     session.catalog.store.check_writable()
     part.check(order)
-    with session.verb(), session.console.progress("learning"):
-        stream = SubgraphStream(session, model, part, passes=order["passes"], limit=order["limit"])
-        try:
-            with stream.run.ending():
-                yield stream
-        finally:
-            stream.close()
+    with session.verb(), session.console.progress("learning"), ExitStack() as held:
+        stream = SubgraphStream(
+            session, model, part, held, passes=order["passes"], limit=order["limit"], changes=changes or ClauseChanges()
+        )
+        with stream.run.ending():
+            yield stream

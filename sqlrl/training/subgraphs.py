@@ -128,7 +128,7 @@ class Reader(ABC):
 
 
 class Subgraphs(ABC):
-    """A stream of subgraphs, for `Resolwe.fit`: it yields windows, each a mapping of predicates to Arrow tables.
+    """A stream of subgraphs, as `examples` of online learners, OSL and Resolwe: it yields windows, each a mapping of predicates to Arrow tables.
 
     A table has the column `example`, the name of the subgraph, and the arguments in their order. That of a target has the boolean column
     `truth`, too, and one row for each query atom.
@@ -162,7 +162,7 @@ class Subgraphs(ABC):
 
 
 class SubgraphTables(Subgraphs):
-    r"""Subgraphs that arrive as Arrow tables, window by window.
+    r"""Subgraphs that arrive as Arrow tables, window by window: `examples` of online learners, OSL and Resolwe.
 
     Parameters
     ----------
@@ -170,6 +170,11 @@ class SubgraphTables(Subgraphs):
         Yields mappings of predicates to Arrow tables: the column `example`, the name of the subgraph, then the arguments in their order;
         of a target also the boolean column `truth`, and one row for each query atom. A subgraph is whole in one window. A callable
         without arguments returns such an iterable anew, so that runs can be resumed and learners can go over it several times.
+
+    Notes
+    -----
+    What is learned is what the same subgraphs give that are loaded, in the same order, as long as each type stands in a relation: one that only
+    targets have ranges over the constants of a window, where loaded data have those of all examples.
 
     Examples
     --------

@@ -311,7 +311,16 @@ def test_a_relation_that_templates_need_must_be_there(run: Run, prepared: Path, 
         (["--stream", "users.sql", "--examples", "select 1"], 2, "--examples names examples that are loaded"),
         (["--stream", "users.sql", "--holdout", "0.2"], 2, "--holdout is of examples that are loaded"),
         (["--stream", "users.sql", "--evidence", "x.db"], 2, "--evidence loads examples"),
-        (["--stream", "users.sql", "--learner", "adagrad"], 2, "--stream is an option of resolwe: adagrad learns"),
+        (
+            ["--stream", "users.sql", "--learner", "likelihood"],
+            2,
+            "--stream is an option of online learners and resolwe: likelihood learns",
+        ),
+        (
+            ["--stream", "users.sql", "--learner", "adagrad", "--constraints", "sct"],
+            2,
+            "--constraints counts ground clauses of examples that are loaded",
+        ),
         (["--stream", "users.sql", "--order", "shuffle"], 1, "a stream has its own order"),
         (["--stream", "users.sql"], 2, "name the database: as the first argument"),
         (["--stream", "users.sql", "--checkpoint"], 2, "--checkpoint and --resume need a DATABASE"),
@@ -326,10 +335,24 @@ def test_options_that_do_not_go_together_are_refused(
     graphs = [] if "--graph" in more or message.startswith("name the database") else ["--graph", "graph.duckdb"]
     given: dict[str, Any] = {"--model": "users.mln", "--learner": "resolwe", "--templates": "users.grammar"}
     own = [x for option, value in given.items() if option not in more for x in (option, value)]
-    if "adagrad" in more:
+    if "--learner" in more:
         own = own[: own.index("--templates")]
     done = run("learn", *own, *graphs, *more, stdin="")
     assert (done.code, message in said(done)) == (code, True), done.err
+
+
+def test_an_online_learner_takes_a_stream(run: Run, prepared: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.mln").write_text(f"{DECLARED}\nOld(u) => Good(u)\nGood(u)\n", encoding="utf-8")
+    done = run(
+        "learn", tmp_path / "runs.duckdb", "--model", tmp_path / "rules.mln", "--learner", "perceptron", "--graph", prepared / "graph.duckdb",
+        "--stream", prepared / "users.sql", "--window", "30", "--checkpoint", "--out", tmp_path / "learned.mln",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    model = sqlrl.read_mln(tmp_path / "rules.mln")
+    with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
+        stream = sqlrl.read_subgraphs(prepared / "users.sql", con, model, window=30)
+        fit = sqlrl.Perceptron(random_state=0).fit(sqlrl.connect(progress=False), model, examples=stream)
+    assert sqlrl.read_mln(tmp_path / "learned.mln") == fit.model_
 
 
 def test_a_predicate_may_have_the_name_of_a_table_of_the_graph() -> None:

@@ -689,12 +689,6 @@ def test_rules_with_a_clause_for_each_constant_are_refused() -> None:
         sqlrl.Resolwe(GRAMMAR, weights=FAST, select=CHOOSE).fit(new(), model, examples=queries())
 
 
-def test_other_learners_say_who_takes_streams() -> None:
-    for learner in (sqlrl.AdaGrad(), sqlrl.Likelihood()):
-        with pytest.raises(UnsupportedError, match=r"is what sqlrl.Resolwe learns from"):
-            learner.fit(new(), MODEL, examples=queries())
-
-
 @pytest.mark.slow
 def test_empty_relations_are_no_fault_and_nothing_is_written_to_the_graph() -> None:
     con = graph()

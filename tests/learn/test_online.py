@@ -84,6 +84,9 @@ class Data:
     def learning(self) -> Data:
         return self
 
+    def drawn(self, examples: Any) -> Any:
+        return examples
+
     @contextmanager
     def training_windows(
         self, model: Model, *, examples: Any, size: int | None, order: Order, seed: int, passes: int, **_: object

@@ -15,6 +15,7 @@ from sqlrl.logic.rules import Expansions, Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral, Slot
 from sqlrl.logic.terms import Atom, Formula, Term, Variable
 from sqlrl.structure.osl.accepted import NONE, AcceptedClauses
+from sqlrl.structure.osl.names import Numbers
 from sqlrl.structure.osl.patterns import PatternBook, formula_of, variable_names
 
 FIRST = 1 << 40
@@ -32,10 +33,10 @@ class Addition(NamedTuple):
 
     pattern: int  # a place in `PatternBook.patterns`
     horn: bool  # whether the start is positive
-    constants: tuple[int, ...]  # ids, by the pattern's parameters
+    constants: tuple[int, ...]  # kept ids (see `names.Numbers`), by the pattern's parameters
     step: int  # that added it, from 0
     example: int  # of that step
-    atom: int  # id of the wrongly predicted atom from which its path was found first
+    atom: int  # kept id of the wrongly predicted atom from which its path was found first
     delta_n: int  # at that step
 
 
@@ -66,8 +67,8 @@ class KnownClauses:
         return other
 
 
-def accepted_of(book: PatternBook, additions: Sequence[Addition]) -> AcceptedClauses:
-    """Return added clauses, numbered in their order from 0, for their ground clauses."""
+def accepted_of(book: PatternBook, additions: Sequence[Addition], numbers: Numbers) -> AcceptedClauses:
+    """Return added clauses, numbered in their order from 0, for their ground clauses in a window."""
     accepted = AcceptedClauses()
     groups: dict[int, list[int]] = {}
     for i, addition in enumerate(additions):
@@ -76,7 +77,8 @@ def accepted_of(book: PatternBook, additions: Sequence[Addition]) -> AcceptedCla
         constants = np.array([additions[i].constants for i in members], dtype=np.int32).reshape(len(members), -1)
         clauses = np.full((len(members), 2), NONE, dtype=np.int64)
         clauses[np.arange(len(members)), [int(additions[i].horn) for i in members]] = members
-        accepted.add(book.patterns[pattern].shape, constants, clauses)
+        shape = book.patterns[pattern].shape
+        accepted.add(shape, numbers.here(shape.parameters, constants), clauses)
     return accepted
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
@@ -24,8 +23,8 @@ from sqlrl.report import Table
 from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.search import nothing_added
 from sqlrl.structure.osl.settings import OSLParameters
-from sqlrl.structure.osl.stream import GrowingStream
-from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.structure.osl.stream import AddedClauses
+from sqlrl.structure.relearning import Relearning, Then, refuse_stream, relearner
 from sqlrl.training.fit import Fit, Taken
 from sqlrl.training.labels import Names
 from sqlrl.training.learning import TrainingDatabase
@@ -213,7 +212,7 @@ class OSL(OnlineEstimator, Relearning):
         Raises
         ------
         InputError
-            As `OnlineEstimator.fit`; or `then` is no learner of weights.
+            As `OnlineEstimator.fit`; or `then` is no learner of weights, or `examples` are a stream, which is gone by then.
         InfeasibleError, GroundingLimitError
             As `OnlineEstimator.fit`.
 
@@ -274,11 +273,13 @@ class OSL(OnlineEstimator, Relearning):
     def _windows(
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
-        # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
-        order["size"] = order["size"] or FIRST
-        modes = self._modes()
-        stream = partial(GrowingStream, modes=modes)
-        return db.learning.training_windows(model, examples=examples, stream=stream, modes=modes, **order)
+        drawn = db.learning.drawn(examples)
+        if drawn is examples:
+            # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
+            order["size"] = order["size"] or FIRST
+        elif self.then is not None:
+            raise refuse_stream()
+        return db.learning.training_windows(model, examples=drawn, changes=AddedClauses(self._modes()), **order)
 
     def _learner(
         self,
@@ -294,16 +295,16 @@ class OSL(OnlineEstimator, Relearning):
                 "OSL takes no start=: what it finds depends on weights that begin at 0. Give it the earlier clauses as the model, and let "
                 "AdaGrad go on with the weights of what it found: AdaGrad().fit(db, osl.model_, start=osl.model_)"
             )
-        growing = cast(GrowingStream, stream)
+        added = cast(AddedClauses, stream.changes)
         if arrays is None:
-            return OSLLearner(parameters, growing.modes, growing.types, names=names)
-        return OSLLearner.from_state(parameters, growing.modes, growing.types, arrays, names=names)
+            return OSLLearner(parameters, added.modes, added.types, names=names)
+        return OSLLearner.from_state(parameters, added.modes, added.types, arrays, names=names)
 
     def _settle(self, learner: Learner, stream: TrainingStream) -> None:
         assert isinstance(learner, OSLLearner)
-        growing = cast(GrowingStream, stream)
-        learner.settle(growing.clause_count)
-        growing.grow(learner.book, learner.additions)
+        added = cast(AddedClauses, stream.changes)
+        learner.settle(added.clause_count)
+        added.take(learner.book, learner.additions)
         self._nothing = None if learner.additions else nothing_added(learner.searched, learner.parameters)
 
     def _keep(self, learner: Learner, stream: TrainingStream, fit: Fit, said: str | None, status: str) -> Taken:
@@ -316,7 +317,7 @@ class OSL(OnlineEstimator, Relearning):
         return take
 
     def _note(self, stream: TrainingStream, weights: FloatArray) -> None:
-        self._added = cast(GrowingStream, stream).added(weights)
+        self._added = cast(AddedClauses, stream.changes).added(weights)
         # Not before: where warnings are errors the run is kept all the same.
         if self._nothing is not None:
             warn(self._nothing, NothingFoundWarning)

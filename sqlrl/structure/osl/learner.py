@@ -53,10 +53,11 @@ from sqlrl.structure.osl.additions import (
     to_arrays,
 )
 from sqlrl.structure.osl.hypergraph import build_hypergraph
+from sqlrl.structure.osl.names import Numbers
 from sqlrl.structure.osl.patterns import PatternBook
 from sqlrl.structure.osl.search import Found, Mistakes, Searched, WindowSearch, edges_of_atoms, most_neighbours
 from sqlrl.structure.osl.settings import OSLParameters
-from sqlrl.structure.osl.stream import GrowingWindow
+from sqlrl.structure.osl.stream import FactWindow
 from sqlrl.training.labels import InfeasibleTruth, Names, hamming_loss, no_infeasible_truth
 from sqlrl.training.records import STEP_SCHEMA
 
@@ -289,6 +290,7 @@ class _Pass:
     accepted: AcceptedClauses
     target: BoolArray
     predicted: BoolArray
+    numbers: Numbers
     rows: list[tuple[int, int, float, int, int, float, float]] = field(default_factory=list)
     changes: list[Changes] = field(default_factory=list)
     pooled: list[Mistakes] = field(default_factory=list)
@@ -398,17 +400,17 @@ class OSLLearner:
 
     # ---- learning -------------------------------------------------------------------------------------------
 
-    def learn_one(self, window: GrowingWindow, example: int) -> WindowReport:
+    def learn_one(self, window: FactWindow, example: int) -> WindowReport:
         """Take one step, from one example of a window; as `learn_many`."""
         if example not in window.examples:
             raise InputError(f"example {self.names.example(example)} is not in the window")
         return self._learned(window, np.array([example], dtype=np.int64))
 
-    def learn_many(self, window: GrowingWindow) -> WindowReport:
+    def learn_many(self, window: FactWindow) -> WindowReport:
         """Take one step per example of a window, in order: predict, compare, find clauses, update; added clauses are reported from `FIRST` on."""
         return self._learned(window, window.examples)
 
-    def _learned(self, window: GrowingWindow, examples: IntArray) -> WindowReport:
+    def _learned(self, window: FactWindow, examples: IntArray) -> WindowReport:
         start = time.perf_counter()
         kept = self._kept
         examples, broken = admitted(window, examples, self.parameters, self.names)
@@ -430,7 +432,7 @@ class OSLLearner:
         )
         return report
 
-    def _begin(self, window: GrowingWindow, examples: IntArray) -> _Pass:
+    def _begin(self, window: FactWindow, examples: IntArray) -> _Pass:
         kept, bindings = self._kept, window.bindings
         n = len(window.network.atoms)
         graph = build_hypergraph(window.facts, self.modes)
@@ -453,9 +455,10 @@ class OSLLearner:
             kept.added.copy(kept.added.size),
             list(kept.additions),
             known,
-            accepted_of(self.book, kept.additions),
+            accepted_of(self.book, kept.additions, window.numbers),
             np.zeros(n, dtype=np.bool_),
             np.zeros(n, dtype=np.bool_),
+            window.numbers,
         )
 
     def _step(self, run: _Pass, k: int, place: int, example: int, *, last: bool) -> None:
@@ -533,16 +536,18 @@ class OSLLearner:
         """Add those of some candidates that are new, numbered from `number` on; return their numbers, `NONE` for the others."""
         pattern = self.book.patterns[x.pattern]
         variant = pattern.variants[x.variant]
-        new = np.array(run.known.add(variant.shape, variant.rows(x.constants)), dtype=np.bool_)
+        # What is found is new, and its constants are kept, or known, as its constants are then.
+        constants = run.numbers.kept(pattern.shape.parameters, x.constants)
+        new = np.array(run.known.add(variant.shape, variant.rows(constants)), dtype=np.bool_)
         numbers = np.full(len(new), NONE, dtype=np.int64)
         numbers[new] = number + np.arange(int(new.sum()))
         clauses = np.full((int(new.sum()), 2), NONE, dtype=np.int64)
         clauses[:, x.variant] = numbers[new]
         run.accepted.add(pattern.shape, x.constants[new], clauses)
-        atoms = run.slices.network.atoms[x.atoms[new]].tolist()
+        atoms = run.numbers.atoms(run.slices.network.atoms[x.atoms[new]]).tolist()
         run.additions += [
-            Addition(x.pattern, bool(x.variant), tuple(constants), step - 1, example, atom, delta_n)
-            for constants, atom, delta_n in zip(x.constants[new].tolist(), atoms, x.delta_n[new].tolist(), strict=True)
+            Addition(x.pattern, bool(x.variant), tuple(row), step - 1, example, atom, delta_n)
+            for row, atom, delta_n in zip(constants[new].tolist(), atoms, x.delta_n[new].tolist(), strict=True)
         ]
         return numbers
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,49 +17,70 @@ from sqlrl.errors import ModelError
 from sqlrl.ground.atoms import WindowFacts, read_facts
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.bindings import WindowBindings
-from sqlrl.ground.clauses import atom_texts, clause_table, constant_names, example_names, shape_rows, shape_table
+from sqlrl.ground.clauses import atom_texts, clause_table, constant_names, shape_rows, shape_table
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.ground.program import Extent, Program, ShapeUse
+from sqlrl.ground.program import Program, ShapeUse
 from sqlrl.ground.windows import Window
+from sqlrl.logic.model import Model
 from sqlrl.logic.modes import Modes, format_modes
-from sqlrl.logic.shapes import Shape, parameter_symmetries
+from sqlrl.logic.shapes import Instance, Shape, parameter_symmetries
+from sqlrl.logic.terms import Constant
 from sqlrl.plan.bindings import ClosedParts
 from sqlrl.structure.osl.additions import FIRST, Addition, rules_of
+from sqlrl.structure.osl.names import KeptNames, Numbers, WindowNumbers
 from sqlrl.structure.osl.patterns import Constants, PatternBook, least_rows
 from sqlrl.structure.osl.search import Target
+from sqlrl.training.records import Checkpoint
 from sqlrl.training.runs import Provisional
-from sqlrl.training.session import Session
-from sqlrl.training.statistics import added_statistics
-from sqlrl.training.stream import CountedModel, ExampleStream
+from sqlrl.training.stream import ClauseChanges, CountedModel, TrainingStream
+
+NAMES = "found_names"
+"""What the state of a run calls the names that windows have left behind."""
 
 
 @dataclass(frozen=True, eq=False)
-class GrowingWindow(Window):
+class FactWindow(Window):
     """A window of a stream, and what is true in it."""
 
     facts: WindowFacts  # the observed world
     bindings: WindowBindings  # of patterns in these examples
-    # The model's clauses that are a single one, as canonical shapes with the least rows of constants that their symmetries allow: at least
-    # those that are new since the last window.
+    # The model's clauses that are a single one, as canonical shapes with the least rows of kept constants that their symmetries allow: at
+    # least those that are new since the last window.
     known: Sequence[tuple[Shape, Constants]]
     targets: Mapping[str, Target]  # the open predicates
+    numbers: Numbers = field(default_factory=Numbers, kw_only=True)  # ids by which the run keeps what the window has
 
 
-class GrowingStream(ExampleStream):
-    """The windows that OSL learns from."""
+class AddedClauses(ClauseChanges):
+    """What OSL is given of the windows of a stream, and the clauses that it adds."""
 
-    def __init__(
-        self,
-        program: Program,
-        session: Session,
-        passes: list[IntArray],
-        *,
-        size: int | None,
-        limit: int | None,
-        modes: Modes,
-    ) -> None:
-        provisional = Provisional(FIRST, lambda: program.clause_count)
-        super().__init__(program, session, passes, size=size, limit=limit, provisional=provisional)
+    searching = True
+
+    def __init__(self, modes: Modes) -> None:
+        self.modes = modes
+        # The names that windows with ids of their own leave behind.
+        self._names: KeptNames | None = None
+        self._words: dict[str, list[str]] = {}
+        self._parts: ClosedParts | None = None
+        # Clauses of the program that windows have said.
+        self._read = 0
+        self._book: PatternBook | None = None
+        self.additions: tuple[Addition, ...] = ()
+        self._causes: pa.Table | None = None
+        self._listed: pa.Table | None = None
+
+    def predicted(self, model: Model, labelled: Collection[str]) -> list[str]:
+        """Return the targets that may be in paths: these may start at one that no rule mentions yet."""
+        targets = [name for name in self.modes.in_paths() if name in labelled]
+        # What the modes lack is said where they are checked against the targets.
+        return targets if targets or model.rules else sorted(labelled)
+
+    def hold(self, stream: TrainingStream) -> None:
+        """Take the stream, and check the modes against its predicates."""
+        program, modes = stream.program, self.modes
+        self._stream, self._program = stream, program
+        self.provisional = Provisional(FIRST, lambda: program.clause_count)
+        self._names = KeptNames() if stream.apart else None
         shown = program.public_layout.predicates
         # The database may have predicates that the model does not declare: they need no mode.
         declared = [name for name in shown if name in program.model.predicates]
@@ -65,14 +88,6 @@ class GrowingStream(ExampleStream):
         modes.check(arities, [name for name in declared if shown[name].open])
         _check_declared(modes, shown, declared)
         _check_examples(modes, shown, program.layout.example_type)
-        self.modes = modes
-        self._parts = ClosedParts(program.layout)
-        self._words: dict[str, list[str]] = {}
-        # Clauses of the program that windows have said.
-        self._read = 0
-        self._book: PatternBook | None = None
-        self.additions: tuple[Addition, ...] = ()
-        self._causes: pa.Table | None = None
 
     @property
     def types(self) -> dict[str, tuple[str, ...]]:
@@ -84,36 +99,44 @@ class GrowingStream(ExampleStream):
         """Number of clauses of the program."""
         return self._program.clause_count
 
-    def __iter__(self) -> Generator[GrowingWindow]:
-        program = self._program
+    @contextmanager
+    def shown(self, window: Window, program: Program, examples: IntArray) -> Iterator[Window]:
+        """Show a window with what is true in it, indexed for path search."""
         targets = {name: _target(info, program) for name, info in program.public_layout.predicates.items() if info.open}
-        for window in super().__iter__():
-            with program.only(window.examples) as examples:
-                yield GrowingWindow(
-                    window.examples,
-                    window.network,
-                    window.truth,
-                    window.labelled,
-                    read_facts(program, self.modes.in_paths(), examples, window.examples),
-                    WindowBindings(program, examples, window.examples, window.network.atoms, parts=self._parts),
-                    self._new_clauses(),
-                    targets,
-                )
+        self._parts = self._parts or ClosedParts(program.layout)
+        names, numbers = self._names, Numbers()
+        if names is not None:
+            numbers = WindowNumbers(names, partial(constant_names, program), self._stream.atom_text)
+        with program.only(examples) as chosen:
+            yield FactWindow(
+                window.examples,
+                window.network,
+                window.truth,
+                window.labelled,
+                read_facts(program, self.modes.in_paths(), chosen, examples),
+                WindowBindings(program, chosen, examples, window.network.atoms, parts=self._parts),
+                self._new_clauses(),
+                targets,
+                numbers=numbers,
+            )
 
     def _new_clauses(self) -> list[tuple[Shape, Constants]]:
         """Return the clauses that have come since the last window and are formulas of their own."""
-        program, first = self._program, self._read
+        program, first, names = self._program, self._read, self._names
         if first == program.clause_count:
             return []
+        self._read = program.clause_count
+        if names is not None:
+            instances = [bound.instances[0] for bound in program.features if len(bound.instances) == 1]
+            return [_kept(instance, names) for instance in instances if not _quantified(instance.shape)]
         alone = np.array([len(bound.instances) == 1 for bound in program.features], dtype=np.bool_)
         of_clause = alone[np.array(program.feature_of, dtype=np.int64)]
-        self._read = program.clause_count
         return [x for use in program.shapes.values() for x in self._single(use, first, of_clause)]
 
     def _single(self, use: ShapeUse, first: int, of_clause: BoolArray) -> Iterator[tuple[Shape, Constants]]:
         """Yield the clauses of a shape from `first` on that `of_clause` marks, with the least of the rows that stand for them."""
         program, shape = self._program, use.shape
-        if shape.equalities or shape.exists:
+        if _quantified(shape):
             return
         if use.parameters is None:
             if any(of_clause[clause] for clause in use.clauses if clause >= first):
@@ -126,16 +149,20 @@ class GrowingStream(ExampleStream):
         """Take the clauses that were added, of which `model` makes rules. Called before `model`."""
         self._book, self.additions = book, tuple(additions)
 
+    def take(self, book: PatternBook, additions: Sequence[Addition]) -> None:
+        """Take the clauses that were added, of which `learned` makes rules. Called before it."""
+        self._book, self.additions = book, tuple(additions)
+
     # ---- what is kept ---------------------------------------------------------------------------------------
 
-    def _learned(self, weights: FloatArray, support: pa.Table) -> CountedModel:
+    def learned(self, stream: TrainingStream, weights: FloatArray, support: pa.Table) -> CountedModel:
         """Return the model with the added clauses as rules; their ids follow those of the program's clauses."""
         program, count = self._program, self._program.clause_count
-        base = super()._learned(weights[:count], support.slice(0, count))
-        self._causes = self._caused()
+        base = stream.learned(weights[:count], support.slice(0, count))
+        self._causes, self._listed = self._caused(), base.clauses
         if self._book is None or not self.additions:
             return base
-        rules, order = rules_of(self._book, self.additions, weights[count:], self._names)
+        rules, order = rules_of(self._book, self.additions, weights[count:], self._constant_names)
         ids = count + np.array(order, dtype=np.int64)
         with closing(bind_program(program.engine, program.public_layout, program.model.with_rules(rules))) as added:
             listed = clause_table(added, keys=True).sort_by([("rule", "ascending"), ("clause", "ascending")])
@@ -143,16 +170,16 @@ class GrowingStream(ExampleStream):
             delta_n = np.zeros(added.clause_count, dtype=np.int64)
             delta_n[own] = support.column("delta_n").to_numpy()[ids]
             counted = pa.table({"clause": np.arange(added.clause_count), "delta_n": delta_n})
-            with Extent(added, limit=self._extent.limit).only(self.examples) as extent:
-                found = added_statistics(extent, counted, own)
+            found = stream.added_statistics(added, counted, own)
             shapes = shape_table(added)
         steps = pa.array([self.additions[i].step for i in order], pa.int64())
         listed = _replaced(listed, clause=ids, rule=listed.column("rule").to_numpy() + len(base.model.rules))
         clauses = pa.concat_tables([base.clauses, listed.append_column("step", steps)], promote_options="default")
         shapes = _replaced(shapes, shape=shapes.column("shape").to_numpy() + len(base.shapes))
+        self._listed = clauses.sort_by("clause")
         return CountedModel(
             base.model.with_rules((*base.model.rules, *rules)),
-            clauses.sort_by("clause"),
+            self._listed,
             pa.concat_tables([base.shapes, shapes]),
             pa.concat_tables([base.statistics, _replaced(found, clause=ids)], promote_options="permissive"),
         )
@@ -160,9 +187,9 @@ class GrowingStream(ExampleStream):
     def _caused(self) -> pa.Table:
         """Return what caused each clause that was added, with its id."""
         count = self._program.clause_count
-        atoms = atom_texts(self._program, np.unique(np.array([x.atom for x in self.additions], dtype=np.int64)))
-        ids = np.array([x.example for x in self.additions], dtype=np.int64)
-        examples = example_names(self._program.engine, self._program.layout, ids)
+        wrong = np.unique(np.array([x.atom for x in self.additions], dtype=np.int64))
+        atoms = atom_texts(self._program, wrong) if self._names is None else self._names.texts()
+        examples = self._stream.example_names(np.array([x.example for x in self.additions], dtype=np.int64))
         return pa.table(
             {
                 "step": pa.array([x.step for x in self.additions], pa.int64()),
@@ -173,17 +200,27 @@ class GrowingStream(ExampleStream):
             }
         )
 
-    def _parameters(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
+    def parameters(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
         """Add the text of the modes: they must be the same when a run goes on, whatever file they come from."""
         return {**parameters, "modes": format_modes(self.modes)}
 
-    def _rows(self) -> Mapping[str, pa.Table]:
+    def state(self) -> dict[str, Any]:
+        """Return the names that windows have left behind, if they do."""
+        return {} if self._names is None else {NAMES: self._names.state()}
+
+    def go_on(self, checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
+        """Know the names of windows before the run was saved."""
+        if self._names is not None:
+            self._names.go_on(state[NAMES])
+
+    def rows(self) -> Mapping[str, pa.Table]:
         """Return what caused each clause that was added."""
         assert self._causes is not None, "the model was made"
         rows = {
             "clause": self._causes.column("id"),
             "step": self._causes.column("step"),
             "example": pa.array([x.example for x in self.additions], pa.int32()),
+            "example_name": self._causes.column("example"),
             "atom": pa.array([x.atom for x in self.additions], pa.int64()),
             "atom_name": self._causes.column("wrong_atom"),
             "horn": pa.array([x.horn for x in self.additions], pa.bool_()),
@@ -193,18 +230,32 @@ class GrowingStream(ExampleStream):
 
     def added(self, weights: FloatArray) -> pa.Table:
         """Return what caused each clause that was added."""
-        assert self._clauses is not None, "the model was made"
+        assert self._listed is not None, "the model was made"
         assert self._causes is not None, "the run was kept"
         ids = self._causes.column("id").to_numpy()
-        places = np.searchsorted(self._clauses.column("clause").to_numpy(), ids)
-        texts = self._clauses.column("text").take(pa.array(places))
+        places = np.searchsorted(self._listed.column("clause").to_numpy(), ids)
+        texts = self._listed.column("text").take(pa.array(places))
         return self._causes.add_column(1, "clause", texts).add_column(2, "weight", pa.array(weights[ids]))
 
-    def _names(self, kind: str) -> list[str]:
-        """Return the names of a type's constants, by id."""
+    def _constant_names(self, kind: str) -> list[str]:
+        """Return the names of a type's constants, by the ids that additions have."""
+        if self._names is not None:
+            return self._names.constants(kind)
         if kind not in self._words:
             self._words[kind] = constant_names(self._program, kind)
         return self._words[kind]
+
+
+def _quantified(shape: Shape) -> bool:
+    """Return True for a shape that is more than a clause of atoms."""
+    return bool(shape.equalities or shape.exists)
+
+
+def _kept(instance: Instance, names: KeptNames) -> tuple[Shape, Constants]:
+    """Return a clause of the model with the least of its rows of constants, by the ids of their names."""
+    shape, terms = instance.shape, [term.name for term in instance.arguments if isinstance(term, Constant)]
+    row = [names.constant(kind, name) for kind, name in zip(shape.parameters, terms, strict=True)]
+    return shape, least_rows(np.array([row], dtype=np.int32).reshape(1, -1), parameter_symmetries(shape))
 
 
 def _replaced(data: pa.Table, **columns: npt.NDArray[np.generic]) -> pa.Table:

@@ -35,7 +35,7 @@ from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.rules import Rule
 from sqlrl.report import Table
 from sqlrl.slips import no_name
-from sqlrl.structure.relearning import Relearning, Then, relearner
+from sqlrl.structure.relearning import Relearning, Then, refuse_stream, relearner
 from sqlrl.structure.resolwe.drift import RULE_LOG_SCHEMA, Drift
 from sqlrl.structure.resolwe.following import Drifting
 from sqlrl.structure.resolwe.formulas import Alternatives, check_signs, structured
@@ -343,9 +343,7 @@ class Resolwe(Relearning):
         grammar, data = self._grammar(), db.learning
         given, examples = examples, data.drawn(examples)
         if second is not None and examples is not given:
-            raise InputError(
-                "then= learns weights again from the same subgraphs, and those of a stream are gone once they are counted: load them, or leave then= out"
-            )
+            raise refuse_stream()
         choice = self._alternatives(grammar, data, model, examples, criteria)
         order: Ordering = {
             "size": self.window, "order": self.order, "seed": self.random_state or 0, "passes": 1, "limit": limit,

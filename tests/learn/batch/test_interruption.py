@@ -260,7 +260,7 @@ def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkey
     tables = ("model", "clause", "shape", "iteration", "clause_statistics")
     counts = [db.sql(f"select count(*) from sqlrl.{table}").fetchall() for table in tables]
     for at in ("clause_statistics", None):
-        original: Any = Records.append if at else ExampleStream._learned
+        original: Any = Records.append if at else ExampleStream.learned
 
         def again(self: Any, *args: Any, at: str | None = at, original: Any = original) -> Any:
             found = original(self, *args)
@@ -268,7 +268,7 @@ def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkey
                 raise KeyboardInterrupt
             return found
 
-        monkeypatch.setattr(*((Records, "append") if at else (ExampleStream, "_learned")), again)
+        monkeypatch.setattr(*((Records, "append") if at else (ExampleStream, "learned")), again)
         fit = sqlrl.Likelihood()
         with pytest.raises(KeyboardInterrupt) as stop:
             fit.fit(db, model(), callback=press(2))

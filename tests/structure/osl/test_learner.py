@@ -27,7 +27,7 @@ from sqlrl.logic.modes import Modes, parse_modes
 from sqlrl.structure.osl.learner import OSLLearner
 from sqlrl.structure.osl.patterns import clause_of
 from sqlrl.structure.osl.search import Target
-from sqlrl.structure.osl.stream import GrowingWindow
+from sqlrl.structure.osl.stream import FactWindow
 from tests.effort import draws
 
 Atom = tuple[str, tuple[str, ...]]
@@ -249,7 +249,7 @@ class Transcribed:
 
 def grown(
     program: Program, learner: OSLLearner, size: int, order: np.ndarray
-) -> Iterator[tuple[GrowingWindow, np.ndarray]]:
+) -> Iterator[tuple[FactWindow, np.ndarray]]:
     """Learn window by window; yield each window with the predicted world."""
     layout = program.layout
     for _, window in Windows(Extent(program), [order], size, ground=grounded):
@@ -261,7 +261,7 @@ def grown(
                 for use in program.shapes.values()
                 if (rows := parameter_rows(program, use.parameters))
             ]
-            growing = GrowingWindow(
+            growing = FactWindow(
                 window.examples, window.network, window.truth, window.labelled, facts, bindings, known,
                 {"InField": Target(3, False, layout.predicates["InField"].types.index("bib"))},
             )  # fmt: skip

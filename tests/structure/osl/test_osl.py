@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from sqlrl.demo import generate
 from sqlrl.errors import CatalogError, InputError, LabelWarning, ModelError, NotFittedError, NothingFoundWarning
 from sqlrl.structure.osl.learner import from_state, nothing_kept, to_state
 from sqlrl.structure.osl.search import Searched, nothing_added
-from sqlrl.structure.osl.stream import GrowingStream
+from sqlrl.structure.osl.stream import AddedClauses
 
 MODEL = """
 Token(token, position, bib)
@@ -200,10 +199,9 @@ def test_parameters_make_the_same_estimator(shared: sqlrl.Database) -> None:
 
 def test_a_window_is_learned_example_by_example(shared: sqlrl.Database) -> None:
     db, model, modes = shared, sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
-    with db.learning.training_windows(
-        model, examples=TRAIN[:6], stream=partial(GrowingStream, modes=modes), modes=modes
-    ) as stream:
-        types = dict(stream.types)  # type: ignore[attr-defined]
+    changes = AddedClauses(modes)
+    with db.learning.training_windows(model, examples=TRAIN[:6], changes=changes) as stream:
+        types = changes.types
         whole, single = learner().learner(types), learner().learner(types)
         for window in stream:
             report = whole.learn_many(window)  # type: ignore[arg-type]
