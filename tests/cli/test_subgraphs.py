@@ -128,9 +128,9 @@ def test_wherever_graph_and_views_are_the_stream_is_the_same(
         wanted = (stream.names(0, 60), stream.cut(0, 5).tables)
     found, runs = [], []
 
-    def seen(learner: sqlrl.Resolwe, db: object, model: object, stream: SubgraphQueries, **given: object) -> None:
-        found.append((stream.names(0, 60), stream.cut(0, 5).tables))
-        runs.append((given["checkpoint"], given["resume"]))
+    def seen(learner: sqlrl.Resolwe, db: object, model: object, *, examples: SubgraphQueries, **given: object) -> None:
+        found.append((examples.names(0, 60), examples.cut(0, 5).tables))
+        runs.append((given.get("checkpoint", False), given.get("resume")))
         raise SeenError("seen")
 
     monkeypatch.setattr(sqlrl.Resolwe, "fit", seen)
