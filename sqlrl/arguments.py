@@ -51,7 +51,6 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
     "a prediction": {
         "": "give what db.predict(model) returned",
         "Model": "predict with it first, db.clusters(db.predict(model))",
-        "Marginals": "clusters are those of a world, db.clusters(db.predict(model))",
         "estimator": "predict with its model, db.clusters(db.predict(fit.model_))",
     },
     "a list of names, a query, a table, a frame or a file": {

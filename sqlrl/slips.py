@@ -104,10 +104,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             f"{_PROBABLE} probability p proba_ marginals": "marginals.probabilities() returns them",
             f"{_SCORED} auc auc_roc roc_auc average_precision log_likelihood calibration": "db.evaluate(marginals) compares them with the labels",
             _FRAME: "marginals.table().to_pandas() returns them as a frame, marginals.probabilities() as an Arrow table",
-            "atoms true world truth labels predict y_pred": "they are probabilities, and no world: db.predict(model).atoms() has the atoms that are true "
+            "true world truth labels predict y_pred": "they are probabilities, and no world: db.predict(model).atoms() has the atoms that are true "
             "in the most probable one",
-            "why explain reasons": "db.predict(model).why('Predicate(constant)') gives reasons of a predicted atom",
-            "clusters": "clusters are those of a world: db.clusters(db.predict(model))",
+            "explain reasons": "db.predict(model).why('Predicate(constant)') gives reasons of a predicted atom",
             "samples": "db.marginals(model, samples_into='name') makes a table of the sampled worlds",
             f"save to_parquet to_table into {_FILES}": "marginals.write('name') makes a table of them",
         }

@@ -136,8 +136,8 @@ def test_the_innermost_stage_is_named_once() -> None:
 
 
 READERS: dict[str, tuple[str, Callable[[sqlrl.Database, Any], Any]]] = {
-    "evaluating": ("sqlrl.database.evaluation.read_labels", lambda _, found: found.evaluate()),
-    "naming the atoms of Smokes": ("sqlrl.database.inference.shown_rows", lambda _, found: found.atoms()),
+    "evaluating": ("sqlrl.database.inferred.read_labels", lambda _, found: found.evaluate()),
+    "naming the atoms of Smokes": ("sqlrl.database.inferred.shown_rows", lambda _, found: found.atoms()),
     "working with the database": ("sqlrl.database.clusters.clusters", lambda _, found: found.clusters()),
 }
 

@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
-from sqlrl.database.inferred import InferredWorld
+from sqlrl.database.inferred import Inferred
 from sqlrl.engine.nodes import column, integer, named, table
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import argument_names
@@ -26,8 +26,8 @@ Pairs = IntArray
 """Pairs of constants of one type, shape (k, 2), by their ids."""
 
 
-def clusters(prediction: InferredWorld, predicate: str | None, *, closure: bool) -> Table:
-    """Return the clusters of a prediction; `Prediction.clusters` explains it."""
+def clusters(prediction: Inferred, predicate: str | None, *, closure: bool) -> Table:
+    """Return the clusters of a prediction; `InferenceResult.clusters` explains it."""
     prediction.check_current()
     info = prediction.chosen(predicate)
     if len(info.types) != 2 or len(set(info.types)) != 1:
@@ -49,11 +49,11 @@ def clusters(prediction: InferredWorld, predicate: str | None, *, closure: bool)
     rank[np.argsort(start)] = np.arange(len(start))
     cluster = rank[inverse]
     if not closure:
-        _check(engine, layout, info, members[:, 1], cluster, np.stack([first, second], axis=1))
+        _check(prediction, info, members[:, 1], cluster, np.stack([first, second], axis=1))
     return _named(engine, prediction, info, members, cluster)
 
 
-def _candidates(prediction: InferredWorld, info: PredicateInfo) -> tuple[IntArray, Pairs, IntArray]:
+def _candidates(prediction: Inferred, info: PredicateInfo) -> tuple[IntArray, Pairs, IntArray]:
     """Return the example and the constants of each query atom and given atom, and the positions of true ones."""
     assert info.atoms is not None
     engine, layout, columns = prediction.engine, prediction.layout, [column("a0"), column("a1")]
@@ -61,9 +61,8 @@ def _candidates(prediction: InferredWorld, info: PredicateInfo) -> tuple[IntArra
     rows = engine.fetch(query, step=f"read the atoms of {info.name}")
     ids, examples = rows.column("atom").to_numpy(), np.isin(rows.column("example").to_numpy(), prediction.examples)
     rows, ids = rows.filter(pa.array(examples)), ids[examples]
-    atoms, world = prediction.network_atoms.ids, prediction.result.world
-    place = np.searchsorted(atoms, ids)
-    parts, truth = [rows.drop(["atom"])], [world[place]]
+    place = np.searchsorted(prediction.network_atoms.ids, ids)
+    parts, truth = [rows.drop(["atom"])], [prediction.holds()[place]]
     if info.has_given:
         example = column("example") if info.example_column else named(integer(0), "example")
         if layout.example_type == info.types[0]:
@@ -88,9 +87,7 @@ def _members(layout: Layout, info: PredicateInfo, example: IntArray, pairs: Pair
     return np.unique(np.concatenate(found), axis=0)
 
 
-def _check(
-    engine: QueryEngine, layout: Layout, info: PredicateInfo, constant: IntArray, cluster: IntArray, links: Pairs
-) -> None:
+def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluster: IntArray, links: Pairs) -> None:
     """Refuse a relation that is no equivalence: some pair inside a cluster is not joined, in either order."""
     size = np.bincount(cluster)
     links = np.unique(np.sort(links[links[:, 0] != links[:, 1]], axis=1), axis=0)
@@ -100,12 +97,14 @@ def _check(
         return
     mine = links[cluster[links[:, 0]] == wrong[0]]
     x, y, z = _open_triple(mine)
-    names = _names(engine, layout, info.types[0], constant[[x, y, z]])
-    a, b, c = names
+    a, b, c = _names(prediction.engine, prediction.layout, info.types[0], constant[[x, y, z]])
+    rules = (
+        f"add the rule {info.name}(x, y) ^ {info.name}(y, z) => {info.name}(x, z). and one of symmetry, with all these pairs in the scope, or "
+    )
+    # Probabilities and truth values on both sides of a half need not be transitive where the model is.
     raise InputError(
-        f"{info.name} is predicted to join {a} with {b} and {b} with {c}, but not {a} with {c}, as in {len(wrong):,} of the clusters: add the "
-        f"rule {info.name}(x, y) ^ {info.name}(y, z) => {info.name}(x, z). and one of symmetry, with all these pairs in the scope, or "
-        "pass closure=True for whatever is connected"
+        f"{info.name} is predicted to join {a} with {b} and {b} with {c}, but not {a} with {c}, as in {len(wrong):,} of the clusters: "
+        f"{rules if prediction.value_column == 'truth' else ''}pass closure=True for whatever is connected"
     )
 
 
@@ -133,7 +132,7 @@ def _names(engine: QueryEngine, layout: Layout, kind: str, ids: IntArray) -> lis
 
 
 def _named(
-    engine: QueryEngine, prediction: InferredWorld, info: PredicateInfo, members: IntArray, cluster: IntArray
+    engine: QueryEngine, prediction: Inferred, info: PredicateInfo, members: IntArray, cluster: IntArray
 ) -> Table:
     """Return members and clusters with names, in order of clusters."""
     layout, kind = prediction.layout, info.types[0]

@@ -2325,27 +2325,27 @@ class Database(Helpful):
         >>> [db.evaluate(prediction, outside=each).total.false_negatives for each in ("missed", "ignore")]
         [1, 0]
         """
-        from sqlrl.database.marginals import Marginals
-        from sqlrl.database.predictions import Prediction
-        from sqlrl.database.soft_predictions import SoftPrediction
+        from sqlrl.database.results import InferenceResult
 
         given: object = prediction
-        if not isinstance(given, Prediction | Marginals | SoftPrediction):
+        if not isinstance(given, InferenceResult):
             raise refuse("a prediction or probabilities", given)
         with self.session.verb():
             prediction.check_current(self.engine)
-            if isinstance(prediction, SoftPrediction):
-                return prediction.evaluate(threshold=threshold, outside=outside)
-            if isinstance(prediction, Marginals):
-                return prediction.evaluate(outside=outside, bins=bins)
-            return prediction.evaluate(outside=outside)
+            return prediction.evaluate(outside=outside, bins=bins, threshold=threshold)
 
-    def clusters(self, prediction: Prediction, predicate: str | None = None, *, closure: bool = False) -> Table:
+    def clusters(
+        self,
+        prediction: Prediction | Marginals | SoftPrediction,
+        predicate: str | None = None,
+        *,
+        closure: bool = False,
+    ) -> Table:
         """Return the clusters of a predicted equivalence: `Prediction.clusters` says how, and which errors there are.
 
         Parameters
         ----------
-        prediction : Prediction
+        prediction : Prediction, Marginals or SoftPrediction
         predicate, closure
             As in `Prediction.clusters`.
 
@@ -2354,10 +2354,10 @@ class Database(Helpful):
         Table
             Columns `example`, the record (named by its type) and `cluster`.
         """
-        from sqlrl.database.predictions import Prediction
+        from sqlrl.database.results import InferenceResult
 
         given: object = prediction
-        if not isinstance(given, Prediction):
+        if not isinstance(given, InferenceResult):
             raise refuse("a prediction", given)
         prediction.check_current(self.engine)
         return prediction.clusters(predicate, closure=closure)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlrl.arguments import given
-from sqlrl.database.inference import Inferred
+from sqlrl.database.inferred import Inferred
 from sqlrl.errors import InputError, ParseError
 from sqlrl.ground.program import Program
 from sqlrl.logic.formulas import parse_formula

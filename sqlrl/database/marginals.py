@@ -6,28 +6,29 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never, NoReturn
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl import markup
-from sqlrl.database.inference import Destination, Inference, collected, inference
+from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference
 from sqlrl.database.inferred import InferredProbabilities
+from sqlrl.database.results import InferenceResult
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.evaluate.probabilities import BINS, ProbabilityScores
+from sqlrl.errors import UnsupportedError
 from sqlrl.ground.clauses import atom_texts, clause_table, describer, shape_table, stated_model
-from sqlrl.ground.network import FloatArray, IntArray, Network
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
-from sqlrl.report import Table
 from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.plots import MarginalPlots
+    from sqlrl.database.outcomes import Compared
     from sqlrl.database.samples import SampleTables
+    from sqlrl.evaluate import ProbabilityScores
+    from sqlrl.plan.mentions import AtomKey
     from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
 
@@ -36,8 +37,8 @@ SHORTEST = 0.01
 """Seconds that a window gets once the time limit is over."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Marginals(InferredProbabilities):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabilities):
     r"""The probability of each query atom, and how well it is known.
 
     Parameters
@@ -70,8 +71,8 @@ class Marginals(InferredProbabilities):
     all      Chris      0.650245      0  elimination
     """
 
-    _instead = "marginals.probabilities()"
     _owner = "Marginals"
+    _found = "probabilities"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -79,142 +80,46 @@ class Marginals(InferredProbabilities):
         return self.visible.warnings
 
     def probabilities(self, predicate: str | None = None) -> pa.Table:
-        """Return the probabilities of one predicate's atoms, as computed.
+        """Return the probabilities of one predicate's atoms: `atoms` by its older name."""
+        return self.atoms(predicate)
 
-        Parameters
-        ----------
-        predicate : str, optional
-            Required if the model has several open predicates.
+    def _columns(self, shown: BoolArray) -> dict[str, pa.Array]:
+        found = self.part(shown)
+        numbers = {name: pa.array(getattr(found, name)) for name in ("probability", "error", "rhat", "ess")}
+        return {**numbers, "method": method_names(found)}
 
-        Returns
-        -------
-        pyarrow.Table
-            Columns `example` (name), the arguments (named by their types), `probability`, `error` (Monte Carlo standard error; 0 if
-            exact, infinite if unknown), `rhat`, `ess` (infinite if exact), `method`; ordered by atom.
-
-        Raises
-        ------
-        InputError
-            The predicate is not open, or atoms have been numbered anew since.
-        """
-        found = self.visible
-        return self.named(
-            predicate,
-            self._atoms,
-            {
-                "probability": pa.array(found.probability),
-                "error": pa.array(found.error),
-                "rhat": pa.array(found.rhat),
-                "ess": pa.array(found.ess),
-                "method": method_names(found),
-            },
-        )
-
-    def table(self, predicate: str | None = None) -> Table:
-        """Return the probabilities with the digits that their errors support, as a table to read; compute with `probabilities`.
-
-        Parameters
-        ----------
-        predicate : str, optional
-            As in `probabilities`.
-
-        Returns
-        -------
-        Table
-            Columns `example`, the arguments, `probability` (NULL where the samples support no digit), `error`, `method`.
-        """
-        found = self.visible
+    def _shown_columns(self, shown: BoolArray) -> dict[str, pa.Array]:
+        found = self.part(shown)
         rounded, error = found.rounded, _two_digits(found.error)
-        data = self.named(
-            predicate,
-            self._atoms,
-            {
-                "probability": pa.array(rounded, mask=np.isnan(rounded)),
-                "error": pa.array(error),
-                "method": method_names(found),
-            },
+        return {
+            "probability": pa.array(rounded, mask=np.isnan(rounded)),
+            "error": pa.array(error),
+            "method": method_names(found),
+        }
+
+    def _scores(self, known: Compared, *, bins: int, threshold: float) -> ProbabilityScores:
+        from sqlrl.database.evaluation import probability_scores
+
+        return probability_scores(self, known, bins)
+
+    def _keep_outcomes(self, run: int, known: Compared, threshold: float) -> None:
+        from sqlrl.database.evaluation import keep_probabilities
+
+        keep_probabilities(self, known)
+
+    def _reasons(self, key: AtomKey, *, neutral: bool) -> NoReturn:
+        raise UnsupportedError(
+            "a probability sums over all worlds, so that no ground clause alone speaks for or against it: "
+            "db.predict(model).why('Predicate(constant)') gives reasons of a predicted atom"
         )
-        return Table(data, title=f"{self.chosen(predicate).name}: probabilities")
-
-    def write(self, into: str, *, replace: bool = False) -> None:
-        """Create a table of `probabilities` (of several open predicates: a table for each, named `into_predicate`).
-
-        Parameters
-        ----------
-        into : str
-            The name of the table, in the current schema of the connection.
-        replace : bool
-            Whether a table of that name may be replaced.
-
-        Raises
-        ------
-        InputError
-            The table exists and may not be replaced, or the database can only be read.
-        """
-        self._write(into, self.probabilities, replace=replace)
-
-    def evaluate(self, *, outside: str = "missed", bins: int = BINS) -> ProbabilityScores:
-        r"""Compare with the labels.
-
-        Parameters
-        ----------
-        outside : {"missed", "ignore"}
-            Whether true labels outside the scope are counted: they have no probability, and are scored in no case.
-        bins : int
-            Bins of equal width in which probabilities are compared with shares of true atoms.
-
-        Returns
-        -------
-        ProbabilityScores
-            Over atoms that have a label; `by_example()` of it says how well those of each example are ranked.
-
-        Raises
-        ------
-        InputError
-            No atom has one, or an option is none of those above.
-
-        Notes
-        -----
-        Of probabilities that were kept, `sqlrl.outcome` then has the labels beside them, for the views `calibration` (ten bins, whatever `bins`
-        says) and `confusion`.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> db = sqlrl.connect()
-        >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"], example="doc")
-        >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
-        >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
-        >>> scores = db.marginals(rules).evaluate(bins=2)
-        >>> scores.auc_roc, scores.calibration.table()["share"].to_pylist()
-        (1.0, [0.0, 1.0])
-        """
-        from sqlrl.database.evaluation import evaluate_probabilities
-
-        return evaluate_probabilities(self, outside, bins)
-
-    @property
-    def _atoms(self) -> IntArray:
-        return self.network_atoms.ids[self.reported]
-
-    @property
-    def plot(self) -> MarginalPlots:
-        """The charts of the probabilities: `calibration()`, `precision_recall()`, `roc()`, `confusion()`."""
-        from sqlrl.database.plots import MarginalPlots
-
-        return MarginalPlots(self)
 
     def _title(self) -> str:
         found = self.visible
         exact = "all exact" if found.exact.all() else f"{int(found.exact.sum()):,} exact"
         return f"Probabilities of {', '.join(self.open_predicates)}: {counted(len(found.code), 'query atom')}, {exact}"
 
-    def __repr__(self) -> str:
-        lines = [*str(self.visible).splitlines(), *self._notes()]
-        return "\n".join([self._title(), *(f"  {line}" for line in lines)])
-
-    def _repr_html_(self) -> str:
-        return markup.report(self._title(), str(self.visible), self._notes())
+    def _summary(self) -> str:
+        return str(self.visible)
 
 
 def method_names(found: MarginalResult) -> pa.Array:
@@ -265,7 +170,7 @@ def marginals(
     check_effort(None, seed)
     streamed = [name for name in (samples_into, means_into) if name is not None]
 
-    def sampled(asking: Inference) -> Iterator[tuple[IntArray, Network, MarginalResult]]:
+    def sampled(asking: InferenceTask) -> Iterator[tuple[IntArray, Network, MarginalResult]]:
         """Ground window by window, and find probabilities."""
         program, done = asking.program, 0
         left = time_limit
@@ -286,9 +191,9 @@ def marginals(
             done += len(window)
 
     with inference(session, asked, destination, "finding probabilities", beside=streamed) as asking:
-        atoms, order, results = collected(sampled(asking), asking.task, len(asking.ids))
-        result = joined(results, order)
-        found = Marginals(**asking.found(atoms, inference=result.seconds), result=result)
+        windows: Collected[Network, MarginalResult, Never] = collected(sampled(asking), asking.task, len(asking.ids))
+        result = joined(windows.results, windows.order)
+        found = Marginals(**asking.found(windows.atoms, inference=result.seconds), result=result)
         options: dict[str, object] = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
         if time_limit is not None:
             options["time_limit"] = time_limit

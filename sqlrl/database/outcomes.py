@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlrl.database.inference import Inferred
-from sqlrl.database.inferred import InferredWorld
+from sqlrl.database.inferred import Inferred, InferredWorld
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.clauses import clause_table, example_names
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
@@ -41,7 +40,8 @@ class Compared:
 
     names: list[str]  # the k predicates that are reported
     atoms: IntArray  # ids, shape (n,)
-    truth: BoolArray  # the labels
+    label: BoolArray | FloatArray  # the labels as they were loaded: truths, or soft truths
+    truth: BoolArray  # whether a label counts as true
     labelled: BoolArray  # whether there is a label
     kind: IntArray  # the place of the predicate in `names`
     example: IntArray

@@ -1,82 +1,33 @@
-"""Charts of predictions, probabilities and truth values, held against the labels."""
+"""Charts of what was inferred, held against the labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.evaluation import THRESHOLD, compared
-from sqlrl.database.inference import Inferred
-from sqlrl.database.inferred import InferredProbabilities, InferredValues, InferredWorld
-from sqlrl.database.outcomes import Blocks, blocks_of, outcomes_of
-from sqlrl.database.run_data import confusion_of, precision_recall_of, roc_of
-from sqlrl.errors import InputError
+from sqlrl.database.evaluation import compared
+from sqlrl.database.inferred import THRESHOLD, Inferred, InferredByClauses, InferredWorld
+from sqlrl.database.outcomes import Blocks, Compared, blocks_of, outcomes_of
+from sqlrl.database.run_data import UNCALIBRATED, confusion_of, precision_recall_of, roc_of
+from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.evaluate import calibration
 from sqlrl.evaluate.probabilities import BINS
-from sqlrl.ground.atoms import read_values
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.ground.program import Extent
 from sqlrl.report import charts
 from sqlrl.report.charts import Chart, Plots
 
 
-class PredictionPlots(Plots):
-    r"""The charts of a predicted world; each has its data as `table()`, and reads the labels."""
+class ResultPlots(Plots):
+    r"""The charts of what was inferred; each has its data as `table()`, and reads the labels."""
 
-    _without = ("calibration", "precision_recall", "roc")
+    _refusal: ClassVar[str] = ""
+    """Why a kind has no chart of `_without`, and what to call instead."""
 
-    def __init__(self, prediction: InferredWorld) -> None:
-        self._prediction = prediction
-
-    def confusion(self, predicate: str | None = None) -> Chart:
-        """Return what was predicted beside the labels: of a predicate with blocks by the constants that blocks choose, else by truth.
-
-        Parameters
-        ----------
-        predicate : str, optional
-            One of those that were predicted; all atoms together by default, where there are several.
-
-        Returns
-        -------
-        Chart
-            Columns `label`, `predicted` (NULL for no constant) and `count`: blocks, or labelled atoms; true labels outside the scope count as missed.
-
-        Raises
-        ------
-        InputError
-            No atom has a label, or no such predicate was predicted.
-        """
-        found = self._prediction
-        with found.session.verb():
-            with found.held() as (program, chosen):
-                extent = Extent(program, chosen, found.asked.limit)
-                blocks = blocks_of(found.network_atoms.ids[found.reported], extent, found.network)
-            return _confusion(found, found.result.world[found.reported], predicate, blocks, missed=True)
-
-    def calibration(self) -> Chart:
-        """Refuse: a world has no probabilities."""
-        raise self._no_chances("calibration")
-
-    def precision_recall(self) -> Chart:
-        """Refuse, as `calibration`."""
-        raise self._no_chances("a curve of precision and recall")
-
-    def roc(self) -> Chart:
-        """Refuse, as `calibration`."""
-        raise self._no_chances("a ROC curve")
-
-    def _no_chances(self, what: str) -> InputError:
-        return InputError(
-            f"{what} needs probabilities, and a most probable world has none: db.marginals(model).plot has it"
-        )
-
-
-class MarginalPlots(Plots):
-    r"""The charts of probabilities; each has its data as `table()`, and reads the labels."""
-
-    def __init__(self, found: InferredProbabilities) -> None:
+    def __init__(self, found: Inferred) -> None:
         self._found = found
 
     def calibration(self, *, bins: int = BINS) -> Chart:
@@ -91,149 +42,136 @@ class MarginalPlots(Plots):
         ------
         InputError
             No atom has a label, or `bins` is no number of bins.
+        UnsupportedError
+            There are no probabilities.
         """
-        label, chance = self._labelled()
+        label, chance = self._labelled("calibration", "calibration")
         return charts.calibration(calibration(label, chance, bins=bins).table().to_arrow())
 
-    def precision_recall(self) -> Chart:
-        """Return precision and recall at each threshold.
+    def precision_recall(self, *, threshold: float = THRESHOLD) -> Chart:
+        """Return precision and recall at each probability, or at each truth value.
+
+        Parameters
+        ----------
+        threshold : float
+            Of soft labels.
 
         Raises
         ------
         InputError
             No atom has a label, or none is true.
+        UnsupportedError
+            There is a world alone.
         """
-        return precision_recall_of(*self._labelled())
+        return precision_recall_of(*self._labelled("precision_recall", "a curve of precision and recall", threshold))
 
-    def roc(self) -> Chart:
-        """Return the ROC curve.
+    def roc(self, *, threshold: float = THRESHOLD) -> Chart:
+        """Return the ROC curve of probabilities, or of truth values.
+
+        Parameters
+        ----------
+        threshold : float
+            Of soft labels.
 
         Raises
         ------
         InputError
             No atom has a label, or the labels are of one kind.
+        UnsupportedError
+            There is a world alone.
         """
-        return roc_of(*self._labelled())
+        return roc_of(*self._labelled("roc", "a ROC curve", threshold))
 
-    def confusion(self, predicate: str | None = None) -> Chart:
-        """Return which value was more probable beside the labels, as `PredictionPlots.confusion`; labels outside the scope are not counted.
+    def confusion(self, predicate: str | None = None, *, threshold: float = THRESHOLD) -> Chart:
+        """Return what counts as true beside the labels: of a predicate with blocks by the constants that blocks choose, else by truth.
 
         Parameters
         ----------
         predicate : str, optional
-            As there.
+            One of those that were predicted; all atoms together by default, where there are several.
+        threshold : float
+            Of truth values and soft labels.
+
+        Returns
+        -------
+        Chart
+            Columns `label`, `predicted` (NULL for no constant) and `count`: blocks, or labelled atoms. True labels outside the scope count
+            as missed by a predicted world, and are not counted beside probabilities and truth values.
 
         Raises
         ------
         InputError
-            As there.
+            No atom has a label, or no such predicate was predicted.
         """
         found = self._found
         with found.session.verb():
-            with found.held() as (program, chosen):
-                blocks = blocks_of(found.network_atoms.ids[found.reported], Extent(program, chosen, found.asked.limit))
-            return _confusion(found, found.visible.probability > THRESHOLD, predicate, blocks)
+            blocks = _blocks(found)
+            known = compared(found, "missed" if found.counts_missed else "ignore", threshold)
+            return _confusion(found, known, found.holds(threshold)[found.reported], predicate, blocks)
 
-    def _labelled(self) -> tuple[BoolArray, FloatArray]:
-        with self._found.session.verb():
-            known = compared(self._found, "ignore")
-        return known.truth[known.labelled], self._found.visible.probability[known.labelled]
+    def _labelled(self, chart: str, what: str, threshold: float = THRESHOLD) -> tuple[BoolArray, FloatArray]:
+        """Return the labels and the values of the atoms that have a label, or refuse a chart, called `what`, that the kind does not have."""
+        if chart in self._without:
+            raise UnsupportedError(self._refusal.format(what=what))
+        found = self._found
+        with found.session.verb():
+            known = compared(found, "ignore", threshold)
+        values = found.atom_values[found.reported][known.labelled]
+        return known.truth[known.labelled], values.astype(np.float64, copy=False)
 
 
-class SoftPlots(Plots):
-    """The charts of truth values beside labels, which count as true from the threshold on; each has its data as `table()`."""
+class PredictionPlots(ResultPlots):
+    """The charts of a predicted world."""
+
+    _without = ("calibration", "precision_recall", "roc")
+    _refusal = "{what} needs probabilities, and a most probable world has none: db.marginals(model).plot has it"
+
+
+class MarginalPlots(ResultPlots):
+    """The charts of probabilities."""
+
+
+class SoftPlots(ResultPlots):
+    """The charts of truth values, which count as true from the threshold on."""
 
     _without = ("calibration",)
+    _refusal = UNCALIBRATED
 
-    def __init__(self, found: InferredValues) -> None:
-        self._found = found
 
-    def precision_recall(self, *, threshold: float = 0.5) -> Chart:
-        """Return precision and recall at each truth value.
-
-        Parameters
-        ----------
-        threshold : float
-            Of labels.
-
-        Raises
-        ------
-        InputError
-            No atom has a label, or none is true.
-        """
-        return precision_recall_of(*self._labelled(threshold))
-
-    def roc(self, *, threshold: float = 0.5) -> Chart:
-        """Return the ROC curve of the truth values.
-
-        Parameters
-        ----------
-        threshold : float
-            Of labels.
-
-        Raises
-        ------
-        InputError
-            No atom has a label, or the labels are of one kind.
-        """
-        return roc_of(*self._labelled(threshold))
-
-    def confusion(self, *, threshold: float = 0.5) -> Chart:
-        """Return which atoms reach the threshold beside which labels do.
-
-        Parameters
-        ----------
-        threshold : float
-            Of labels and truth values.
-
-        Raises
-        ------
-        InputError
-            No atom has a label.
-        """
-        label, value = self._labelled(threshold)
-        return confusion_of(_counted(label, value >= threshold))
-
-    def calibration(self) -> Chart:
-        """Refuse: truth values are no probabilities."""
-        raise InputError(
-            "truth values of a soft model are no probabilities, which could be calibrated: plot.roc() takes them"
-        )
-
-    def _labelled(self, threshold: float) -> tuple[BoolArray, FloatArray]:
-        found = self._found
-        with found.session.verb():
-            known = compared(found, "ignore")
-            labels = read_values(found.engine, found.layout, known.atoms[known.labelled])
-        return labels >= threshold, found.result.y[found.reported][known.labelled]
+PLOTS: Mapping[str, type[ResultPlots]] = {"truth": PredictionPlots, "probability": MarginalPlots, "value": SoftPlots}
+"""The charts of a kind, by the column of its values."""
 
 
 # ---- what is counted -----------------------------------------------------------------------------------
 
 
+def _blocks(found: Inferred) -> Blocks | None:
+    """Return the blocks of the atoms that are reported; soft models have none."""
+    if not isinstance(found, InferredByClauses):
+        return None
+    network = found.network if isinstance(found, InferredWorld) else None
+    with found.held() as (program, chosen):
+        return blocks_of(found.network_atoms.ids[found.reported], Extent(program, chosen, found.asked.limit), network)
+
+
 def _confusion(
-    found: Inferred, predicted: BoolArray, predicate: str | None, blocks: Blocks | None, *, missed: bool = False
+    found: Inferred, known: Compared, predicted: BoolArray, predicate: str | None, blocks: Blocks | None
 ) -> Chart:
     """Return the confusion matrix of one predicate, or of all; `predicted` and `blocks` are of the atoms that are reported."""
-    known = compared(found, "missed" if missed else "ignore")
     names = known.names
     if predicate is None and len(names) == 1:
         predicate = names[0]
     if predicate is not None and predicate not in names:
         raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
-    parts = [
-        part
-        for part in outcomes_of(found, known, predicted, missed=missed, blocks=blocks)
-        if predicate in (None, part.column("predicate")[0].as_py())
-    ]
     if predicate is not None and blocks is not None and predicate in blocks.positions:
-        chosen = pa.concat_tables(
-            [part.select(["label", "predicted", "block", "constant"]) for part in parts if "block" in part.column_names]
-        )
-        return charts.confusion(_block_counts(chosen), things="blocks", predicate=predicate)
-    rows = pa.concat_tables([part.select(["label", "predicted"]) for part in parts])
-    label, guess = (rows.column(name).to_numpy() for name in ("label", "predicted"))
-    return confusion_of(_counted(label, guess), predicate)
+        rows = outcomes_of(found, known, predicted, blocks=blocks)
+        chosen = [part for part in rows if part.column("predicate")[0].as_py() == predicate]
+        if chosen:
+            return charts.confusion(_block_counts(chosen[0]), things="blocks", predicate=predicate)
+    mine = known.labelled if predicate is None else known.labelled & (known.kind == names.index(predicate))
+    missed = sum(map(len, known.missed)) if predicate is None else len(known.missed[names.index(predicate)])
+    label = np.concatenate([known.truth[mine], np.ones(missed, bool)])
+    return confusion_of(_counted(label, np.concatenate([predicted[mine], np.zeros(missed, bool)])), predicate)
 
 
 def _counted(label: BoolArray, predicted: BoolArray) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 import pyarrow as pa
 
-from sqlrl import markup
 from sqlrl.database.exports import names_of
-from sqlrl.database.inference import Destination, Inference, collected, inference
+from sqlrl.database.inference import Destination, InferenceTask, collected, inference
 from sqlrl.database.inferred import InferredWorld
+from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
-from sqlrl.evaluate import Scores
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import check_any_world
 from sqlrl.ground.grounding import ground_network
-from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
+from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.ground.program import Program
 from sqlrl.ground.windows import divided
-from sqlrl.report import Table
-from sqlrl.report.console import Progress
 from sqlrl.solve.counts import counts
 from sqlrl.solve.result import MPEResult, Status, joined
 from sqlrl.training.session import Query, Session, verb
@@ -31,16 +28,18 @@ from sqlrl.training.statistics import Counts, by_evidence, statistics_table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.plots import PredictionPlots
+    from sqlrl.database.outcomes import Compared
     from sqlrl.database.why import Reasons
+    from sqlrl.evaluate import Scores
+    from sqlrl.plan.mentions import AtomKey
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.methods import Method, WorldMethod
 
 Window = tuple[IntArray, Network, MPEResult]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Prediction(InferredWorld):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
     r"""A predicted world and what is proved about it.
 
     Parameters
@@ -78,8 +77,8 @@ class Prediction(InferredWorld):
     ['Bob', 'Chris']
     """
 
-    _instead = "prediction.atoms()"
     _owner = "Prediction"
+    _unwritten = ("truth",)
 
     @property
     def status(self) -> Status:
@@ -111,172 +110,24 @@ class Prediction(InferredWorld):
         """No world has a greater objective."""
         return self.result.bound
 
-    def atoms(self, predicate: str | None = None, *, every: bool = False) -> pa.Table:
-        """Return predicted atoms of one predicate with names.
+    def _columns(self, shown: BoolArray) -> dict[str, pa.Array]:
+        beside = {} if self.margin is None else {"margin": pa.array(self.margin[shown], from_pandas=True)}
+        return super()._columns(shown) | beside
 
-        Parameters
-        ----------
-        predicate : str, optional
-            Required if the model has several open predicates.
-        every : bool
-            Also those predicted false; `truth` tells.
+    def _scores(self, known: Compared, *, bins: int, threshold: float) -> Scores:
+        from sqlrl.database.evaluation import world_scores
 
-        Returns
-        -------
-        pyarrow.Table
-            Columns `example` (name), the arguments (named by their types), `truth`, with `margins=True` also `margin` (log-odds; infinite where
-            no world has the other value, NULL where that was too much to find); ordered by atom.
+        return world_scores(self, known)
 
-        Raises
-        ------
-        InputError
-            The predicate is not open, or atoms have been numbered anew since the prediction.
-        """
-        ids = self.network_atoms.ids
-        shown = np.ones(len(ids), bool) if every else self.result.world
-        columns: dict[str, pa.Array] = {"truth": pa.array(self.result.world[shown])}
-        if self.margin is not None:
-            columns["margin"] = pa.array(self.margin[shown], from_pandas=True)
-        return self.named(predicate, ids[shown], columns)
+    def _keep_outcomes(self, run: int, known: Compared, threshold: float) -> None:
+        from sqlrl.database.evaluation import keep_world
 
-    def table(self, predicate: str | None = None, *, every: bool = False) -> Table:
-        """Return `atoms` as a table that prints; parameters and errors are the same."""
-        info = self.chosen(predicate)
-        return Table(self.atoms(info.name, every=every), title=f"{info.name}: predicted")
+        keep_world(self, run, known)
 
-    def write(self, into: str, *, replace: bool = False) -> None:
-        """Create a table with the true atoms (of several open predicates: a table for each, named `into_predicate`).
-
-        Parameters
-        ----------
-        into : str
-            The name of the table, in the current schema of the connection.
-        replace : bool
-            Whether a table of that name may be replaced.
-
-        Raises
-        ------
-        InputError
-            The table exists and may not be replaced, or the database can only be read.
-        """
-        self._write(into, lambda predicate: self.atoms(predicate).drop(["truth"]), replace=replace)
-
-    def why(self, atom: str, *, example: str | None = None, neutral: bool = False) -> Reasons:
-        r"""Say why an atom is predicted as it is.
-
-        Parameters
-        ----------
-        atom : str
-            A query atom with its constants, as a line of evidence: `Smokes(Anna)`, `InField("b 1", Title, 3)`.
-        example : str, optional
-            Its example, where the arguments do not say.
-        neutral : bool
-            Whether to list also the ground clauses that other atoms decide.
-
-        Returns
-        -------
-        Reasons
-            The ground clauses for and against the predicted value, with constants, weights and what each contributes, and the
-            margin: how much the best world's score falls when the atom must have the other value. Those of a prediction
-            that was kept are kept too, in `sqlrl.explanation`.
-
-        Raises
-        ------
-        InputError
-            There is no such query atom, or atoms have been numbered anew since the prediction.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> db = sqlrl.connect()
-        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
-        >>> db.load("Smokes", [("Anna",)], given=True)
-        >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
-        >>> prediction = db.predict(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
-        >>> prediction.why("Smokes(Bob)").table["ground_clause"]
-        ['!Friends(Anna, Bob) v !Smokes(Anna) v Smokes(Bob)']
-        """
-        self.check_current()
+    def _reasons(self, key: AtomKey, *, neutral: bool) -> Reasons:
         from sqlrl.database.why import why
 
-        return why(self, atom, example=example, neutral=neutral)
-
-    def clusters(self, predicate: str | None = None, *, closure: bool = False) -> Table:
-        r"""Return the clusters of a predicted equivalence, such as records that are the same.
-
-        Parameters
-        ----------
-        predicate : str, optional
-            An open predicate with two arguments of one type; required if the model has several.
-        closure : bool
-            Join whatever is connected, also where the prediction is no equivalence.
-
-        Returns
-        -------
-        Table
-            Columns `example`, the record (named by its type) and `cluster` (numbered from 0 by the first record of each), in order
-            of clusters: all records of the type where all data are one example, else those with a query atom or a given one. Two
-            records are joined if the predicate is true of them in either order; what is given true counts.
-
-        Raises
-        ------
-        InputError
-            The predicate is no such relation; or it joins x with y and y with z, but not x with z: the error shows such a triple.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> db = sqlrl.connect()
-        >>> db.load("Alike", [("Ann", "Anne"), ("Anne", "Anna"), ("Bob", "Rob")], types=("name", "name"))
-        >>> text = "Alike(name, name)\nSame(name, name)\n1 Alike(x, y) => Same(x, y)\n-0.1 Same(x, y)\n"
-        >>> rules = "Same(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z)."
-        >>> for row in db.predict(sqlrl.parse_mln(text + rules, query=["Same"])).clusters():
-        ...     print(row["cluster"], row["name"])
-        0 Ann
-        0 Anna
-        0 Anne
-        1 Bob
-        1 Rob
-        """
-        from sqlrl.database.clusters import clusters
-
-        with self.session.verb():
-            return clusters(self, predicate, closure=closure)
-
-    def evaluate(self, *, outside: str = "missed") -> Scores:
-        """Compare with the labels.
-
-        Parameters
-        ----------
-        outside : {"missed", "ignore"}
-            What a true label outside the scope counts as, which has no query atom: as missed, or not at all.
-
-        Returns
-        -------
-        Scores
-            Over atoms that have a label.
-
-        Raises
-        ------
-        InputError
-            No atom has one.
-
-        Notes
-        -----
-        Of a prediction that was kept, `sqlrl.outcome` and `sqlrl.support` then have the labels beside what was predicted, and for how many atoms
-        each clause speaks: for the views `confusion`, `block_confusion`, `worst_predicted_examples` and `clause_support`. Examples that were
-        grounded in several windows are grounded once more for it.
-        """
-        from sqlrl.database.evaluation import evaluate_world
-
-        return evaluate_world(self, outside)
-
-    @property
-    def plot(self) -> PredictionPlots:
-        """The charts of the world: `confusion()`."""
-        from sqlrl.database.plots import PredictionPlots
-
-        return PredictionPlots(self)
+        return why(self, key, neutral=neutral)
 
     def _title(self) -> str:
         real = self.reported
@@ -284,12 +135,8 @@ class Prediction(InferredWorld):
         names = ", ".join(self.open_predicates)
         return f"Prediction of {names}: {true:,} of {counted(int(real.sum()), 'query atom')} true"
 
-    def __repr__(self) -> str:
-        lines = [*str(self.result.report).splitlines(), *self._notes()]
-        return "\n".join([self._title(), *(f"  {line}" for line in lines)])
-
-    def _repr_html_(self) -> str:
-        return markup.report(self._title(), str(self.result.report), self._notes())
+    def _summary(self) -> str:
+        return str(self.result.report)
 
 
 # ---- finding them ------------------------------------------------------------------------------------
@@ -316,7 +163,7 @@ def predict(
         raise InputError(f"unknown method {method!r}: choose {', '.join(map(repr, get_args(WorldMethod)))}")
     check_effort(deterministic_limit, seed)
 
-    def solve(asking: Inference) -> Iterator[Window]:
+    def solve(asking: InferenceTask) -> Iterator[Window]:
         """Ground what is needed, and solve."""
         oracle = None
         if method == "cutting-plane":
@@ -325,7 +172,7 @@ def predict(
             oracle = chosen_oracle(asking)
         yield from grounded(asking) if oracle is None else [cut(asking, oracle)]
 
-    def chosen_oracle(asking: Inference) -> ProgramOracle | None:
+    def chosen_oracle(asking: InferenceTask) -> ProgramOracle | None:
         """Return what cutting planes ask, None where full grounding is better."""
         oracle = ProgramOracle(asking.extent)
         known = estimate(oracle, asking.program.weights())
@@ -333,13 +180,13 @@ def predict(
             return None
         return ProgramOracle(asking.extent, whole=known.whole) if known.whole else oracle
 
-    def cut(asking: Inference, oracle: ProgramOracle) -> Window:
+    def cut(asking: InferenceTask, oracle: ProgramOracle) -> Window:
         """Solve by cutting planes, all examples together."""
         found = cutting_planes(oracle, asking.program.weights(), deterministic_limit=deterministic_limit, seed=seed)
         network = recounted(oracle, found) if destination.keep else found.network
         return asking.ids, network, found.result
 
-    def grounded(asking: Inference) -> Iterator[Window]:
+    def grounded(asking: InferenceTask) -> Iterator[Window]:
         """Ground and solve window by window."""
         solver = cast("Method", "auto" if method == "full" else method)
         program = asking.program
@@ -372,7 +219,7 @@ def read_solution(
     from sqlrl.solve.mpe import scored
     from sqlrl.solve.weighted import weigh
 
-    def read(asking: Inference) -> Iterator[Window]:
+    def read(asking: InferenceTask) -> Iterator[Window]:
         """Take the world that the file names."""
         program = asking.program
         network = ground_network(asking.extent)
@@ -390,7 +237,7 @@ def _predicted(
     session: Session,
     asked: Query,
     destination: Destination,
-    solve: Callable[[Inference], Iterator[Window]],
+    solve: Callable[[InferenceTask], Iterator[Window]],
     options: Mapping[str, Any],
     *,
     listed: bool = True,
@@ -400,26 +247,31 @@ def _predicted(
     with inference(session, asked, destination, "predicting", listed=listed) as asking:
         if destination.keep:
             check_any_world(asking.extent)
-        found = put_together(
-            solve(asking),
-            asking.task,
-            examples=len(asking.ids),
-            counted=destination.keep,
-            weights=asking.program.weights() if margins else None,
-        )
-        stages = found.result.report.seconds
-        solving = sum(taken for stage, taken in stages.items() if stage != "ground")
+        weights = asking.program.weights()
+        margin: list[FloatArray] = []
+
+        def count(network: Network, result: MPEResult) -> WorldCounts | None:
+            """Count the clauses of a window, and find the margins of its atoms, if that is asked for."""
+            if margins:
+                # What no round of cutting planes looked at could make another world cost less.
+                unknown = np.full(len(result.world), np.nan)
+                margin.append(unknown if network.partial else _margins(network, weights, result.world))
+            return WorldCounts.of(network, result.world) if destination.keep else None
+
+        windows = collected(solve(asking), asking.task, len(asking.ids), count)
+        result = joined(windows.results, windows.order)
+        solving = sum(taken for stage, taken in result.report.seconds.items() if stage != "ground")
         prediction = Prediction(
-            **asking.found(found.atoms, solving=solving),
-            network=found.network,
-            result=found.result,
+            **asking.found(windows.atoms, solving=solving),
+            network=windows.network,
+            result=result,
             options=options,
-            margin=found.margin,
+            margin=np.concatenate(margin)[windows.order] if margins else None,
         )
-        return asking.deliver(prediction, lambda: _keep(prediction, found.counts, asking.program))
+        return asking.deliver(prediction, lambda: _keep(prediction, windows.total, asking.program))
 
 
-# ---- windows put together ---------------------------------------------------------------------------------
+# ---- what is counted and kept ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -431,6 +283,11 @@ class WorldCounts:
     evidence_violated: Counts
     predicted: Counts  # n in the predicted world
 
+    @classmethod
+    def of(cls, network: Network, world: BoolArray) -> WorldCounts:
+        """Return those of a network."""
+        return cls(network.total, network.open, network.evidence_violated, counts(network, world))
+
     def __add__(self, other: WorldCounts) -> WorldCounts:
         """Return the counts over the examples of both."""
         return WorldCounts(
@@ -439,43 +296,6 @@ class WorldCounts:
             self.evidence_violated + other.evidence_violated,
             self.predicted + other.predicted,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A predicted world over all windows."""
-
-    atoms: NetworkAtoms
-    result: MPEResult
-    network: Network | None  # None if there were several windows, of which one is held at a time
-    counts: WorldCounts | None  # None if not asked for
-    margin: FloatArray | None = None  # of the atoms; None if not asked for
-
-
-def put_together(
-    windows: Iterable[Window], task: Progress, *, examples: int, counted: bool, weights: FloatArray | None = None
-) -> Solved:
-    """Put the worlds of windows, one at least, together; a network is let go before the next is asked for."""
-    # With `counted` all clauses are counted in the world, and with `weights` the margins of the atoms are found.
-    total: WorldCounts | None = None
-    kept: Network | None = None
-    margin: list[FloatArray] = []
-
-    def take(window: IntArray, network: Network, result: MPEResult) -> None:
-        """Count the clauses, and keep the network if it is the only one."""
-        nonlocal total, kept
-        kept = network if len(window) == examples else None
-        if counted:
-            found = WorldCounts(network.total, network.open, network.evidence_violated, counts(network, result.world))
-            total = found if total is None else total + found
-        if weights is not None:
-            # What no round of cutting planes looked at could make another world cost less.
-            unknown = np.full(len(result.world), np.nan)
-            margin.append(unknown if network.partial else _margins(network, weights, result.world))
-
-    atoms, order, results = collected(windows, task, examples, take)
-    found = np.concatenate(margin)[order] if margin else None
-    return Solved(atoms, joined(results, order), kept, total, found)
 
 
 def _margins(network: Network, weights: FloatArray, world: BoolArray) -> FloatArray:

@@ -15,7 +15,7 @@ from sqlglot import exp, parse_one
 from sqlrl import markup
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.evaluate import auc_roc, average_precision, calibration
 from sqlrl.evaluate.curves import precision_recall_curve, roc_curve
 from sqlrl.evaluate.rankings import without_rounding
@@ -27,6 +27,9 @@ from sqlrl.training.session import Session
 
 INFERENCE = ("predict", "marginals", "audit", "overlap", "diagnose", "expected_counts")
 """What `sqlrl.run` calls runs that learn nothing."""
+
+UNCALIBRATED = "truth values of a soft model are no probabilities, which could be calibrated: plot.roc() takes them"
+"""Why a soft model has no chart of calibration."""
 
 
 def ask(records: Records, text: str, /, **values: int) -> pa.Table:
@@ -225,9 +228,7 @@ class RunPlots(Plots):
         """
         found = self._scored("calibration")
         if found.soft:
-            raise InputError(
-                "truth values of a soft model are no probabilities, which could be calibrated: plot.roc() takes them"
-            )
+            raise UnsupportedError(UNCALIBRATED)
         assert found.score is not None
         return charts.calibration(calibration(found.label, found.score).table().to_arrow())
 

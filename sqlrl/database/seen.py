@@ -6,7 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.database.inference import Inferred
+from sqlrl.database.inferred import Inferred
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.evaluate import Seen
 from sqlrl.ground.network import IntArray

@@ -13,8 +13,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
 from sqlrl.catalog.records import Records
-from sqlrl.database.inferred import InferredWorld
-from sqlrl.database.named_atoms import find_atom
+from sqlrl.database.inferred import AtomReasons, InferredWorld
 from sqlrl.engine.nodes import column, table
 from sqlrl.ground.atom_clauses import TwoWorlds, clauses_of_atoms, with_helpers
 from sqlrl.ground.clauses import atom_texts, clause_table
@@ -39,7 +38,7 @@ FOR, AGAINST, NEUTRAL = "for", "against", "neutral"
 
 
 @dataclass(frozen=True, repr=False)
-class Reasons:
+class Reasons(AtomReasons):
     """The ground clauses that speak for and against the predicted value of an atom."""
 
     atom: str  # with its constants
@@ -54,6 +53,11 @@ class Reasons:
     at_least: bool = False  # whether the margin is a lower bound: finding it was given up
     # By clause and ground clause of rules with `=>`: how the ground clause reads with it.
     written: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def head(self) -> dict[str, object]:
+        """What is said of the atom as a whole, by the names of columns."""
+        return {"atom": self.atom, "truth": self.truth, "margin": self.margin}
 
     @property
     def title(self) -> str:
@@ -71,12 +75,6 @@ class Reasons:
         texts = [atom.sub(lambda found: f"[{found[0]}]", text) for text in texts]
         data = data.set_column(place, "ground_clause", pa.array(texts, pa.string()))
         return Table(data, title=self.title, limit=max(self.table.limit, 1), whole=True)
-
-    def __repr__(self) -> str:
-        return repr(self.shown())
-
-    def _repr_html_(self) -> str:
-        return self.shown()._repr_html_()
 
 
 def margin_text(margin: float, gap: float, *, at_least: bool = False) -> str:
@@ -101,13 +99,12 @@ class _Row:
     contribution: float
 
 
-def why(prediction: InferredWorld, atom: str, *, example: str | None, neutral: bool) -> Reasons:
-    """Explain an atom of a prediction; `Prediction.why` explains how."""
+def why(prediction: InferredWorld, key: AtomKey, *, neutral: bool) -> Reasons:
+    """Explain an atom of a prediction; `InferenceResult.why` explains how."""
     session, atoms = prediction.session, prediction.network_atoms
-    network, world = prediction.network, prediction.result.world
-    key = find_atom(session.catalog, prediction.layout, atom, atoms.visible, example)
+    network, world = prediction.network, prediction.atom_values
     limit, seed = prediction.options.get("deterministic_limit"), prediction.options.get("seed", 0)
-    with session.console.progress("explaining"), prediction.held() as (program, chosen):
+    with prediction.held() as (program, chosen):
         if network is None:
             # Examples are independent: its own says all that there is to say.
             with Extent(program).only(np.array([key.columns["example"]])) as one:

@@ -131,8 +131,8 @@ class Plots:
     """What has charts: its methods return them."""
 
     def _names(self) -> list[str]:
-        own = [name for name in vars(type(self)) if not name.startswith("_") and callable(getattr(self, name))]
-        return [name for name in own if name not in self._without]
+        names = dict.fromkeys(name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_"))
+        return [name for name in names if name not in self._without and callable(getattr(self, name))]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {', '.join(f'{name}()' for name in self._names())}"
