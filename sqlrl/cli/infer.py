@@ -9,17 +9,13 @@ import typer
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs, Job
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
-from sqlrl.cli.predicting import Solver
+from sqlrl.cli.predicting import Solver, show, tell
 from sqlrl.cli.sampling import Sampler
-from sqlrl.cli.session import Session, print_json
 from sqlrl.cli.solution import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
-    from sqlrl.report import Table
 
 Into = Annotated[
     str | None,
@@ -85,71 +81,26 @@ def infer(
             raise typer.BadParameter(
                 f"nothing is asked: --query names what to predict, such as --query {job.choices['hidden'][0]}"
             )
+        found: Prediction | Marginals
         if sampler.marginals:
             found = sampler.infer(job, solver, into=into, replace=replace, keep=keep)
-            show_marginals(job, found, [*sampler.tables], into=into)
-            return
-        if outside.solution is None:
-            prediction = solver.predict(job, into=into, replace=replace, keep=keep)
+        elif outside.solution is None:
+            found = solver.predict(job, into=into, replace=replace, keep=keep)
         else:
-            prediction = outside.predict(job, limit=solver.limit, into=into, replace=replace, keep=keep)
+            found = outside.predict(job, limit=solver.limit, into=into, replace=replace, keep=keep)
         if into is None:
-            show(job, prediction, every=every)
+            show_asked(job, found, every=every)
         else:
-            tell(job.run, prediction, into)
+            tell(job.run, found, into)
+        if sampler.tables:
+            job.run.message(f"what was sampled is in {', '.join(sampler.tables)}")
 
 
-def tell(run: Session, prediction: Prediction, into: str) -> None:
-    """Name the tables of the atoms predicted true."""
-    from sqlrl.database.inference import into_tables
-
-    tables = into_tables(prediction.layout, into)
-    if run.as_json:
-        print_json({"predicate": name, "table": table} for name, table in tables.items())
-    run.message(f"the atoms predicted true are in {', '.join(tables.values())}")
-
-
-def show_marginals(job: Job, found: Marginals, streamed: list[str], *, into: str | None) -> None:
-    """Print probabilities, a table for each predicate, or name the tables that hold them."""
-    from sqlrl.database.inference import into_tables
-    from sqlrl.report import Table
-
-    run = job.run
-    tables = {} if into is None else into_tables(found.layout, into)
-    if into is None and run.as_json:
-        # Programs read JSON: it has what was computed, all digits of it.
-        raw = _asked(job, found, lambda name: Table(found.probabilities(name)))
-        print_json({"predicate": name, **row} for name, table in raw for row in table)
-    elif into is None:
-        run.show(*(table for _, table in _asked(job, found, found.table)))
-    elif run.as_json:
-        print_json({"predicate": name, "table": table} for name, table in tables.items())
-    if tables:
-        run.message(f"the probabilities are in {', '.join(tables.values())}")
-    if streamed:
-        run.message(f"what was sampled is in {', '.join(streamed)}")
-
-
-def show(job: Job, prediction: Prediction, *, every: bool) -> None:
-    """Print the predicted atoms, a table for each predicate."""
-    tables = _asked(job, prediction, lambda name: prediction.table(name, every=every))
-    if job.run.as_json:
-        print_json({"predicate": name, **row} for name, table in tables for row in table)
-        return
-    job.run.show(*(table for _, table in tables))
-
-
-def _asked(job: Job, found: Prediction | Marginals, table: Callable[[str], Table]) -> list[tuple[str, Table]]:
-    """Return the predicates that were asked for, each with those rows of its table that were."""
+def show_asked(job: Job, found: Prediction | Marginals, *, every: bool) -> None:
+    """Print the atoms that were asked for, and say of which there are none."""
     from sqlrl.database.named_atoms import remark
-    from sqlrl.report import Table
 
     for atom in job.asked.atoms:
         if said := remark(job.db.catalog, found.layout, atom):
             job.run.message(said)
-    tables = []
-    for name in found.open_predicates:
-        whole = table(name)
-        rows = job.asked.shown(found.layout.predicates[name], whole.to_arrow())
-        tables.append((name, Table(rows, title=whole.title)))
-    return tables
+    show(job.run, found, every=every, rows=lambda name, rows: job.asked.shown(found.layout.predicates[name], rows))

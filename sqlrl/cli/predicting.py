@@ -1,19 +1,26 @@
-"""What `infer` and `evaluate` share: the solver, the prediction and its report."""
+"""What commands that predict share: the solver, the prediction and its report, and how results and reasons are printed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import Limit
+from sqlrl.cli.session import Session, print_json
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    from sqlrl.database.inferred import AtomReasons
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.results import InferenceResult
     from sqlrl.solve.methods import WorldMethod
 
 _SOLVER = "Solver"
@@ -109,3 +116,45 @@ def doubt(gap: float, precision: float, magnitude: float) -> str:
         f"{better}, since rounding loses as much and what is left of weights that cancel each other is {magnitude:.3g}: "
         "scale the weights down, or make the huge ones hard"
     )
+
+
+# ---- results and reasons -------------------------------------------------------------------------------
+
+_WRITTEN = {"truth": "atoms predicted true", "probability": "probabilities", "value": "values"}
+"""What `--into` writes, by the column of the values."""
+
+
+def show(
+    run: Session,
+    found: InferenceResult[Any, Any],
+    *,
+    every: bool = False,
+    rows: Callable[[str, pa.Table], pa.Table] = lambda _, data: data,  # chooses among those of a predicate
+) -> None:
+    """Print what was found, a table for each predicate."""
+    from sqlrl.report import Table
+
+    names = found.open_predicates
+    if run.as_json:
+        # Programs read JSON: it has what was computed, all digits of it.
+        raw = [(name, Table(rows(name, found.atoms(name, every=every)))) for name in names]
+        print_json({"predicate": name, **row} for name, table in raw for row in table)
+        return
+    tables = [(name, found.table(name, every=every)) for name in names]
+    run.show(*(Table(rows(name, table.to_arrow()), title=table.title) for name, table in tables))
+
+
+def tell(run: Session, found: InferenceResult[Any, Any], into: str) -> None:
+    """Name the tables that hold what was found."""
+    tables = found.tables(into)
+    if run.as_json:
+        print_json({"predicate": name, "table": table} for name, table in tables.items())
+    run.message(f"the {_WRITTEN[found.value_column]} are in {', '.join(tables.values())}")
+
+
+def show_reasons(run: Session, found: Sequence[AtomReasons]) -> None:
+    """Print why atoms have their values; JSON says on each row what holds of the atom as a whole."""
+    if run.as_json:
+        print_json({**each.head, **row} for each in found for row in each.table)
+        return
+    run.show(*(each.shown() for each in found))

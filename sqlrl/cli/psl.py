@@ -20,7 +20,8 @@ from sqlrl.cli.options import (
     ReadOnly,
     split_names,
 )
-from sqlrl.cli.session import print_json, session
+from sqlrl.cli.predicting import show, show_reasons, tell
+from sqlrl.cli.session import session
 from sqlrl.ground.limits import GROUNDING_LIMIT
 
 if TYPE_CHECKING:
@@ -155,26 +156,13 @@ def _show(
     into: str | None,
 ) -> None:
     """Print scores, what pushes atoms, or the values of all."""
-    from sqlrl.database.inference import into_tables
-
     if evaluate:
         scores = db.evaluate(prediction, threshold=threshold)
         run.show(scores.table().to_arrow(), title="scores")
         run.message(str(scores))
     elif atoms:
-        found = [prediction.why(each) for each in atoms]
-        if run.as_json:
-            print_json({"atom": each.atom, "value": each.value, **row} for each in found for row in each.table)
-        else:
-            run.show(*(each.table for each in found))
+        show_reasons(run, [prediction.why(each) for each in atoms])
     elif into is not None:
-        tables = into_tables(prediction.layout, into)
-        if run.as_json:
-            print_json({"predicate": name, "table": table} for name, table in tables.items())
-        run.message(f"the values are in {', '.join(tables.values())}")
+        tell(run, prediction, into)
     else:
-        names = prediction.open_predicates
-        if run.as_json:
-            print_json({"predicate": name, **row} for name in names for row in prediction.table(name))
-        else:
-            run.show(*(prediction.table(name) for name in names))
+        show(run, prediction)

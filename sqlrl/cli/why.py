@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
-from sqlrl.cli.predicting import Solver
-from sqlrl.cli.session import print_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlrl.database.why import Reasons
+from sqlrl.cli.predicting import Solver, show_reasons
 
 Atoms = Annotated[
     list[str],
@@ -70,15 +63,4 @@ def why(
         # A misspelt atom fails before the work, not after it.
         job.db.check_atoms(job.model, atom, examples=job.examples, example=example, **job.choices)
         prediction = solver.predict(job, keep=keep)
-        found = [prediction.why(each, example=example, neutral=neutral) for each in atom]
-        if output.as_json:
-            print_json(row for reasons in found for row in _rows(reasons))
-            return
-        job.run.show(*(reasons.shown() for reasons in found))
-
-
-def _rows(reasons: Reasons) -> Iterator[dict[str, object]]:
-    """Yield the rows of a table of reasons, each with what holds of the atom as a whole; JSON has no infinity."""
-    margin = None if math.isinf(reasons.margin) else reasons.margin
-    for row in reasons.table:
-        yield {"atom": reasons.atom, "truth": reasons.truth, "margin": margin, **row}
+        show_reasons(job.run, [prediction.why(each, example=example, neutral=neutral) for each in atom])

@@ -98,9 +98,7 @@ def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluste
     mine = links[cluster[links[:, 0]] == wrong[0]]
     x, y, z = _open_triple(mine)
     a, b, c = _names(prediction.engine, prediction.layout, info.types[0], constant[[x, y, z]])
-    rules = (
-        f"add the rule {info.name}(x, y) ^ {info.name}(y, z) => {info.name}(x, z). and one of symmetry, with all these pairs in the scope, or "
-    )
+    rules = f"add the rule {info.name}(x, y) ^ {info.name}(y, z) => {info.name}(x, z). and one of symmetry, with all these pairs in the scope, or "
     # Probabilities and truth values on both sides of a half need not be transitive where the model is.
     raise InputError(
         f"{info.name} is predicted to join {a} with {b} and {b} with {c}, but not {a} with {c}, as in {len(wrong):,} of the clusters: "

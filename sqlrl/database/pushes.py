@@ -99,9 +99,7 @@ def _of_atom(soft: SoftProgram, network: HingeNetwork, y: FloatArray, place: int
         )
     )
     text = names[int(network.atoms[place])]
-    return Pushes(
-        text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}")
-    )
+    return Pushes(text, float(y[place]), Table(pa.Table.from_pylist(found, PUSHES), title=f"{text} is {y[place]:.4g}"))
 
 
 def hinge_text(network: HingeNetwork, row: int, names: Mapping[int, str]) -> str:

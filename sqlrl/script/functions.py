@@ -123,18 +123,12 @@ class Function:
 
 def _predict(asked: Asked) -> pa.Table:
     target = asked.target()
-    found: Any = asked.db.predict(asked.model, examples=asked.examples, **_margins(asked), **asked.options)
-    if _is_soft(asked):
-        return found.atoms(target)
-    return found.atoms(target, every=True)
+    margins = {} if _is_soft(asked) else {"margins": True}
+    return asked.db.predict(asked.model, examples=asked.examples, **margins, **asked.options).atoms(target, every=True)
 
 
 def _is_soft(asked: Asked) -> bool:
     return isinstance(asked.model, SoftModel) and asked.options.get("semantics") != "boolean"
-
-
-def _margins(asked: Asked) -> dict[str, bool]:
-    return {} if _is_soft(asked) else {"margins": True}
 
 
 def _predicted(asked: Asked) -> pa.Schema:
@@ -151,7 +145,7 @@ def _atoms(asked: Asked, columns: Mapping[str, pa.DataType]) -> pa.Schema:
 
 def _probabilities(asked: Asked) -> pa.Table:
     target = asked.target()
-    return asked.db.marginals(asked.model, examples=asked.examples, **asked.options).probabilities(target)
+    return asked.db.marginals(asked.model, examples=asked.examples, **asked.options).atoms(target)
 
 
 def _probable(asked: Asked) -> pa.Schema:
@@ -249,12 +243,10 @@ def _explain(asked: Asked) -> pa.Table:
     options = dict(asked.options)
     example, neutral = options.pop("example", None), options.pop("neutral", False)
     examples = asked.examples if asked.examples is not None or example is None else [example]
-    found: Any = asked.db.predict(asked.model, examples=examples, **options)
-    if _is_soft(asked):
-        pushes = found.why(asked.text, example=example)
-        return _beside(pushes.table.to_arrow(), {"atom": pushes.atom, "value": pushes.value})
-    reasons = found.why(asked.text, example=example, neutral=neutral)
-    return _beside(reasons.table.to_arrow(), {"atom": reasons.atom, "truth": reasons.truth, "margin": reasons.margin})
+    reasons = asked.db.predict(asked.model, examples=examples, **options).why(
+        asked.text, example=example, neutral=neutral
+    )
+    return _beside(reasons.table.to_arrow(), reasons.head)
 
 
 def _beside(table: pa.Table, values: Mapping[str, Any]) -> pa.Table:
