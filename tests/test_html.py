@@ -74,6 +74,8 @@ def classes_in(annotation: Any, module: str) -> Iterator[type]:
     """The classes of ours that an annotation mentions."""
     if inspect.isclass(annotation):
         yield annotation
+        if annotation.__module__.startswith("sqlrl.database."):  # whose kinds are classes below one
+            yield from annotation.__subclasses__()
     elif isinstance(annotation, UnionType):
         for part in get_args(annotation):
             yield from classes_in(part, module)
@@ -90,6 +92,10 @@ def leads_to(kind: type) -> Iterator[tuple[str, type]]:
             continue
         for name, annotation in inspect.get_annotations(base).items():
             yield from ((name, each) for each in classes_in(annotation, base.__module__))
+        # Results name what they return as parameters of their base.
+        for generic in vars(base).get("__orig_bases__", ()) if base.__module__.startswith("sqlrl.database.") else ():
+            parts = [getattr(part, "__forward_arg__", part) for part in get_args(generic)]
+            yield from (("results", each) for part in parts for each in classes_in(part, base.__module__))
         for name, value in vars(base).items():
             returned = getattr(called(value), "__annotations__", {}).get("return")
             yield from ((name, each) for each in classes_in(returned, base.__module__))

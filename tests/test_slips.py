@@ -163,7 +163,7 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     (lambda t: t.db.evaluate(t.table.to_pandas()), r"type DataFrame: .* sqlrl\.evaluate scores arrays"),
     (lambda t: t.db.evaluate([t.prediction]), r"type list: give what db\.predict\(model\)"),
     (lambda t: t.db.evaluate(t.scores), r"type Scores: give what"),
-    (lambda t: t.db.clusters(t.marginals), r"type Marginals: clusters are those of a world"),
+    (lambda t: t.db.clusters(t.table), r"type Table: give what db\.predict\(model\) returned"),
     (lambda t: t.db.clusters(t.model), r"type Model: predict with it first"),
     (lambda t: t.db.predict("a/m.mln"), r"not the path 'a/m\.mln': read it with sqlrl\.read_mln\('a/m\.mln'\)"),
     (lambda t: t.db.marginals("m.json"), r"not the path 'm\.json': read it"),

@@ -38,7 +38,7 @@ SHOWN_RULES = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SoftPrediction(InferenceResult["SoftScores", "Pushes"], InferredValues):
+class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
     r"""The truth values of a soft model that cost the least, and what is proved about them.
 
     Parameters
