@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlrl.logic.psl import SoftModel
 
 
-class Split(StrEnum):
+class Task(StrEnum):
     """Of which task the data of a program are."""
 
     infer = "infer"
@@ -57,7 +57,7 @@ Query = Annotated[
         show_default=False,
     ),
 ]
-InSplit = Annotated[Split, typer.Option("--split", help="Of which task the data are that PROGRAM names.")]
+InSplit = Annotated[Task, typer.Option("--split", help="Of which task the data are that PROGRAM names.")]
 Evaluate = Annotated[
     bool, typer.Option("--evaluate", metavar=FLAG, help="Print scores against the truths, not the values.")
 ]
@@ -96,7 +96,7 @@ def psl(
     db: Db = None,
     data: DataFile = None,
     query: Query = None,
-    split: InSplit = Split.infer,
+    split: InSplit = Task.infer,
     evaluate: Evaluate = False,
     threshold: Threshold = 0.5,
     observed_bodies: ObservedBodies = False,
@@ -139,7 +139,7 @@ def psl(
             _show(run, held, prediction, evaluate=evaluate, threshold=threshold, atoms=atom or [], into=into)
 
 
-def _model(program: Path, data: Path | None, query: list[str] | None, split: Split, *, trusted: bool) -> SoftModel:
+def _model(program: Path, data: Path | None, query: list[str] | None, split: Task, *, trusted: bool) -> SoftModel:
     from sqlrl.logic.psl_files import read_psl
 
     return read_psl(program, data=data, query=split_names(query), task=split.value, trusted=trusted)

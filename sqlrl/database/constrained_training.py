@@ -42,7 +42,7 @@ ENFORCED: dict[Mode, tuple[Part, Part]] = {
 LEARNED = ("learner_", "training_model_", "model_", "costs_", "seconds_")
 
 
-class Learner(Protocol):
+class ConstrainedLearner(Protocol):
     """What an estimator of weights must have to be trained here."""
 
     model_: Model
@@ -111,7 +111,7 @@ class ConstrainedTraining(Configured):
 
     def __init__(
         self,
-        learner: Learner,
+        learner: ConstrainedLearner,
         mode: Annotated[
             Mode,
             Option(
@@ -254,7 +254,7 @@ class ConstrainedTraining(Configured):
         raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), *LEARNED])
 
 
-def _check_options(learner: Learner, options: Mapping[str, object]) -> None:
+def _check_options(learner: ConstrainedLearner, options: Mapping[str, object]) -> None:
     """Refuse options that the learner's `fit` does not have."""
     parameters = signature(learner.fit).parameters.values()
     known = [x.name for x in parameters if x.kind is Parameter.KEYWORD_ONLY and x.name != "examples"]

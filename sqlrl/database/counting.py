@@ -78,7 +78,7 @@ def counting(
     *,
     check: Callable[[Program], None] | None = None,  # looks at the program before anything is counted
     only: Callable[[Program], Sequence[int]] | None = None,  # by default all
-) -> Iterator[tuple[Program, TableName | None, Worlds]]:
+) -> Iterator[tuple[Program, TableName | None, GivenWorlds]]:
     """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
@@ -92,7 +92,7 @@ def counting(
         else:
             chosen = stack.enter_context(session.only(asked.examples))
         program.expand(chosen, only=None if only is None else only(program))
-        yield program, chosen, Worlds(session, program, chosen)
+        yield program, chosen, GivenWorlds(session, program, chosen)
 
 
 def _count_table(program: Program, columns: Mapping[str, counts.Counts], title: str, *, formula: bool = False) -> Table:
@@ -125,7 +125,7 @@ def decimals(values: npt.NDArray[np.object_]) -> pa.Array:
 # ---- worlds that users give ----------------------------------------------------------------------------
 
 
-class Worlds:
+class GivenWorlds:
     """The worlds that users may give, as tables of true atoms for the clauses of a program; `examples` None means all."""
 
     def __init__(self, session: Session, program: Program, examples: TableName | None) -> None:

@@ -54,7 +54,7 @@ _RULES_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class RuleLeftOut:
     """A rule that a view does not have, and why."""
 
     rule: str
@@ -75,7 +75,7 @@ class ExportedSQL:
     target: str  # the predicate of whose atoms it is
     dialect: str
     tables: Mapping[str, str]  # what each table that it reads holds
-    left_out: tuple[LeftOut, ...]  # the rules that it does not have
+    left_out: tuple[RuleLeftOut, ...]  # the rules that it does not have
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:
@@ -147,7 +147,7 @@ def _target(layout: Layout, target: str | None) -> PredicateInfo:
     raise InputError(f"the model predicts no {shortened(repr(target))}{like}")
 
 
-def _joined(left_out: Sequence[LeftOut], target: str) -> str:
+def _joined(left_out: Sequence[RuleLeftOut], target: str) -> str:
     """Return the error for rules that no view can have."""
     shown = "\n".join(f"  {rule!r}" for rule in left_out[:10])
     more = f"\n  and {len(left_out) - 10:,} more" if len(left_out) > 10 else ""
@@ -177,10 +177,10 @@ def _check_satisfiable(program: Program, asked: Query) -> None:
 # ---- which rules -------------------------------------------------------------------------------------
 
 
-def _divided(program: Program, target: PredicateInfo) -> tuple[list[tuple[int, BoundFeature]], list[LeftOut]]:
+def _divided(program: Program, target: PredicateInfo) -> tuple[list[tuple[int, BoundFeature]], list[RuleLeftOut]]:
     """Return the features that speak for atoms of a target one by one, each with its place, and the rules that join atoms."""
     chosen: list[tuple[int, BoundFeature]] = []
-    left_out: dict[str, LeftOut] = {}
+    left_out: dict[str, RuleLeftOut] = {}
     opened = {helper.name: helper for helper in _helpers(program) if program.layout.predicates[helper.name].open}
     for place, feature in enumerate(program.features):
         if feature.rule is None:
@@ -193,7 +193,7 @@ def _divided(program: Program, target: PredicateInfo) -> tuple[list[tuple[int, B
             chosen.append((place, feature))
         else:
             rule = format_formula(feature.rule.formula)
-            left_out.setdefault(rule, LeftOut(rule, reason))
+            left_out.setdefault(rule, RuleLeftOut(rule, reason))
     return chosen, list(left_out.values())
 
 
@@ -287,7 +287,7 @@ def _written(
     tables: ViewTables,
     info: PredicateInfo,
     chosen: Sequence[tuple[int, BoundFeature]],
-    left_out: Sequence[LeftOut],
+    left_out: Sequence[RuleLeftOut],
 ) -> ExportedSQL:
     """Plan the view and write it."""
     data = tables.data()
@@ -355,7 +355,7 @@ def _output_names(info: PredicateInfo) -> dict[str, str]:
 
 
 def _rendered(
-    tables: ViewTables, info: PredicateInfo, query: exp.Query, outputs: Sequence[str], left_out: Sequence[LeftOut]
+    tables: ViewTables, info: PredicateInfo, query: exp.Query, outputs: Sequence[str], left_out: Sequence[RuleLeftOut]
 ) -> ExportedSQL:
     """Write the statement, with comments that say what it reads and gives."""
     naming, dialect = tables.naming, tables.dialect

@@ -20,7 +20,7 @@ from sqlrl.solve.counts import counts, open_counts, soft_weights, violation_cost
 from sqlrl.solve.growth import Growth
 from sqlrl.solve.mpe import mpe
 from sqlrl.solve.restriction import UnsatisfiableError, select, with_components
-from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
 from sqlrl.solve.rounds import SHARE, Estimate, Rounds
 from sqlrl.solve.structure import compile_network, pointers, ragged_ranges
 from sqlrl.solve.weighted import weigh
@@ -206,7 +206,7 @@ class _Run(Rounds):
         reason = (
             f"{rows:,} of at most {sum(self.oracle.sizes.values()):,} ground clauses in {counted(self.count, 'round')}"
         )
-        choice = Choice("cutting plane", 0, atoms, rows, reason, self.grounding)
+        choice = MethodChoice("cutting plane", 0, atoms, rows, reason, self.grounding)
         # What was not grounded earns in this world the most that it can, so that no world gains by it: the gap is one of the whole network.
         precision = growth.rounding + weighted.rounding
         magnitude = float(np.abs(weighted.linear).sum() + np.abs(weighted.cost[~weighted.hard]).sum())

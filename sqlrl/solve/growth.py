@@ -9,7 +9,7 @@ import numpy as np
 from sqlrl.ground.network import BoolArray
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.restriction import select, with_components
-from sqlrl.solve.result import Choice, merged
+from sqlrl.solve.result import MethodChoice, merged
 from sqlrl.solve.weighted import WeightedNetwork
 
 
@@ -25,11 +25,11 @@ class Growth:
         self.excess = np.zeros(atoms)
         self.rounding = 0.0  # over all that was ever solved
         self.scale = np.inf  # as in `Chooser`
-        self._choices: list[Choice] = []
+        self._choices: list[MethodChoice] = []
         self._solved = world is not None
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[MethodChoice, ...]:
         """What was chosen, whenever it was: a component that was solved again counts again."""
         return merged(self._choices)
 

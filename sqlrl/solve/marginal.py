@@ -18,7 +18,7 @@ from sqlrl.solve.elimination import bounded_part, sum_product
 from sqlrl.solve.enumeration import ALL_STEPS, MOST_ATOMS, STEPS, enumerate_worlds
 from sqlrl.solve.presolve import recognise_blocks
 from sqlrl.solve.restriction import UnsatisfiableError, component_labels, restrict, select, select_each
-from sqlrl.solve.result import Choice
+from sqlrl.solve.result import MethodChoice
 from sqlrl.solve.sampling.belief import METHODS, MarginalResult
 from sqlrl.solve.sampling.chains import Effort, SampleBatch, SampleSink
 from sqlrl.solve.sampling.diagnostics import Estimate
@@ -84,7 +84,7 @@ class _Run:
         self.probability, self.error = np.full(n, np.nan), np.zeros(n)
         self.rhat, self.ess = np.ones(n), np.full(n, np.inf)
         self.code = np.zeros(n, dtype=np.int8)
-        self.choices: list[Choice] = []
+        self.choices: list[MethodChoice] = []
         self._since = time.perf_counter()
         self.value = propagate(weighted)
         fixed = np.flatnonzero(self.value != FREE)
@@ -98,7 +98,7 @@ class _Run:
     def _done(self, method: str, atoms: IntArray, components: int, rows: int, reason: str) -> None:
         now = time.perf_counter()
         self.code[atoms] = METHODS.index(method)
-        self.choices.append(Choice(method, components, len(atoms), rows, reason, now - self._since))
+        self.choices.append(MethodChoice(method, components, len(atoms), rows, reason, now - self._since))
         self._since = now
 
     def part(self, inside: BoolArray) -> tuple[WeightedNetwork, IntArray, int]:

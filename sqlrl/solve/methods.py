@@ -19,7 +19,7 @@ from sqlrl.solve.local_search.walksat import solve_walksat
 from sqlrl.solve.presolve import presolve, recognise_blocks
 from sqlrl.solve.relaxation import LinearSolver
 from sqlrl.solve.restriction import Values, component_labels, restrict, select, select_each
-from sqlrl.solve.result import Choice, Solution, UnsolvedError
+from sqlrl.solve.result import MethodChoice, Solution, UnsolvedError
 from sqlrl.solve.rounding import require, solve_relaxation
 from sqlrl.solve.weighted import FREE, WeightedNetwork
 
@@ -74,7 +74,7 @@ class Chooser:
         self.rounding = weighted.rounding  # the part of the gap that comes from rounding
         self.excess = np.zeros(len(weighted.atoms))  # the rest of it, at the first atom of each component
         self.scale = np.inf  # the smallest factor between costs and integers; infinite if none were made
-        self.choices: list[Choice] = []
+        self.choices: list[MethodChoice] = []
         self._since = time.perf_counter()
 
     @property
@@ -109,7 +109,7 @@ class Chooser:
 
     def _choose(self, method: str, components: int, part: WeightedNetwork, atoms: int, reason: str) -> None:
         now = time.perf_counter()
-        self.choices.append(Choice(method, components, atoms, len(part.cost), reason, now - self._since))
+        self.choices.append(MethodChoice(method, components, atoms, len(part.cost), reason, now - self._since))
         self._since = now
 
     def _reduce(

@@ -17,7 +17,7 @@ from sqlrl.solve.forest import ForestProgram, compile_forest
 from sqlrl.solve.methods import Method, Options
 from sqlrl.solve.presolve import keep_rows
 from sqlrl.solve.restriction import UnsatisfiableError, select
-from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
 from sqlrl.solve.rounds import solve_network
 from sqlrl.solve.single_atoms import all_alone, decided_alone
 from sqlrl.solve.structure import Structure, compile_network, sides_of
@@ -108,7 +108,7 @@ class _Run:
         self.world: BoolArray = np.zeros(len(network.atoms), dtype=np.bool_)
         self.gap = self.precision = self.magnitude = 0.0
         self.scale = np.inf
-        self.choices: list[Choice] = []
+        self.choices: list[MethodChoice] = []
 
     def decide_single(self) -> None:
         """Solve a network whose atoms all stand alone, as elimination does."""
@@ -140,7 +140,7 @@ class _Run:
         self.gap, self.precision = self.gap + slack, self.precision + slack
         self.magnitude += magnitude
         seconds = time.perf_counter() - start
-        self.choices.append(Choice("elimination", *sizes, "trees of blocks and atoms", seconds))
+        self.choices.append(MethodChoice("elimination", *sizes, "trees of blocks and atoms", seconds))
 
     def solve(
         self,

@@ -56,7 +56,7 @@ class UnsolvedError(SqlrlError):
 
 
 @dataclass(frozen=True)
-class Choice:
+class MethodChoice:
     """What one method did, and why it was chosen."""
 
     method: str  # such as "presolve", "elimination", "cut", "persistency", "lp", "cpsat", "walksat"
@@ -90,7 +90,7 @@ class SolverReport:
     magnitude: float  # sum of the absolute weights that the world decides about; see `status_of`
     scale: float  # the smallest factor (a power of two) between weights and a solver's integers; 1 if none needed them
     seconds: Mapping[str, float]  # wall time of each stage
-    choices: tuple[Choice, ...]
+    choices: tuple[MethodChoice, ...]
     # The objective without the constant, summed without it, so that no large constant takes its digits.
     decided: float | None = None
     # How far the world is from one in which every ground clause earns the most; see `counts.violation_cost`.
@@ -200,9 +200,9 @@ def joined(results: Sequence[MPEResult], order: IntArray) -> MPEResult:
     return MPEResult(np.concatenate([each.world for each in results])[order], report)
 
 
-def merged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def merged(choices: Sequence[MethodChoice]) -> tuple[MethodChoice, ...]:
     """Return one choice for each method and reason, in the order in which they first come."""
-    found: dict[tuple[str, str], Choice] = {}
+    found: dict[tuple[str, str], MethodChoice] = {}
     for each in choices:
         known = found.get((each.method, each.reason))
         found[each.method, each.reason] = (

@@ -17,7 +17,7 @@ from sqlrl.solve.growth import Growth
 from sqlrl.solve.methods import Chooser, Options
 from sqlrl.solve.presolve import keep_rows, presolve
 from sqlrl.solve.restriction import UnsatisfiableError
-from sqlrl.solve.result import Choice, UnsolvedError
+from sqlrl.solve.result import MethodChoice, UnsolvedError
 from sqlrl.solve.weighted import FREE, WeightedNetwork
 from sqlrl.wording import counted
 
@@ -129,7 +129,7 @@ class Solved:
     gap: float
     rounding: float
     scale: float
-    choices: tuple[Choice, ...]
+    choices: tuple[MethodChoice, ...]
 
 
 def solve_network(weighted: WeightedNetwork, options: Options) -> Solved:
@@ -181,7 +181,7 @@ def _in_rounds(weighted: WeightedNetwork, kept: BoolArray, options: Options) -> 
     growth, rows = run.growth, int(run.kept.sum())
     rounding = weighted.rounding + growth.rounding
     reason = f"{rows:,} of {len(weighted.cost):,} ground clauses in {counted(run.count, 'round')}"
-    choices = (Choice("cutting plane", 0, len(places), rows, reason, 0.0), *growth.choices)
+    choices = (MethodChoice("cutting plane", 0, len(places), rows, reason, 0.0), *growth.choices)
     return Solved(growth.world, rounding + float(growth.excess.sum()), rounding, growth.scale, choices)
 
 

@@ -20,7 +20,7 @@ from sqlrl.solve.exchange.text import Names, Place, check_map, names_or_local
 from sqlrl.solve.exchange.uai import place_in_uai
 from sqlrl.solve.exchange.wcnf import place_in_wcnf, variable_count
 from sqlrl.solve.relaxation import relax
-from sqlrl.solve.result import Choice, MPEResult, SolverReport, status_of
+from sqlrl.solve.result import MethodChoice, MPEResult, SolverReport, status_of
 from sqlrl.solve.rounding import PROVED
 from sqlrl.solve.structure import variables_of
 from sqlrl.solve.weighted import WeightedNetwork
@@ -488,7 +488,7 @@ def read_solution(
         magnitude=magnitude,
         scale=1.0,
         seconds=seconds,
-        choices=(Choice("file", 0, len(world), len(weighted.cost), reason, seconds["read"]),),
+        choices=(MethodChoice("file", 0, len(world), len(weighted.cost), reason, seconds["read"]),),
     )
     return MPEResult(world, report)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sqlrl import markup
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
-from sqlrl.solve.result import SHOWN, Choice, merged
+from sqlrl.solve.result import SHOWN, MethodChoice, merged
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.solve.sampling.diagnostics import AGREED
 from sqlrl.wording import counted
@@ -38,7 +38,7 @@ class MarginalResult:
     rhat: FloatArray  # split R-hat: above 1.01 chains disagree; 1 where exact, NaN where `error` is infinite
     ess: FloatArray  # effective sample size; infinite where exact
     code: npt.NDArray[np.int8]  # the method of each atom, an index into `METHODS`
-    choices: tuple[Choice, ...]
+    choices: tuple[MethodChoice, ...]
     effort: Effort  # how much was sampled, where anything was
     seconds: float
     _repr_html_ = markup.field_table
