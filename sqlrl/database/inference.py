@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
+
+import pyarrow as pa
 
 from sqlrl.catalog.layout import Layout
 from sqlrl.database.results import InferenceResult, into_tables
@@ -15,6 +17,8 @@ from sqlrl.errors import InputError
 from sqlrl.ground.network import IntArray, NetworkAtoms
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.unseen import Unseen, unseen
+from sqlrl.logic.model import Model
+from sqlrl.logic.psl import SoftModel
 from sqlrl.report.console import Progress
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import shortened
@@ -134,6 +138,28 @@ def bound_task(
         extent = Extent(program, chosen, asked.limit, len(ids))
         new = unseen(extent) if templates else Unseen(0, 0)
         yield InferenceTask(session, asked, destination, layout, extent, ids, new, task, start)
+
+
+@contextmanager
+def kept_run(
+    found: InferenceResult[Any, Any],
+    verb: str,
+    parameters: Mapping[str, object],
+    model: Model | SoftModel,
+    clauses: pa.Table,
+    shapes: pa.Table,
+    *,
+    seed: int | None = None,
+) -> Iterator[int]:
+    """Keep a run with its model and the values of its atoms, and what is kept in this context, all or nothing. No label is read."""
+    records = found.session.records
+    run = records.begin_run(verb, parameters, seed)
+    with records.ending(run), records.together():
+        number = records.save_model(verb, model, clauses, shapes, origin="given")
+        for name in found.open_predicates:
+            records.append(found.kept_in, run, found.kept_rows(name))
+        yield run
+        records.end_run(run, "done", model=number, timings=found.seconds)
 
 
 # ---- window by window ----------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ class Inferred(Helpful, ABC):
     ----------
     session : Session
     asked : Query
+        The model and its examples; of a soft model its declarations.
     layout : Layout
         Without helper predicates.
     network_atoms : NetworkAtoms

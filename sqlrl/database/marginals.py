@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Never, NoReturn
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference
+from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredProbabilities
 from sqlrl.database.results import InferenceResult
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -43,16 +43,9 @@ class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabil
 
     Parameters
     ----------
-    session : Session
-    asked : Query
-        The model and its examples.
-    layout : Layout
-        Without helper predicates.
-    network_atoms : NetworkAtoms
-        The n query atoms and the helper atoms.
     result : MarginalResult
         Of all of them.
-    unseen, seconds, built, examples, unknown, run
+    session, asked, layout, network_atoms, unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
     Examples
@@ -72,6 +65,7 @@ class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabil
     """
 
     _owner = "Marginals"
+    kept_in = "marginal"
     _found = "probabilities"
 
     @property
@@ -197,7 +191,15 @@ def marginals(
         options: dict[str, object] = {"method": method, "samples": samples, "burn_in": burn_in, "chains": chains}
         if time_limit is not None:
             options["time_limit"] = time_limit
-        return asking.deliver(found, lambda: _keep(found, asking.program, options, seed))
+
+        def keep() -> int:
+            """Keep the model and the probabilities; return the number of the run."""
+            program = asking.program
+            stated = (stated_model(program), clause_table(program, keys=True), shape_table(program))
+            with kept_run(found, "marginals", options, *stated, seed=seed) as run:
+                return run
+
+        return asking.deliver(found, keep)
 
 
 def _threads(session: Session) -> int:
@@ -225,22 +227,3 @@ def _sink(
 def _seed(seed: int, done: int) -> int:
     """Return the seed of a window: those of the same seed shall not draw alike, or else errors of like examples would be the same."""
     return seed if done == 0 else int(np.random.SeedSequence([seed, done]).generate_state(1)[0]) >> 1
-
-
-def _keep(found: Marginals, program: Program, parameters: Mapping[str, object], seed: int) -> int:
-    """Keep the model and the probabilities of query atoms; return the number of the run."""
-    atoms, records = found.network_atoms, found.session.records
-    run = records.begin_run("marginals", parameters, seed)
-    with records.ending(run):
-        model = records.save_model(
-            "marginals", stated_model(program), clause_table(program, keys=True), shape_table(program), origin="given"
-        )
-        for name in found.open_predicates:
-            mine = found.of_predicate(name)
-            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine]}
-            rows |= {key: getattr(found.result, key)[mine] for key in ("probability", "error", "rhat", "ess")}
-            method = method_names(found.result).filter(pa.array(mine))
-            names = pa.array([name] * int(mine.sum()), pa.string())
-            records.append("marginal", run, pa.table({"predicate": names, **rows, "method": method}))
-        records.end_run(run, "done", model=model, timings=found.seconds)
-    return run

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.exports import names_of
-from sqlrl.database.inference import Destination, InferenceTask, collected, inference
+from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredWorld
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
@@ -44,13 +44,6 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
 
     Parameters
     ----------
-    session : Session
-    asked : Query
-        The model and its examples.
-    layout : Layout
-        Without helper predicates.
-    network_atoms : NetworkAtoms
-        The n query atoms and the helper atoms.
     network : Network or None
         None if the examples were grounded in several windows, of which only one is held at a time. Of cutting planes it has the
         ground clauses that they needed.
@@ -60,7 +53,7 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
         How it was found, as `sqlrl.run` keeps it.
     margin : float array, shape (n,), optional
         With `margins=True`: how much the score of the best world falls when the atom must have the other value, in log-odds.
-    unseen, seconds, built, examples, unknown, run
+    session, asked, layout, network_atoms, unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
     Examples
@@ -78,6 +71,7 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
     """
 
     _owner = "Prediction"
+    kept_in = "prediction"
     _unwritten = ("truth",)
 
     @property
@@ -113,6 +107,9 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
     def _columns(self, shown: BoolArray) -> dict[str, pa.Array]:
         beside = {} if self.margin is None else {"margin": pa.array(self.margin[shown], from_pandas=True)}
         return super()._columns(shown) | beside
+
+    def _kept_columns(self, shown: BoolArray) -> dict[str, pa.Array]:
+        return super()._columns(shown)
 
     def _scores(self, known: Compared, *, bins: int, threshold: float) -> Scores:
         from sqlrl.database.evaluation import world_scores
@@ -308,21 +305,12 @@ def _margins(network: Network, weights: FloatArray, world: BoolArray) -> FloatAr
 def _keep(prediction: Prediction, counted: WorldCounts | None, program: Program) -> int:
     """Keep the model, the true atoms and exact statistics of a prediction; return the number of the run."""
     assert counted is not None, "clauses were counted"
-    atoms, records = prediction.network_atoms, prediction.session.records
-    run = records.begin_run("predict", prediction.options, None)
-    with records.ending(run):
-        listed = clause_table(program, keys=True)
-        shown = listed.column("clause").to_numpy()
-        model = records.save_model("predict", stated_model(program), listed, shape_table(program), origin="given")
-        for name in prediction.open_predicates:
-            mine = prediction.result.world & prediction.of_predicate(name)
-            true = {"atom": atoms.ids[mine], "example": atoms.example[mine], "truth": np.ones(mine.sum(), bool)}
-            names = pa.array([name] * int(mine.sum()), pa.string())
-            records.append("prediction", run, pa.table({"predicate": names, **true}))
-        # Groundings that hold an atom and its negation count as satisfied by the evidence. No label is read: what labels say is added by
-        # `add_observed`.
-        found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
-        found["n_predicted"] = counted.predicted
-        records.append("clause_statistics", run, statistics_table(shown, found))
-        records.end_run(run, "done", model=model, timings=prediction.seconds)
+    listed = clause_table(program, keys=True)
+    # Groundings that hold an atom and its negation count as satisfied by the evidence. What labels say is added by `add_observed`.
+    found = by_evidence(program, counted.total, counted.open, counted.evidence_violated)
+    found["n_predicted"] = counted.predicted
+    statistics = statistics_table(listed.column("clause").to_numpy(), found)
+    stated = (stated_model(program), listed, shape_table(program))
+    with kept_run(prediction, "predict", prediction.options, *stated) as run:
+        prediction.session.records.append("clause_statistics", run, statistics)
     return run

@@ -41,13 +41,15 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
     equivalence), `why` (an atom has its value), `plot` and `report`. What differs is the column of the value, `truth`, `probability` or
     `value`, which a kind declares with the values, what counts as true and how labels are read (`Inferred`), and beside it:
 
-    - the columns of data, to read and to write (`_columns`, `_shown_columns`, `_unwritten`) and the words of titles (`_found`, `_title`,
-      `_summary`),
+    - the columns of data, to read, to keep and to write (`_columns`, `_shown_columns`, `_kept_columns`, `kept_in`, `_unwritten`) and the words
+      of titles (`_found`, `_title`, `_summary`),
     - its scores, what is kept of them, and its reasons (`_scores`, `_keep_outcomes`, `_reasons`).
 
     What means nothing for a kind is an UnsupportedError that says what to call instead.
     """
 
+    kept_in: ClassVar[str]
+    """The table of `sqlrl` that has the values of runs."""
     _found: ClassVar[str] = "predicted"
     """What titles of tables say was done."""
     _unwritten: ClassVar[tuple[str, ...]] = ()
@@ -143,7 +145,14 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         """Return the names of the tables that `write` creates, by predicate."""
         return into_tables(self.layout, into)
 
-    def _listed(self, *, every: bool, at_least: float) -> BoolArray:
+    def kept_rows(self, predicate: str) -> pa.Table:
+        """Return the atoms of a predicate, by their ids, as rows of `kept_in` without the run."""
+        atoms, mine = self.network_atoms, self._listed() & self.of_predicate(predicate)
+        names = pa.array([predicate] * int(mine.sum()), pa.string())
+        columns = {"predicate": names, "atom": atoms.ids[mine], "example": atoms.example[mine]}
+        return pa.table({**columns, **self._kept_columns(mine)})
+
+    def _listed(self, *, every: bool = False, at_least: float = 0.0) -> BoolArray:
         """Return which of the n atoms are listed, shape (n,)."""
         # NaN is not known to be lower.
         shown: BoolArray = self.reported & ~(self.atom_values < at_least)
@@ -152,6 +161,10 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
     def _columns(self, shown: BoolArray) -> dict[str, pa.Array]:
         """Return the columns of some atoms, as computed."""
         return {self.value_column: pa.array(self.atom_values[shown])}
+
+    def _kept_columns(self, shown: BoolArray) -> dict[str, pa.Array]:
+        """Return the columns of some atoms, to keep."""
+        return self._columns(shown)
 
     def _shown_columns(self, shown: BoolArray) -> dict[str, pa.Array]:
         """Return the columns of some atoms, to read."""

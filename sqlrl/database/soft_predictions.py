@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected
+from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run
 from sqlrl.database.inferred import InferredValues
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
@@ -43,20 +43,14 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
 
     Parameters
     ----------
-    session : Session
-    asked : Query
-        The declarations of the model, and its examples.
     model : SoftModel
-    layout : Layout
-    network_atoms : NetworkAtoms
-        The n query atoms.
     network : HingeNetwork or None
         None if the examples were grounded in several windows, of which only one is held at a time.
     result : HingeResult
         Of all of them.
     observed_bodies : bool
         Whether bodies of rules read what is observed alone.
-    unseen, seconds, built, examples, unknown, run
+    session, asked, layout, network_atoms, unseen, seconds, built, examples, unknown, run
         As in `Inferred`.
 
     Examples
@@ -74,6 +68,7 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
     """
 
     _owner = "SoftPrediction"
+    kept_in = "truth_value"
 
     @property
     def status(self) -> HingeStatus:
@@ -201,31 +196,21 @@ class RuleTotals:
 
 
 def _keep(found: SoftPrediction, totals: RuleTotals, options: HingeOptions | None) -> int:
-    """Keep the model, the truth values, what each rule costs and what is proved; return the number of the run. No label is read."""
-    atoms, records, rules = found.network_atoms, found.session.records, found.model.rules
+    """Keep the model, the truth values, what each rule costs and what is proved; return the number of the run."""
     asked = {**asdict(options or HingeOptions()), "observed_bodies": found.observed_bodies}
-    run = records.begin_run("predict", asked, None)
-    with records.ending(run), records.together():
-        weights = np.array([rule.weight or 0.0 for rule in rules])
-        clauses = soft_clauses(found.model, weights)
-        model = records.save_model("predict", found.model, clauses, no_shapes(), origin="given")
-        for name in found.open_predicates:
-            mine = found.of_predicate(name)
-            rows = {"atom": atoms.ids[mine], "example": atoms.example[mine], "value": found.result.y[mine]}
-            names = pa.array([name] * int(mine.sum()), pa.string())
-            records.append("truth_value", run, pa.table({"predicate": names, **rows}))
-        cost = pa.array(weights * totals.distance, mask=np.array([rule.hard for rule in rules], dtype=bool))
-        distances = {
-            "ground_rules": totals.ground,
-            "decided": totals.decided,
-            "distance": totals.distance,
-            "cost": cost,
-        }
-        records.append("rule_distance", run, pa.table({"clause": clauses.column("clause"), **distances}))
-        proved = {name: getattr(found.result, name) for name in PROVED}
-        row = {"status": found.status.value, **proved}
-        records.append("optimum", run, pa.Table.from_pylist([row]))
-        records.end_run(run, "done", model=model, timings=found.seconds)
+    weights = np.array([rule.weight or 0.0 for rule in found.model.rules])
+    clauses, hard = soft_clauses(found.model, weights), np.array([rule.hard for rule in found.model.rules], dtype=bool)
+    distances = {
+        "clause": clauses.column("clause"),
+        "ground_rules": totals.ground,
+        "decided": totals.decided,
+        "distance": totals.distance,
+        "cost": pa.array(weights * totals.distance, mask=hard),
+    }
+    proved = {"status": found.status.value, **{name: getattr(found.result, name) for name in PROVED}}
+    with kept_run(found, "predict", asked, found.model, clauses, no_shapes()) as run:
+        found.session.records.append("rule_distance", run, pa.table(distances))
+        found.session.records.append("optimum", run, pa.Table.from_pylist([proved]))
     return run
 
 
