@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.database.evaluation import keep_probabilities, probability_scores
 from sqlrl.database.inference import Collected, Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredProbabilities
+from sqlrl.database.outcomes import Compared
 from sqlrl.database.results import InferenceResult
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import UnsupportedError
@@ -25,7 +27,6 @@ from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.outcomes import Compared
     from sqlrl.database.samples import SampleTables
     from sqlrl.evaluate import ProbabilityScores
     from sqlrl.plan.mentions import AtomKey
@@ -92,13 +93,9 @@ class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabil
         }
 
     def _scores(self, known: Compared, *, bins: int, threshold: float) -> ProbabilityScores:
-        from sqlrl.database.evaluation import probability_scores
-
         return probability_scores(self, known, bins)
 
     def _keep_outcomes(self, run: int, known: Compared, threshold: float) -> None:
-        from sqlrl.database.evaluation import keep_probabilities
-
         keep_probabilities(self, known)
 
     def _reasons(self, key: AtomKey, *, neutral: bool) -> NoReturn:

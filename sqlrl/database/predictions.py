@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 import pyarrow as pa
 
+from sqlrl.database.evaluation import keep_world, world_scores
 from sqlrl.database.exports import names_of
 from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run
 from sqlrl.database.inferred import InferredWorld
+from sqlrl.database.outcomes import Compared
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
@@ -28,7 +30,6 @@ from sqlrl.training.statistics import Counts, by_evidence, statistics_table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.outcomes import Compared
     from sqlrl.database.why import Reasons
     from sqlrl.evaluate import Scores
     from sqlrl.plan.mentions import AtomKey
@@ -112,13 +113,9 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
         return super()._columns(shown)
 
     def _scores(self, known: Compared, *, bins: int, threshold: float) -> Scores:
-        from sqlrl.database.evaluation import world_scores
-
         return world_scores(self, known)
 
     def _keep_outcomes(self, run: int, known: Compared, threshold: float) -> None:
-        from sqlrl.database.evaluation import keep_world
-
         keep_world(self, run, known)
 
     def _reasons(self, key: AtomKey, *, neutral: bool) -> Reasons:

@@ -13,7 +13,10 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.views import unique_name
+from sqlrl.database.evaluation import compared
 from sqlrl.database.inferred import THRESHOLD, Inferred
+from sqlrl.database.named_atoms import find_atom
+from sqlrl.database.outcomes import Compared
 from sqlrl.errors import InputError
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.network import BoolArray
@@ -22,7 +25,6 @@ from sqlrl.report import Table
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.outcomes import Compared
     from sqlrl.database.plots import ResultPlots
     from sqlrl.plan.mentions import AtomKey
     from sqlrl.report.page import Report
@@ -216,8 +218,6 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         >>> scores.auc_roc, scores.calibration.table()["share"].to_pylist()
         (1.0, [0.0, 1.0])
         """
-        from sqlrl.database.evaluation import compared
-
         with self.session.verb(), self.session.console.progress("evaluating"), enough_memory("evaluating"):
             known = compared(self, outside, threshold)
             scores = self._scores(known, bins=bins, threshold=threshold)
@@ -312,8 +312,6 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         up Smokes(Bob) - Smokes(Chris) 0.727
         """
         self.check_current()
-        from sqlrl.database.named_atoms import find_atom
-
         with self.session.verb(), self.session.console.progress("explaining"):
             key = find_atom(self.session.catalog, self.layout, atom, self.network_atoms.visible, example)
             return self._reasons(key, neutral=neutral)

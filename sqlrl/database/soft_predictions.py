@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from sqlrl.database.evaluation import keep_values, value_scores
 from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run
 from sqlrl.database.inferred import InferredValues
+from sqlrl.database.outcomes import Compared
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
 from sqlrl.errors import InputError
@@ -30,7 +32,6 @@ from sqlrl.training.soft import warn_of_rules
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
-    from sqlrl.database.outcomes import Compared
     from sqlrl.evaluate import SoftScores
 
 SHOWN_RULES = 3
@@ -86,13 +87,9 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
         return self.result.bound
 
     def _scores(self, known: Compared, *, bins: int, threshold: float) -> SoftScores:
-        from sqlrl.database.evaluation import value_scores
-
         return value_scores(self, known, threshold)
 
     def _keep_outcomes(self, run: int, known: Compared, threshold: float) -> None:
-        from sqlrl.database.evaluation import keep_values
-
         keep_values(self, run, known, threshold)
 
     def _reasons(self, key: AtomKey, *, neutral: bool) -> Pushes:
