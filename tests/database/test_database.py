@@ -328,8 +328,3 @@ def test_weights_that_overflow_are_refused() -> None:
         for method in ("elimination" if "!" in text else "auto", "cpsat"):
             with pytest.raises(sqlrl.SqlrlError, match=r"scale them down|integer weights cannot hold"):
                 smokers().predict(model, method=method)  # type: ignore[arg-type]
-
-
-def test_evaluation_needs_labels() -> None:
-    with pytest.raises(InputError, match="no predicted atom has a label"):
-        smokers().predict(sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer"))).evaluate()

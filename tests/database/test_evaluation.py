@@ -85,7 +85,6 @@ def asked() -> tuple[sqlrl.Database, sqlrl.Marginals]:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"outside": "all"}, "outside='all' must be 'missed' or 'ignore'"),
         ({"bins": 0}, "bins=0 must be a whole number of bins"),
         ({"bins": "10"}, "bins='10' must be a whole number of bins"),
     ],
@@ -96,17 +95,6 @@ def test_options_that_cannot_be(
     db, marginals = asked
     with pytest.raises(InputError, match=message):
         db.evaluate(marginals, **options)  # type: ignore[call-overload]
-
-
-def test_without_labels_and_of_another_database_it_says_so() -> None:
-    db, other = texts(), texts()
-    found = db.marginals(sqlrl.parse_mln(TEXT))
-    with pytest.raises(InputError, match="made in another database"):
-        other.evaluate(found)
-    bare = sqlrl.connect()
-    bare.load("Word", list(WORDS.items()), types=["doc", "word"], example="doc")
-    with pytest.raises(InputError, match="no predicted atom has a label"):
-        bare.evaluate(bare.marginals(sqlrl.parse_mln(TEXT, query=["Liked", "Long"])))
 
 
 def test_rankings_of_examples_are_those_of_their_atoms() -> None:

@@ -138,15 +138,6 @@ def test_the_value_of_an_observed_atom_is_said(value, said):
         db.predict(parse_psl("1: !Smokes(A)")).why("Smokes(Anna)")
 
 
-def test_values_are_written_and_read_with_sql(friends):
-    db, model, prediction = friends
-    prediction.write("smokers")
-    assert db.sql("select person from smokers where value > 0.5").fetchall() == [("Bob",)]
-    with pytest.raises(InputError, match="smokers"):
-        db.predict(model, into="smokers")
-    db.predict(model, into="smokers", replace=True)
-
-
 def test_hard_rules_that_cannot_hold_are_named(friends):
     db, *_ = friends
     with pytest.raises(InfeasibleError, match=r"<text>:1: Smokes\('Bob'\) >= 0.9 \. says -Smokes\(Bob\) \+ 0.9 <= 0"):
