@@ -162,11 +162,8 @@ def _evaluate(asked: Asked) -> pa.Table:
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
         raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
-    db = asked.context.db
-    if probabilities:
-        scores: Any = db.evaluate(db.marginals(asked.model, examples=asked.examples, **options))
-    else:
-        scores = db.evaluate(db.predict(asked.model, examples=asked.examples, **options))
+    find = asked.db.marginals if probabilities else asked.db.predict
+    scores: Any = find(asked.model, examples=asked.examples, **options).evaluate()
     if by == "predicate":
         return scores.table().to_arrow()
     if probabilities or _is_soft(asked):

@@ -81,17 +81,12 @@ class ScriptedDatabase(Protocol):
 
     @property
     def predict(self) -> Callable[..., Any]:
-        """ML.PREDICT."""
+        """ML.PREDICT, ML.EVALUATE and ML.EXPLAIN."""
         ...
 
     @property
     def marginals(self) -> Callable[..., Any]:
-        """ML.PROBABILITIES."""
-        ...
-
-    @property
-    def evaluate(self) -> Callable[..., Any]:
-        """ML.EVALUATE."""
+        """ML.PROBABILITIES and ML.EVALUATE."""
         ...
 
     @property
