@@ -159,7 +159,8 @@ def _confusion(
 ) -> Chart:
     """Return the confusion matrix of one predicate, or of all; `predicted` and `blocks` are of the atoms that are reported."""
     names = known.names
-    if predicate is None and len(names) == 1:
+    # The title of a soft model's chart names a predicate only if one was asked for.
+    if predicate is None and len(names) == 1 and isinstance(found, InferredByClauses):
         predicate = names[0]
     if predicate is not None and predicate not in names:
         raise InputError(f"name one of the open predicates {', '.join(names)}, not {predicate!r}")
