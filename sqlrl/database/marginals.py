@@ -29,7 +29,7 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     from sqlrl.database.samples import SampleTables
     from sqlrl.evaluate import ProbabilityScores
-    from sqlrl.plan.mentions import AtomKey
+    from sqlrl.plan.named_clauses import AtomKey
     from sqlrl.solve.marginal import Method
     from sqlrl.solve.sampling.belief import MarginalResult
 

@@ -32,7 +32,7 @@ from sqlrl.wording import counted
 if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
     from sqlrl.evaluate import Scores
-    from sqlrl.plan.mentions import AtomKey
+    from sqlrl.plan.named_clauses import AtomKey
     from sqlrl.solve.exchange.solutions import Format
     from sqlrl.solve.methods import Method, WorldMethod
 

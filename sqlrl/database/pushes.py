@@ -16,7 +16,7 @@ from sqlrl.ground.network import FloatArray
 from sqlrl.ground.program import Extent
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.logic.psl_literals import format_number
-from sqlrl.plan.mentions import AtomKey
+from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.report import Table
 
 PUSHES = pa.schema(

@@ -26,7 +26,7 @@ from sqlrl.wording import counted
 
 if TYPE_CHECKING:
     from sqlrl.database.plots import ResultPlots
-    from sqlrl.plan.mentions import AtomKey
+    from sqlrl.plan.named_clauses import AtomKey
     from sqlrl.report.page import Report
 
 ScoresT = TypeVar("ScoresT")

@@ -23,7 +23,7 @@ from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.soft_program import SoftProgram
 from sqlrl.ground.windows import GroundHinges, divided_hinges
 from sqlrl.logic.psl import SoftModel
-from sqlrl.plan.mentions import AtomKey
+from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.solve.hinge.inference import map_state
 from sqlrl.solve.hinge.result import HingeOptions, HingeResult, HingeStatus, InfeasibleHingesError, joined
 from sqlrl.training.runs import no_shapes, soft_clauses
