@@ -1,21 +1,232 @@
-"""The errors and warnings that sqlrl raises, one root for each.
+"""The errors and warnings that sqlrl raises, one root for each, and how their messages are worded.
 
 Every message says what is wrong, which value, where it stands, and how to mend it.
+
+A message is one text for Python, the command line and SQL scripts, which call a parameter, an option and a setting by names of their own.
+What they word differently is therefore a value: a `Mention`, which stands in the f-string of a message where its words are to be,
+
+    raise InputError(f"{place}: pass fewer {Parameter('examples')}, or raise {Parameter('limit')}")
+
+An error keeps the message with its mentions (`error.message`, `error.mentions`). `str(error)` says it in the words of Python, `examples=`;
+who shows it elsewhere words the mentions, `error.message.worded(words)`: the command line as `--examples` (`sqlrl.cli.words`), scripts as
+`examples` (`sqlrl.script.words`). Nothing looks for words in a finished sentence. A text that is put into another one keeps its mentions as
+`marked(text)`; the text alone is that of Python.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import json
 import os
 import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import EllipsisType
+from typing import Any, ClassVar, Self
 
 from sqlrl.markup import pairs, printable
 
+# ---- what messages mention -------------------------------------------------------------------------------
 
-class SqlrlError(Exception):
+_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
+"""Around a mention in a text that is still put together: they are no characters, so that no text has them."""
+
+
+class Mention:
+    """What a message names in the words of whoever reads it; an f-string keeps it, `str` says it in those of Python."""
+
+    def __format__(self, spec: str) -> str:
+        return f"{_OPEN}{json.dumps([type(self).__name__, *self._fields()])}{_CLOSE}"
+
+    def _fields(self) -> list[object]:
+        """Return what JSON keeps, from which the class makes an equal mention."""
+        raise NotImplementedError
+
+
+class Written(str):
+    """A value as it is written in Python, which is no single number, text or flag: `Written("[...]")`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Parameter(Mention):
+    """A parameter, and its value if one is named.
+
+    Examples
+    --------
+    >>> print(Parameter("examples"), Parameter("empty", "allow"), Parameter("memory_limit", "2GB", "connect({})"))
+    examples= empty='allow' connect(memory_limit='2GB')
+    >>> print(InputError(f"there are no rows; pass {Parameter('empty', 'allow')} if that is right"))
+    there are no rows; pass empty='allow' if that is right
+    """
+
+    name: str
+    value: str | float | bool | EllipsisType | None = ...
+    """The value, of which anything but a number, a text or a flag is kept as it is written; `...` if none is named."""
+    call: str = "{}"
+    """How Python takes the parameter, with `{}` in its place, where naming it alone would not say whose it is."""
+
+    def __post_init__(self) -> None:
+        if type(self.value) not in (str, int, float, bool, type(None), EllipsisType, Written):
+            object.__setattr__(self, "value", Written(repr(self.value)))
+
+    def __str__(self) -> str:
+        return self.call.replace("{}", f"{self.name}={'' if self.value is ... else repr(self.value)}")
+
+    def _fields(self) -> list[object]:
+        value = [] if self.value is ... else [self.value, *([0] if isinstance(self.value, Written) else [])]
+        return [self.name, value, self.call]
+
+    @classmethod
+    def read(cls, name: str, value: list[Any], call: str) -> Self:
+        """Return a mention from its fields."""
+        return cls(name, Written(value[0]) if len(value) > 1 else value[0] if value else ..., call)
+
+
+@dataclass(frozen=True)
+class Remedy(Mention):
+    """What to do, in the words of Python, with `{}` for each value; elsewhere the text is the key of what is said there.
+
+    Examples
+    --------
+    >>> print(Remedy("db.scope({}, ...)", ("Smokes",)))
+    db.scope('Smokes', ...)
+    """
+
+    text: str
+    values: tuple[str | int, ...] = ()
+
+    def __str__(self) -> str:
+        return self.filled(self.text)
+
+    def filled(self, text: str, say: Callable[[object], str] = repr) -> str:
+        """Return a text with the values in their places."""
+        first, *others = text.split("{}")
+        return first + "".join(f"{say(value)}{other}" for value, other in zip(self.values, others, strict=True))
+
+    def _fields(self) -> list[object]:
+        return [self.text, self.values]
+
+    @classmethod
+    def read(cls, text: str, values: list[str | int]) -> Self:
+        """Return a mention from its fields."""
+        if text.count("{}") != len(values):
+            raise ValueError(text)
+        return cls(text, tuple(values))
+
+
+@dataclass(frozen=True)
+class Constant(Mention):
+    """True, False or None as a value to give."""
+
+    value: bool | None
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+    def _fields(self) -> list[object]:
+        return [self.value]
+
+    @classmethod
+    def read(cls, value: bool | None) -> Self:
+        """Return a mention from its fields."""
+        return cls(value)
+
+
+class Message(str):
+    """A text in the words of Python that keeps what it mentions.
+
+    Examples
+    --------
+    >>> text = Message(f"pass fewer {Parameter('examples')}")
+    >>> print(text, *text.mentions, text.worded(lambda mention: "--examples"), sep="; ")
+    pass fewer examples=; examples=; pass fewer --examples
+    """
+
+    marked: str
+    """The text with its mentions, to be put into another one."""
+
+    def __new__(cls, text: str) -> Self:
+        kept = marked(text)
+        made = super().__new__(cls, "".join(map(str, _parts(kept))))
+        made.marked = kept
+        return made
+
+    @property
+    def mentions(self) -> tuple[Mention, ...]:
+        """What it mentions, in order."""
+        return tuple(each for each in _parts(self.marked) if isinstance(each, Mention))
+
+    def worded(self, words: Callable[[Mention], str | None]) -> Message:
+        """Return the message with its mentions in other words; one for which these are None stays a mention."""
+        said = (each if isinstance(each, str) else _or(words(each), each) for each in _parts(self.marked))
+        return Message("".join(said))
+
+
+def marked(text: str) -> str:
+    """Return a text to put into another one, with what it mentions."""
+    return text.marked if isinstance(text, Message) else text
+
+
+def _or(words: str | None, mention: Mention) -> str:
+    return f"{mention}" if words is None else words
+
+
+def _parts(text: str) -> Iterator[str | Mention]:
+    """Yield the parts of a text between which mentions stand, and these."""
+    first, *others = text.split(_OPEN)
+    yield first
+    for each in others:
+        mention, _, rest = each.partition(_CLOSE)
+        yield _read(mention)
+        yield rest
+
+
+_KINDS: dict[str, type[Parameter | Remedy | Constant]] = {
+    kind.__name__: kind for kind in (Parameter, Remedy, Constant)
+}
+
+
+def _read(text: str) -> str | Mention:
+    """Return a mention; what no mention has written, such as a name that a stranger has chosen, is a text."""
+    try:
+        kind, *fields = json.loads(text)
+        return _KINDS[kind].read(*fields)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return f"{_OPEN}{text}"
+
+
+# ---- errors ----------------------------------------------------------------------------------------------
+
+
+class _Said(Exception):
+    """What errors and warnings have in common: a message, with what it mentions."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(Message(message))
+
+    @property
+    def message(self) -> Message:
+        """The message with its mentions, for whoever words them otherwise than Python does."""
+        return Message(str(self.args[0]) if not isinstance(self.args[0], Message) else self.args[0])
+
+    @property
+    def mentions(self) -> tuple[Mention, ...]:
+        """The parameters and remedies that the message names."""
+        return self.message.mentions
+
+    def __str__(self) -> str:
+        # Names of files, tables and constants are quoted, and a stranger may have chosen them: none may act on a terminal.
+        return printable(super().__str__())
+
+
+class SqlrlError(_Said):
     """Root of all errors that sqlrl raises.
 
     They can be pickled, so that they pass from a worker process to its parent.
@@ -29,10 +240,6 @@ class SqlrlError(Exception):
 
     located: ParseError | None = None
     """Of an error in a text, where in it: for whoever knows the place of the text itself."""
-
-    def __str__(self) -> str:
-        # Names of files, tables and constants are quoted, and a stranger may have chosen them: none may act on a terminal.
-        return printable(super().__str__())
 
     def _repr_html_(self) -> str:
         return pairs([(type(self).__name__, line) for line in str(self).splitlines()])
@@ -78,8 +285,9 @@ class ParseError(InputError):
     """
 
     def __init__(self, problem: str, *, text: str = "", line: int = 0, column: int = 0, path: str = "<text>") -> None:
-        self.problem, self.text, self.line, self.column, self.path = problem, text, line, column, path
-        said = both_ends(problem)
+        self.problem = Message(problem)
+        self.text, self.line, self.column, self.path = text, line, column, path
+        said = marked(both_ends(self.problem))
         message = f"{path}:{line}:{column}: {said}" if line else f"{path}: {said}"
         if text:
             shown, place = _window(text, max(column - 1, 0))
@@ -146,8 +354,8 @@ class BusyError(SqlrlError):
     """
 
     def __init__(self, held: str, reading: str = "") -> None:
-        self.held, self.reading = held, reading
-        super().__init__(f"{held}; {reading}" if reading else held)
+        self.held, self.reading = held, Message(reading)
+        super().__init__(f"{held}; {marked(reading)}" if reading else held)
 
 
 class ConflictError(SqlrlError):
@@ -172,10 +380,10 @@ class EngineError(SqlrlError):
     """
 
     def __init__(self, step: str, reason: str, sql: str, remedy: str = "") -> None:
-        self.step, self.reason, self.sql, self.remedy = step, reason, sql, remedy
+        self.step, self.reason, self.sql, self.remedy = step, reason, sql, Message(remedy)
         # DuckDB's own hints, below its first line, name settings without their values.
         shown = brief(reason.partition("\n")[0] if remedy else reason)
-        super().__init__(f"{step}: {shown}\n{remedy or f'while running: {brief(sql)}'}")
+        super().__init__(f"{step}: {shown}\n{marked(remedy) or f'while running: {brief(sql)}'}")
 
 
 class OverflowEngineError(EngineError):
@@ -212,9 +420,9 @@ class MemoryUsedUpError(SqlrlError):
         self.stage, self.reason, self.size = stage, reason, size
         known = "; ".join(filter(None, (brief(reason.rstrip(". ")), size)))
         super().__init__(
-            f"{stage}: the memory is used up{f' ({known})' if known else ''}: pass fewer examples=, give predicates that are predicted a "
-            "scope, the tuples that may be true, load a part of the data, or leave more to what is outside of the database, "
-            "connect(memory_limit='SIZE')."
+            f"{stage}: the memory is used up{f' ({known})' if known else ''}: pass fewer {Parameter('examples')}, give predicates that are "
+            "predicted a scope, the tuples that may be true, load a part of the data, or leave more to what is outside of the database, "
+            f"{Parameter('memory_limit', 'SIZE', 'connect({})')}."
         )
 
 
@@ -264,7 +472,7 @@ class UnboundedWeightError(InputError):
         super().__init__(problem)
 
 
-class SqlrlWarning(UserWarning):
+class SqlrlWarning(_Said, UserWarning):
     """Root of all warnings that sqlrl raises."""
 
 
@@ -350,4 +558,4 @@ def warn(message: str, category: type[SqlrlWarning | FutureWarning], *, through:
     passed = _OURS if through is None else (*_OURS, through + os.sep)
     while frame is not None and frame.f_code.co_filename.startswith(passed):
         frame, level = frame.f_back, level + 1
-    warnings.warn(printable(message), category, stacklevel=level)
+    warnings.warn(category(message), stacklevel=level)
