@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.wording import shortened
 
 _SHOWN = 60
@@ -54,9 +54,9 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "estimator": "predict with its model, db.clusters(db.predict(fit.model_))",
     },
     "a list of names, a query, a table, a frame or a file": {
-        "": "sqlrl.example lists the names, and leaving examples= out takes all",
+        "": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
         "Split": "give split.train or split.test; of one network these are scopes, db.scope(split.predicate, split.train)",
-        "number": "db.split(0.2) holds out a share of the examples, and split.train and split.test are what examples= takes",
+        "number": f"db.split(0.2) holds out a share of the examples, and split.train and split.test are what {Parameter('examples')} takes",
     },
     "something to load": {
         "": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
@@ -157,5 +157,5 @@ def predicate_names(option: str, given: object) -> tuple[str, ...]:
     """Return the predicate names given to an option, one or several; a name that is not a string is an InputError."""
     names: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     if wrong := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"{option}= takes names of predicates, and {shortened(repr(wrong[0]))} is none.")
+        raise InputError(f"{Parameter(option)} takes names of predicates, and {shortened(repr(wrong[0]))} is none.")
     return names

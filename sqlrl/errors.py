@@ -23,8 +23,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from types import EllipsisType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sqlrl.markup import pairs, printable
 
@@ -67,9 +68,9 @@ class Parameter(Mention):
     """
 
     name: str
-    value: str | float | bool | EllipsisType | None = ...
+    value: object = ...
     """The value, of which anything but a number, a text or a flag is kept as it is written; `...` if none is named."""
-    call: str = "{}"
+    call: str = ""
     """How Python takes the parameter, with `{}` in its place, where naming it alone would not say whose it is."""
 
     def __post_init__(self) -> None:
@@ -77,7 +78,8 @@ class Parameter(Mention):
             object.__setattr__(self, "value", Written(repr(self.value)))
 
     def __str__(self) -> str:
-        return self.call.replace("{}", f"{self.name}={'' if self.value is ... else repr(self.value)}")
+        words = f"{self.name}={'' if self.value is ... else repr(self.value)}"
+        return self.call.replace("{}", words) if self.call else words
 
     def _fields(self) -> list[object]:
         value = [] if self.value is ... else [self.value, *([0] if isinstance(self.value, Written) else [])]
@@ -90,39 +92,42 @@ class Parameter(Mention):
 
 
 @dataclass(frozen=True)
-class Remedy(Mention):
-    """What to do, in the words of Python, with `{}` for each value; elsewhere the text is the key of what is said there.
+class Phrase(Mention):
+    """A few words about Python alone, such as a call, with places for values; elsewhere they are the key of what is said there.
 
     Examples
     --------
-    >>> print(Remedy("db.scope({}, ...)", ("Smokes",)))
+    >>> print(Phrase("db.scope({!r}, ...)", ("Smokes",)))
     db.scope('Smokes', ...)
     """
 
     text: str
-    values: tuple[str | int, ...] = ()
+    """In it `{}` stands for a value, and `{!r}` for one in quotes."""
+    values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.filled(self.text)
 
-    def filled(self, text: str, say: Callable[[object], str] = repr) -> str:
-        """Return a text with the values in their places."""
-        first, *others = text.split("{}")
-        return first + "".join(f"{say(value)}{other}" for value, other in zip(self.values, others, strict=True))
+    def filled(self, text: str) -> str:
+        """Return a text with the values in the places that it has for them."""
+        places = list(Formatter().parse(text))
+        values = iter([*self.values, *[""] * len(places)])
+        return "".join(
+            before + ("" if field is None else repr(next(values)) if conversion else next(values))
+            for before, field, _, conversion in places
+        )
 
     def _fields(self) -> list[object]:
         return [self.text, self.values]
 
     @classmethod
-    def read(cls, text: str, values: list[str | int]) -> Self:
+    def read(cls, text: str, values: list[str]) -> Self:
         """Return a mention from its fields."""
-        if text.count("{}") != len(values):
-            raise ValueError(text)
-        return cls(text, tuple(values))
+        return cls(text, tuple(map(str, values)))
 
 
 @dataclass(frozen=True)
-class Constant(Mention):
+class PythonValue(Mention):
     """True, False or None as a value to give."""
 
     value: bool | None
@@ -149,11 +154,14 @@ class Message(str):
     pass fewer examples=; examples=; pass fewer --examples
     """
 
+    __slots__ = ("marked",)
+
     marked: str
     """The text with its mentions, to be put into another one."""
 
-    def __new__(cls, text: str) -> Self:
-        kept = marked(text)
+    def __new__(cls, text: str | Mention) -> Self:
+        """Return the message of a text that mentions something, or of a mention alone."""
+        kept = f"{text}" if isinstance(text, Mention) else marked(text)
         made = super().__new__(cls, "".join(map(str, _parts(kept))))
         made.marked = kept
         return made
@@ -183,29 +191,30 @@ def _parts(text: str) -> Iterator[str | Mention]:
     first, *others = text.split(_OPEN)
     yield first
     for each in others:
-        mention, _, rest = each.partition(_CLOSE)
-        yield _read(mention)
+        mention, closed, rest = each.partition(_CLOSE)
+        # What no mention has written, such as a name that a stranger has chosen, is a text.
+        yield _read(mention) or f"{_OPEN}{mention}{closed}"
         yield rest
 
 
-_KINDS: dict[str, type[Parameter | Remedy | Constant]] = {
-    kind.__name__: kind for kind in (Parameter, Remedy, Constant)
+_KINDS: dict[str, type[Parameter | Phrase | PythonValue]] = {
+    kind.__name__: kind for kind in (Parameter, Phrase, PythonValue)
 }
 
 
-def _read(text: str) -> str | Mention:
-    """Return a mention; what no mention has written, such as a name that a stranger has chosen, is a text."""
+def _read(text: str) -> Mention | None:
+    """Return a mention from its text, None if it is none."""
     try:
         kind, *fields = json.loads(text)
         return _KINDS[kind].read(*fields)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return f"{_OPEN}{text}"
+        return None
 
 
 # ---- errors ----------------------------------------------------------------------------------------------
 
 
-class _Said(Exception):
+class _Said(Exception):  # noqa: N818 - warnings are said as well
     """What errors and warnings have in common: a message, with what it mentions."""
 
     def __init__(self, message: str = "") -> None:

@@ -13,7 +13,7 @@ from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, argum
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, union_all
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, Parameter
 from sqlrl.wording import shortened
 
 _SHOWN = 5
@@ -167,7 +167,7 @@ def check_independent(opening: Opening, source: ExampleSource) -> None:
         count = record.types.count(source.type)
         raise CatalogError(
             f"{record.predicate} has {count} arguments of the example type {source.type!r}; examples must be independent: "
-            "make all data one example (load without example=), or name another example type."
+            f"make all data one example (load without {Parameter('example')}), or name another example type."
         )
     in_column = {s.example: f"{s.role} from {shortened(s.source)}" for s in opening.sources.values()}
     if len(in_column) > 1:

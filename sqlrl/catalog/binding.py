@@ -43,7 +43,7 @@ from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import readable_views
 from sqlrl.engine.nodes import column, named, star_count
 from sqlrl.engine.stored import STORED, is_stored
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, Parameter
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import SOFT
 
@@ -113,7 +113,9 @@ def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Ope
     unknown = sorted(model.query - set(model.predicates))
     if unknown:
         like = did_you_mean(nearest_names(unknown[0], model.predicates))
-        raise CatalogError(f"query= names predicates that the model does not declare: {', '.join(unknown)}{like}")
+        raise CatalogError(
+            f"{Parameter('query')} names predicates that the model does not declare: {', '.join(unknown)}{like}"
+        )
     openings: dict[str, Opening] = {}
     for name in sorted(model.predicates):
         roles = {role: s for (predicate, role), s in sources.items() if predicate == name}

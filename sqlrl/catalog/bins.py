@@ -17,7 +17,7 @@ from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
-from sqlrl.errors import CatalogError, LoadError, LoadWarning, warn
+from sqlrl.errors import CatalogError, LoadError, LoadWarning, Parameter, Written, warn
 from sqlrl.logic.bins import Edges, as_edges, edges_fault, piece_names, piece_of, show_edges
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
@@ -80,7 +80,7 @@ def cut_types(
     if not options.bins:
         if options.bins_from is not None:
             raise LoadError(
-                f"{where}: bins_from= says which rows choose the edges of bins=, which is not given: leave it out."
+                f"{where}: {Parameter('bins_from')} says which rows choose the edges of {Parameter('bins')}, which is not given: leave it out."
             )
         return options
     # `raw` has the rows of the source as text: a0, a1, ..., and `example`.
@@ -88,7 +88,7 @@ def cut_types(
     if options.bins_from is not None:
         if not any(isinstance(wanted, int) for wanted in bins.values()):
             raise LoadError(
-                f"{where}: bins_from= says which rows choose edges, and bins= gives them all: leave it out."
+                f"{where}: {Parameter('bins_from')} says which rows choose edges, and {Parameter('bins')} gives them all: leave it out."
             )
         examples = _listed_examples(store, record.predicate, options.bins_from, where)
         rows = _of_examples(store, record, raw, examples, where)
@@ -127,11 +127,11 @@ def check_same_edges(store: Store, record: PredicateRecord, options: LoadOptions
         if wanted != now:
             cut = f"is cut at {show_edges(now)}" if now else "is not cut"
             raise LoadError(
-                f"{where}: {name} {cut}, and rows that are appended are cut as the others: leave bins= out."
+                f"{where}: {name} {cut}, and rows that are appended are cut as the others: leave {Parameter('bins')} out."
             )
     if options.bins_from is not None:
         raise LoadError(
-            f"{where}: bins_from= chooses edges, and appended rows are cut at those that there are: leave it out."
+            f"{where}: {Parameter('bins_from')} chooses edges, and appended rows are cut at those that there are: leave it out."
         )
 
 
@@ -150,7 +150,7 @@ def _check_kind(name: str, source: Source, where: str) -> None:
     kind = source.columns.get(name, "VARCHAR")
     if kind.startswith(("DATE", "TIME", "INTERVAL", "BOOLEAN", "UUID", "ENUM")):
         raise LoadError(
-            f"{where}: the column {name!r} has type {kind}, which bins= does not cut: load a query that makes numbers of it, such as "
+            f"{where}: the column {name!r} has type {kind}, which {Parameter('bins')} does not cut: load a query that makes numbers of it, such as "
             f"{_remedy(kind, name)}."
         )
 
@@ -170,9 +170,9 @@ def _check_others(store: Store, changed: Sequence[TypeRecord], predicate: str, r
             raise LoadError(
                 f"{where}: {old.type} would be cut at {show_edges(now)}, but facts of {' and '.join(others)} {cut}: "
                 + (
-                    "leave bins= out, which cuts at the edges that there are, or load into another database."
+                    f"leave {Parameter('bins')} out, which cuts at the edges that there are, or load into another database."
                     if old.edges is not None
-                    else "load those into another database after these, or name another type in types=."
+                    else f"load those into another database after these, or name another type in {Parameter('types')}."
                 )
             )
 
@@ -195,12 +195,16 @@ def _all_pieces(store: Store, record: TypeRecord, edges: Edges) -> bool:
 def _by_type(record: PredicateRecord, bins: Any, where: str) -> dict[str, int | Edges]:
     """Return numbers of pieces or edges by type."""
     if None in record.types:
-        raise LoadError(f"{where}: bins= cuts types, and those of the arguments are not known: pass types= as well.")
+        raise LoadError(
+            f"{where}: {Parameter('bins')} cuts types, and those of the arguments are not known: pass {Parameter('types')} as well."
+        )
     if isinstance(bins, Model):
         found: dict[str, int | Edges] = {t: bins.bins[t] for t in record.known_types() if t in bins.bins}
         if not found:
             cut = f"cuts {', '.join(sorted(bins.bins))}" if bins.bins else "cuts no type into pieces"
-            raise LoadError(f"{where}: the model of bins= {cut}, and the types here are {_types(record)}.")
+            raise LoadError(
+                f"{where}: the model of {Parameter('bins')} {cut}, and the types here are {_types(record)}."
+            )
         return found
     found = {}
     for key, wanted in bins.items():
@@ -208,7 +212,7 @@ def _by_type(record: PredicateRecord, bins: Any, where: str) -> dict[str, int | 
         value = _wanted(name, wanted, where)
         if found.setdefault(name, value) != value:
             raise LoadError(
-                f"{where}: bins= names the type {name} twice: once is enough, its arguments share the edges."
+                f"{where}: {Parameter('bins')} names the type {name} twice: once is enough, its arguments share the edges."
             )
     return found
 
@@ -223,14 +227,14 @@ def _type_of(record: PredicateRecord, key: str | int, where: str) -> str:
     if isinstance(key, int):
         if 0 <= key < len(types):
             return types[key]
-        raise LoadError(f"{where}: bins= names argument {key}, positions run from 0 to {len(types) - 1}.")
+        raise LoadError(f"{where}: {Parameter('bins')} names argument {key}, positions run from 0 to {len(types) - 1}.")
     if key in types:
         return key
     found = [t for t, a in zip(types, record.arguments, strict=True) if a.name.casefold() == key.casefold()]
     if len(found) != 1:
         columns = ", ".join(a.name for a in record.arguments)
         raise LoadError(
-            f"{where}: bins= names {key!r}, which is neither a type ({_types(record)}) nor the column of an argument ({columns})."
+            f"{where}: {Parameter('bins')} names {key!r}, which is neither a type ({_types(record)}) nor the column of an argument ({columns})."
         )
     return found[0]
 
@@ -239,18 +243,18 @@ def _wanted(name: str, wanted: Any, where: str) -> int | Edges:
     """Return a number of pieces or edges, checked."""
     if isinstance(wanted, Model):
         if name not in wanted.bins:
-            raise LoadError(f"{where}: the model of bins= cuts no type {name} into pieces.")
+            raise LoadError(f"{where}: the model of {Parameter('bins')} cuts no type {name} into pieces.")
         return wanted.bins[name]
     if isinstance(wanted, int):
         if 2 <= wanted <= _MOST:
             return wanted
         raise LoadError(
-            f"{where}: bins={{{name!r}: {wanted}}} must be a number of pieces from 2 to {_MOST:,}, or edges."
+            f"{where}: {Parameter('bins', {name: wanted})} must be a number of pieces from 2 to {_MOST:,}, or edges."
         )
     fault = edges_fault(wanted)
     if fault is not None:
         raise LoadError(
-            f"{where}: bins={{{name!r}: {shortened(repr(wanted), 80)}}} must be a number of pieces, ascending edges or a model: {fault}."
+            f"{where}: {Parameter('bins', {name: Written(shortened(repr(wanted), 80))})} must be a number of pieces, ascending edges or a model: {fault}."
         )
     return as_edges(wanted)
 
@@ -270,7 +274,7 @@ def _of_examples(store: Store, record: PredicateRecord, raw: exp.Query, examples
         key = column(f"a{places[0]}")
     else:
         raise LoadError(
-            f"{where}: bins_from= names examples, and these rows have none: give the edges as numbers, bins={{type: [10, 25]}}."
+            f"{where}: {Parameter('bins_from')} names examples, and these rows have none: give the edges as numbers, {Parameter('bins', Written('{type: [10, 25]}'))}."
         )
     chosen = exp.select(column("name")).from_(store.table(examples))
     return exp.select("*").from_(raw.subquery("every_row")).where(exp.In(this=key, query=chosen.subquery()))
@@ -281,7 +285,7 @@ def _listed_examples(store: Store, predicate: str, examples: Any, where: str) ->
     with open_source(store.engine, _as_table(examples)) as opened:
         if len(opened.columns) != 1:
             raise LoadError(
-                f"{where}: bins_from= takes one column, the names of examples, and {opened.label} has {len(opened.columns)}."
+                f"{where}: {Parameter('bins_from')} takes one column, the names of examples, and {opened.label} has {len(opened.columns)}."
             )
         names = exp.select(named(opened.text(next(iter(opened.columns))), "name")).from_(opened.table)
         table = store.free_name("bins", predicate)
@@ -323,7 +327,7 @@ def _quantiles(store: Store, rows: exp.Query, places: Sequence[int], kind: str, 
     if not edges:
         raise LoadError(
             f"{where}: {kind} would have one piece, as the rows that choose its edges have {piece_text(found[0])} alone, or nearly so: give "
-            "the edges as numbers, or leave bins= out."
+            f"the edges as numbers, or leave {Parameter('bins')} out."
         )
     if len(edges) + 1 < pieces:
         warn(

@@ -23,7 +23,7 @@ from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.soft_models import declarations, typed
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import CatalogError, ConflictError, LoadError
+from sqlrl.errors import CatalogError, ConflictError, LoadError, Parameter
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
@@ -59,7 +59,7 @@ class Catalog:
             if isinstance(source, ServerFiles):
                 if append:
                     raise LoadError(
-                        f"{predicate}: append= cannot be followed on a server: write Parquet with all facts, and load it in place of those before."
+                        f"{predicate}: {Parameter('append')} cannot be followed on a server: write Parquet with all facts, and load it in place of those before."
                     )
                 load_files(self.store, predicate, source, options)
             else:
@@ -136,7 +136,7 @@ class Catalog:
                 raise CatalogError(f"{type_name!r} has {record.size} constants: declare it numeric before loading.")
             if record.edges is not None:
                 raise CatalogError(
-                    f"{type_name!r} is cut into pieces (bins=), which are no numbers: name another type."
+                    f"{type_name!r} is cut into pieces ({Parameter('bins')}), which are no numbers: name another type."
                 )
             self.store.save_type(replace(record, numeric=True))
 

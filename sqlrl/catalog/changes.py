@@ -28,7 +28,7 @@ from sqlrl.catalog.sources import find_table, find_tables, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import integer, named, star_count, union_all
-from sqlrl.errors import CatalogError, LoadError, SourceWarning, UntrustedError, warn
+from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, SourceWarning, UntrustedError, warn
 from sqlrl.wording import counted, shortened
 
 
@@ -131,9 +131,9 @@ def check_sources(store: Store) -> None:
     ]
     remedies = []
     if any(change.again for change in changed):
-        remedies.append("call refresh() to load what changed again")
+        remedies.append(f"{Phrase('call refresh()')} to load what changed again")
     if any(not change.again for change in changed):
-        remedies.append("load evidence again with load_evidence")
+        remedies.append(f"load evidence again with {Phrase('load_evidence')}")
     raise CatalogError(f"a source changed after it was loaded: {'; '.join(texts)}: {', and '.join(remedies)}.")
 
 
@@ -163,7 +163,7 @@ def _read_again(store: Store) -> Iterator[tuple[SourceRecord, str | None]]:
             yield record, None if files_changed(store, record) else record.fingerprint
         elif record.kind == "file" and not store.engine.trusted:
             warn(
-                f"{record.predicate} was loaded from the file {record.source}, which a database opened with trusted=False does not read: what "
+                f"{record.predicate} was loaded from the file {record.source}, which a database opened with {Parameter('trusted', False)} does not read: what "
                 "was loaded from it is used.",
                 SourceWarning,
             )
@@ -218,7 +218,7 @@ def _check_tables(store: Store) -> None:
             kept[record.predicate] = f"{record.predicate} from {shortened(record.source, 120)!r}"
     if kept:
         raise UntrustedError(
-            f"refresh would run what the file keeps: {'; '.join(kept.values())}: if you want that, pass run_queries=True."
+            f"refresh would run what the file keeps: {'; '.join(kept.values())}: if you want that, pass {Parameter('run_queries', True)}."
         )
 
 

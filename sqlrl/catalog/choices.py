@@ -8,14 +8,14 @@ from itertools import combinations
 
 from sqlrl.arguments import predicate_names
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, Parameter, Phrase
 from sqlrl.logic.model import Model
 
 _REMEDIES = (
-    "Load them, name them in query= if they are to be predicted, or say what they are: drop= leaves out their rules, empty= takes "
-    "them as false, hidden= as open, to be inferred and not reported."
+    f"Load them, name them in {Parameter('query')} if they are to be predicted, or say what they are: {Parameter('drop')} leaves out their rules, {Parameter('empty')} takes "
+    f"them as false, {Parameter('hidden')} as open, to be inferred and not reported."
 )
-_WHEN_LEARNING = "Load them, those that are false from an empty table (with empty='allow'), or leave their rules out of the model: model.without(names)."
+_WHEN_LEARNING = f"Load them, those that are false from an empty table (with {Parameter('empty', 'allow')}), or leave their rules {Phrase('out of the model: model.without(names)')}."
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class Choices:
             if unknown and option != "drop":  # whose names `Model.without` checks
                 like = did_you_mean(nearest_names(unknown[0], model.predicates))
                 raise CatalogError(
-                    f"{option}= names predicates that the model does not declare: {', '.join(unknown)}{like}"
+                    f"{Parameter(option)} names predicates that the model does not declare: {', '.join(unknown)}{like}"
                 )
         asked = model.query | named["query"].keys()
         if both := [name for name in named["empty"] if name in asked]:
             raise CatalogError(
-                f"{', '.join(both)} is to be predicted, and cannot be empty: leave it out of empty=, or of the query."
+                f"{', '.join(both)} is to be predicted, and cannot be empty: leave it out of {Parameter('empty')}, or of the query."
             )
         if asked & named["hidden"].keys() and asked <= named["hidden"].keys():
             raise CatalogError(
-                f"hidden= names all that is to be predicted, {', '.join(sorted(asked))}, so that nothing would be reported: leave one out."
+                f"{Parameter('hidden')} names all that is to be predicted, {', '.join(sorted(asked))}, so that nothing would be reported: leave one out."
             )
         for (one, names), (other, others) in combinations(named.items(), 2):
             both = [name for name in names if name in others]
@@ -77,4 +77,6 @@ def refuse_missing(
         )
     filled = sorted(set(choices.empty) & set(loaded))
     if filled:
-        raise CatalogError(f"empty= names predicates that have data: {', '.join(filled)}. Leave them out of it.")
+        raise CatalogError(
+            f"{Parameter('empty')} names predicates that have data: {', '.join(filled)}. Leave them out of it."
+        )

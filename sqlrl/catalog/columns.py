@@ -12,7 +12,7 @@ from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import LoadError
+from sqlrl.errors import LoadError, Parameter, Written
 from sqlrl.wording import counted
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
@@ -81,7 +81,9 @@ def map_columns(predicate: str, source: Source, options: LoadOptions, types: Seq
 def _nothing(where: str, options: LoadOptions, types: Sequence[str | None] | None) -> Mapped:
     """Map the columns of a source that has neither rows nor columns."""
     if types is None:
-        raise LoadError(f"{where}: there are no rows and the number of arguments is unknown: pass types=.")
+        raise LoadError(
+            f"{where}: there are no rows and the number of arguments is unknown: pass {Parameter('types')}."
+        )
     arguments = tuple(argument_columns(len(types)))
     if options.example is None:
         return Mapped(arguments)
@@ -124,13 +126,13 @@ def _chosen(where: str, source: Source, options: LoadOptions, types: Sequence[st
         chosen = _in_order(where, chosen, types)
     elif isinstance(chosen, str) or chosen is None:
         raise LoadError(
-            f"{where}: columns= must be a list of columns or a mapping from argument to column, not {chosen!r}."
+            f"{where}: {Parameter('columns')} must be a list of columns or a mapping from argument to column, not {chosen!r}."
         )
     arguments = tuple(_find(where, source, c) for c in chosen)
     if types is not None and len(types) != len(arguments):
         raise LoadError(
             f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but "
-            f"{counted(len(arguments), 'column')} named in columns=: name one for each argument, or pass its new types= as well."
+            f"{counted(len(arguments), 'column')} named in {Parameter('columns')}: name one for each argument, or pass its new {Parameter('types')} as well."
         )
     if options.example is None:
         return Mapped(arguments)
@@ -150,11 +152,13 @@ def _in_order(where: str, chosen: Mapping[str | int, str | int], types: Sequence
         found = [i for i, t in enumerate(types or ()) if t == argument]
         if len(found) != 1:
             raise LoadError(
-                f"{where}: columns= names the argument {argument!r}, which is the type of {counted(len(found), 'argument')}: use positions."
+                f"{where}: {Parameter('columns')} names the argument {argument!r}, which is the type of {counted(len(found), 'argument')}: use positions."
             )
         places[found[0]] = name
     if sorted(places) != list(range(len(places))):
-        raise LoadError(f"{where}: columns= must name every argument once, found positions {sorted(places)}.")
+        raise LoadError(
+            f"{where}: {Parameter('columns')} must name every argument once, found positions {sorted(places)}."
+        )
     return [places[i] for i in sorted(places)]
 
 
@@ -168,8 +172,10 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
     if types is not None and len(free) != len(types):
         problem = f"{where}: {counted(len(types), 'argument')} ({', '.join(t or '?' for t in types)}) but {counted(len(free), 'column')} ({', '.join(free)})"
         one_more = len(free) == len(types) + 1 and example is None
-        hint = ", or the one that says the example with example=..." if one_more else ""
-        raise LoadError(f"{problem}: name the columns of the arguments in order with columns=[...]{hint}.")
+        hint = f", or the one that says the example with {Parameter('example', Written('...'))}" if one_more else ""
+        raise LoadError(
+            f"{problem}: name the columns of the arguments in order with {Parameter('columns', Written('[...]'))}{hint}."
+        )
     if example is None:
         return Mapped(tuple(free))
     position = _example_argument(where, example, tuple(free), types)
@@ -177,7 +183,7 @@ def _by_position(where: str, free: list[str], options: LoadOptions, types: Seque
         example = str(example)
         known = [*free, *(t for t in types or () if t)]
         raise LoadError(
-            f"{where}: example={example!r} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}"
+            f"{where}: {Parameter('example', example)} is neither a column nor the type of an argument{did_you_mean(nearest_names(example, known))}"
         )
     return Mapped(tuple(free), example_argument=position)
 
@@ -189,7 +195,7 @@ def _example_argument(
     if isinstance(example, int):
         if not 0 <= example < len(arguments):
             raise LoadError(
-                f"{where}: example={example} names no argument: positions run from 0 to {len(arguments) - 1}."
+                f"{where}: {Parameter('example', example)} names no argument: positions run from 0 to {len(arguments) - 1}."
             )
         return example
     by_type = [i for i, t in enumerate(types or ()) if t == example]
@@ -198,14 +204,14 @@ def _example_argument(
     if len(by_type) > 1:
         places = " and ".join(f"{i + 1} (column {arguments[i]!r})" for i in by_type)
         raise LoadError(
-            f"{where}: example={example!r} is the type of the arguments {places}: name one by its column, "
-            f"example={arguments[by_type[0]]!r}, or by its position, example={by_type[0]}."
+            f"{where}: {Parameter('example', example)} is the type of the arguments {places}: name one by its column, "
+            f"{Parameter('example', arguments[by_type[0]])}, or by its position, {Parameter('example', by_type[0])}."
         )
     if by_type:
         return by_type[0]
     by_column = [i for i, c in enumerate(arguments) if c.casefold() == example.casefold()]
     if len(by_column) > 1:
-        raise LoadError(f"{where}: example={example!r} names {counted(len(by_column), 'column')}.")
+        raise LoadError(f"{where}: {Parameter('example', example)} names {counted(len(by_column), 'column')}.")
     return by_column[0] if by_column else None
 
 

@@ -16,7 +16,7 @@ from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import DICTIONARY, Store
 from sqlrl.engine.nodes import column, named, union_all
 from sqlrl.engine.stored import is_stored
-from sqlrl.errors import CatalogError, LoadError
+from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, marked
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate
@@ -49,12 +49,12 @@ def declare(store: Store, model: Model) -> None:
                 types = ", ".join(map(str, record.types))
                 faults.append(
                     f"{predicate} is declared, but its data have the types ({types}){_meant(record, predicate)}: load them again with "
-                    f"types={list(predicate.types)}, or with load_evidence and this model."
+                    f"{Parameter('types', list(predicate.types))}, or with {Phrase('load_evidence')} and this model."
                 )
             else:
                 _blocks(store, predicate, record)
         except LoadError as error:
-            faults.append(str(error))
+            faults.append(marked(error.message))
     if faults:
         raise CatalogError("\n".join(faults))
     known_types = store.types()

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
-from sqlrl.errors import EngineError, LoadError, LoadWarning, brief, warn
+from sqlrl.errors import EngineError, LoadError, LoadWarning, Parameter, PythonValue, brief, warn
 from sqlrl.wording import counted
 
 SUFFIXES = {".csv", ".tsv", ".txt"}
@@ -38,13 +38,15 @@ class Dialect:
     def check(self) -> None:
         r"""Refuse what cannot be a dialect."""
         if self.header not in (True, False):
-            raise LoadError(f"header={self.header!r} must be True (the first line names the columns) or False.")
+            raise LoadError(
+                f"{Parameter('header', self.header)} must be {PythonValue(True)} (the first line names the columns) or {PythonValue(False)}."
+            )
         given: dict[str, object] = {"delimiter": self.delimiter, "quote": self.quote}
         for name, value in given.items():
             if value is None or (name == "quote" and value == ""):
                 continue
             if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
-                raise LoadError(f"{name}={value!r} must be one character, such as {_SUCH_AS[name]}.")
+                raise LoadError(f"{Parameter(name, value)} must be one character, such as {_SUCH_AS[name]}.")
 
 
 _SUCH_AS = {"delimiter": "',', ';' or '\\t'", "quote": "'\"', or '' if fields are never quoted"}
@@ -71,11 +73,11 @@ def delimited_table(
     if len(tabs) > 1 and dialect.delimiter is None:
         raise LoadError(
             f"{', '.join(map(str, paths))}: some of the files are .tsv, with tabs, and some are not: load those of one kind at once, or pass "
-            "delimiter=."
+            f"{Parameter('delimiter')}."
         )
     delimiter = dialect.delimiter or ("\t" if True in tabs else ",")
     if dialect.quote == delimiter:
-        raise LoadError(f"delimiter={delimiter!r} and quote={dialect.quote!r} must differ.")
+        raise LoadError(f"{Parameter('delimiter', delimiter)} and {Parameter('quote', dialect.quote)} must differ.")
     names: list[str] = []
     first = ""
     for file in files if len(paths) > 1 else sorted(files):
@@ -144,7 +146,7 @@ def _columns(engine: DuckDBEngine, file: str, label: str, dialect: Dialect, deli
     except csv.Error as error:
         raise LoadError(
             f"{label}, line 1: a quote ({dialect.quote}) is not closed, or text follows a closing one: mend the line, or pass "
-            f"quote='' if {dialect.quote} does not enclose fields."
+            f"{Parameter('quote', '')} if {dialect.quote} does not enclose fields."
         ) from error
     if len(record) == 1 and dialect.delimiter is None:
         _check_delimiter(lines[0], label, delimiter)
@@ -181,7 +183,7 @@ def _check_delimiter(line: str, label: str, delimiter: str) -> None:
     if found:
         words = " or ".join(_OTHERS[d] for d in found)
         raise LoadError(
-            f"{label}, line 1: there is no {delimiter!r} but {words}: pass delimiter={found[0]!r}, or delimiter={delimiter!r} if "
+            f"{label}, line 1: there is no {delimiter!r} but {words}: pass {Parameter('delimiter', found[0])}, or {Parameter('delimiter', delimiter)} if "
             "there is one column."
         )
 
@@ -192,7 +194,7 @@ def _check_header(names: list[str], label: str) -> None:
     if repeated or all(re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?", name) for name in names):
         why = f"{repeated[0]!r} stands in it twice" if repeated else "it holds numbers alone"
         warn(
-            f"{label}: the first line is taken for names of columns, but {why}: pass header=False if it is data",
+            f"{label}: the first line is taken for names of columns, but {why}: pass {Parameter('header', False)} if it is data",
             LoadWarning,
         )
 
@@ -219,7 +221,7 @@ def delimited_fault(reason: str, label: str, *, pattern: bool = False) -> str:
     line = re.search(r"CSV Error on Line: (\d+)", reason)
     where += f", line {int(line[1]):,}" if line else ""
     if "unterminated quote" in reason:
-        return f"{where}: a quote is not closed, or text follows a closing one: close it, or pass quote='' if fields are never quoted."
+        return f"{where}: a quote is not closed, or text follows a closing one: close it, or pass {Parameter('quote', '')} if fields are never quoted."
     if "unicode" in reason or "not utf-8" in reason:
         return f"{where}: the text is not UTF-8: save the file in that encoding."
     counts = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)", reason, re.MULTILINE)

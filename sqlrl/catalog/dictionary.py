@@ -13,7 +13,7 @@ from sqlrl.catalog.image import TypeRecord
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, subquery, union_all
 from sqlrl.engine.stored import is_stored
-from sqlrl.errors import CatalogError, LoadError
+from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, Written
 from sqlrl.logic.model import Model
 from sqlrl.logic.subformulas import atoms_of
 
@@ -162,7 +162,7 @@ def _closed(record: TypeRecord, name: str) -> LoadError:
     """Return the error for a constant that cannot join a dictionary which is in the storage of a server alone."""
     return LoadError(
         f"{name!r} is a new constant of {record.type}, whose {record.size:,} constants are in the storage of Spark, too many for the database: "
-        f"load what has new ones with sqlrl.ServerFiles, or have all of {record.type} in the database, by a greater Spark(dictionary=...) when it is loaded."
+        f"load what has new ones with {Phrase('sqlrl.ServerFiles')}, or have all of {record.type} in the database, by a greater {Parameter('dictionary', Written('...'), 'Spark({})')} when it is loaded."
     )
 
 

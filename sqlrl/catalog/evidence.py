@@ -24,7 +24,7 @@ from sqlrl.catalog.sources import Source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
-from sqlrl.errors import LoadError, LoadWarning, warn
+from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, warn
 from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
@@ -115,9 +115,11 @@ def _check_options(options: EvidenceOptions) -> None:
             continue
         if getattr(options, name) not in allowed:
             texts = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
-            raise LoadError(f"load_evidence: {name}={getattr(options, name)!r} must be {texts}.")
+            raise LoadError(f"{Phrase('load_evidence')}: {Parameter(name, getattr(options, name))} must be {texts}.")
     if options.target is True and options.given:
-        raise LoadError("load_evidence: target=True makes facts labels, given=True makes them evidence: choose one.")
+        raise LoadError(
+            f"{Phrase('load_evidence')}: {Parameter('target', True)} makes facts labels, {Parameter('given', True)} makes them evidence: choose one."
+        )
 
 
 def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
@@ -127,23 +129,25 @@ def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
     names = frozenset([options.target] if isinstance(options.target, str) else options.target)
     for name in sorted(names - model.predicates.keys(), key=str):
         like = did_you_mean(nearest_names(str(name), model.predicates))
-        raise LoadError(f"load_evidence: target= names {name!r}, of which there is no fact and no declaration{like}")
+        raise LoadError(
+            f"{Phrase('load_evidence')}: {Parameter('target')} names {name!r}, of which there is no fact and no declaration{like}"
+        )
     return names
 
 
 def _examples(evidence: Mapping[str, str | Path | Iterable[EvidenceAtom]]) -> Iterator[_File]:
     """Yield the examples of a mapping, read and parsed; each is a file, or atoms without one."""
     if not evidence:
-        raise LoadError("load_evidence: the mapping has no example: give the name and the file of each.")
+        raise LoadError(f"{Phrase('load_evidence')}: the mapping has no example: give the name and the file of each.")
     for name, source in evidence.items():
         key: object = name
         if not isinstance(key, str) or not key:
-            raise LoadError(f"load_evidence: {key!r} cannot be the name of an example: give a text.")
+            raise LoadError(f"{Phrase('load_evidence')}: {key!r} cannot be the name of an example: give a text.")
         check_characters(name, "the name of an example")
         found = list(_files(source, None))
         if len(found) != 1:
             raise LoadError(
-                f"load_evidence: the example {name} is {counted(len(found), 'file')}: give one file, or its atoms."
+                f"{Phrase('load_evidence')}: the example {name} is {counted(len(found), 'file')}: give one file, or its atoms."
             )
         label = f"{_UNNAMED} of {name}" if found[0].label == _UNNAMED else found[0].label
         yield found[0]._replace(label=label, example=name)
@@ -166,7 +170,7 @@ def _files(evidence: Evidence, model: Model | None) -> Iterator[_File]:
         elif isinstance(item, EvidenceAtom):
             atoms.append(item)
         else:
-            raise LoadError(f"load_evidence takes paths or evidence atoms, not {item!r}.")
+            raise LoadError(f"{Phrase('load_evidence')} takes paths or evidence atoms, not {item!r}.")
     if atoms:
         yield _File(_UNNAMED, "", atoms, _UNNAMED)
 
@@ -215,7 +219,9 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
         for one, other in contradictions
     ]
     if repeated and options.duplicates == "error":
-        faults.append(f'{_duplicates(files, repeated)}: remove the repetitions or pass duplicates="drop"')
+        faults.append(
+            f"{_duplicates(files, repeated)}: remove the repetitions or pass {Parameter('duplicates', 'drop')}"
+        )
     faults += _lacking(files, options)
     nothing = [file.label for file in files if not file.atoms and not file.domains] if files else [_UNNAMED]
     kinds = {kind for declared in model.predicates.values() for kind in declared.types}
@@ -225,7 +231,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
             faults.append(f"{file.label} lists constants of {kind!r}, which is no type of the model{like}")
     empty = "there are no atoms" + (f" in {', '.join(nothing)}" if len(files) > 1 else "")
     if nothing and options.empty not in ("allow", "warn"):
-        faults.append(f'{empty}; pass empty="allow" if that is right')
+        faults.append(f"{empty}; pass {Parameter('empty', 'allow')} if that is right")
     label = _label(files)
     if faults:
         more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
@@ -241,7 +247,7 @@ def _lacking(files: Sequence[_File], options: EvidenceOptions) -> list[str]:
     held = {file.label: {atom.predicate for atom in file.atoms} for file in files if file.example is not None}
     every = set().union(*held.values()) if held else set()
     may_lack = set() if isinstance(options.empty, str) else set(options.empty)
-    faults = [f"empty= names {name}, of which no example has facts" for name in sorted(may_lack - every)]
+    faults = [f"{Parameter('empty')} names {name}, of which no example has facts" for name in sorted(may_lack - every)]
     if options.empty in ("allow", "warn"):
         return []
     lacking = {label: sorted(every - found - may_lack) for label, found in held.items() if found}
@@ -249,7 +255,7 @@ def _lacking(files: Sequence[_File], options: EvidenceOptions) -> list[str]:
     if texts:
         names = sorted({name for found in lacking.values() for name in found})
         faults.append(
-            f"{'; '.join(texts)}, of which other examples have some: pass empty={names} if there are none (they are false), or correct the "
+            f"{'; '.join(texts)}, of which other examples have some: pass {Parameter('empty', names)} if there are none (they are false), or correct the "
             "names"
         )
     return faults
@@ -314,7 +320,7 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Mod
     ]
     if faults and not replacing:
         raise LoadError(
-            f"{label}: {'; '.join(faults)}: name all files in one load_evidence, or pass replace=True to put these facts in "
+            f"{label}: {'; '.join(faults)}: name all files in one {Phrase('load_evidence')}, or pass {Parameter('replace', True)} to put these facts in "
             "their place."
         )
     known = store.predicates()

@@ -17,7 +17,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
-from sqlrl.errors import CatalogError, LoadError
+from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, marked
 
 ONLY_EXAMPLE = "all"
 """Name of the example if all data are one."""
@@ -125,11 +125,11 @@ def example_filter(store: Store, chosen: Any, table: str) -> None:
     with _opened(store, chosen) as opened:
         if not opened.columns:
             raise CatalogError(
-                "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
+                f"{Parameter('examples')} names no examples: name some, or leave it out for all; sqlrl.example lists them."
             )
         if len(opened.columns) > 1:
             raise CatalogError(
-                f"examples= takes one column, the names of the examples, and {opened.label} has {len(opened.columns)}: "
+                f"{Parameter('examples')} takes one column, the names of the examples, and {opened.label} has {len(opened.columns)}: "
                 f"{', '.join(opened.columns)}. {_of_one_network(store) or 'Select one of them.'}"
             )
         first = next(iter(opened.columns))
@@ -164,8 +164,8 @@ def _of_one_network(store: Store) -> str:
     if example_source(store).kind != "one":
         return ""
     return (
-        "All data are one example, since no load said example=. One network is divided by the scope of what is predicted: "
-        "db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting."
+        f"All data are one example, since no load said {Parameter('example')}. One network is divided by the scope of what is predicted: "
+        f"{Phrase('db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting')}."
     )
 
 
@@ -179,14 +179,14 @@ def _opened(store: Store, chosen: Any) -> Iterator[Source]:
             if not isinstance(chosen, str):
                 if given(chosen) in ("other", "frame", "Table"):
                     raise
-                raise CatalogError(f"examples=: {wrong_kind(_WANTED, chosen)}") from error
+                raise CatalogError(f"{Parameter('examples')}: {wrong_kind(_WANTED, chosen)}") from error
             named_so = exp.select("*").from_(store.table("example")).where(column("name").eq(exp.convert(chosen)))
             # One word is no query, so nothing that DuckDB says of it helps.
             if not store.count(named_so.subquery("found"), "look for an example") and len(chosen.split()) > 1:
-                raise CatalogError(f"examples= {error}") from error
+                raise CatalogError(f"{Parameter('examples')} {marked(error.message)}") from error
             query = exp.select(exp.convert(chosen)).sql(dialect="duckdb")
             raise CatalogError(
-                "examples= takes a list of names, a query, a table, a frame or a file, and "
+                f"{Parameter('examples')} takes a list of names, a query, a table, a frame or a file, and "
                 f"{chosen!r} is none of these; did you mean the list [{chosen!r}] or the query {query}?"
             ) from error
         yield opened
@@ -216,7 +216,7 @@ def _check_filter(store: Store, target: exp.Table) -> None:
         network = f". {said}" if (said := _of_one_network(store)) else ""
         like = did_you_mean(near) + why_alike(str(unknown[0]), near)
         raise CatalogError(
-            f"examples= names examples that the data do not have: {', '.join(map(repr, unknown))}{like or network}"
+            f"{Parameter('examples')} names examples that the data do not have: {', '.join(map(repr, unknown))}{like or network}"
         )
     twice = exp.select(column("name")).from_(target).group_by(column("name"))
     twice = (
@@ -226,4 +226,6 @@ def _check_filter(store: Store, target: exp.Table) -> None:
     )
     doubled = [str(row["name"]) for row in store.rows(twice, "look for repeated examples")]
     if doubled:
-        raise CatalogError(f"examples= names {', '.join(map(repr, doubled))} more than once: select each example once.")
+        raise CatalogError(
+            f"{Parameter('examples')} names {', '.join(map(repr, doubled))} more than once: select each example once."
+        )

@@ -15,7 +15,7 @@ from sqlrl.catalog.delimited import COMPRESSED, SUFFIXES, Dialect, delimited_tab
 from sqlrl.catalog.fingerprints import file_fingerprint, matching_files, pattern_fingerprint
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import EngineError, LoadError, UntrustedError
+from sqlrl.errors import EngineError, LoadError, Parameter, Phrase, UntrustedError
 from sqlrl.paths import exists, expanded, is_file
 
 PARQUET = {".parquet", ".parq", ".pq"}
@@ -25,6 +25,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/\s]")
 
 _QUERY = re.compile(r"\s*(select|from|with|values|table)\b", re.IGNORECASE)
 
+_ATOMS = 'load_evidence, or pass the constants as tuples, such as [("Anna", "Bob")]'
 _NEITHER = "is neither a file, nor a table or view, nor a query"
 
 _SHOWN = 3
@@ -118,8 +119,8 @@ def _named(engine: DuckDBEngine, path: Path) -> list[str]:
         raise LoadError(no_source(re.sub(r":/(?!/)", "://", text, count=1)) or text)
     if not engine.trusted:
         raise UntrustedError(
-            f"{path}: a database opened with trusted=False reads no files: read it yourself and pass what you read (an Arrow table, a "
-            "frame, rows), or open the database without trusted=False."
+            f"{path}: a database opened with {Parameter('trusted', False)} reads no files: read it yourself and pass what you read (an Arrow table, a "
+            f"frame, rows), or open the database without {Parameter('trusted', False)}."
         )
     there = exists(path)
     if there and path.is_dir():
@@ -144,14 +145,14 @@ def _known() -> str:
     known = ", ".join(sorted(PARQUET | SUFFIXES))
     return (
         f"sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files (.db) go to "
-        "load_evidence."
+        f"{Phrase('load_evidence')}."
     )
 
 
 def _folder(path: Path) -> str:
     """Return what to pass in place of a folder."""
     return (
-        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; db.load_all loads each of its files as the "
+        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; {Phrase('db.load_all')} loads each of its files as the "
         "predicate that it is named after."
     )
 
@@ -214,15 +215,12 @@ def no_source(text: str) -> str | None:
         and re.match(r"(?:[0-9.eE+-]+\s+|[!?*])?[^\W\d]\w*\([^()]*\)\s*\.?\s*(?:$|\n|//)", plain)
         and not plain.endswith(";")
     ):
-        return (
-            f"{shown} is text of evidence: save it as a file (.db) and pass that to load_evidence, or pass the constants as tuples, "
-            'such as [("Anna", "Bob")].'
-        )
+        return f"{shown} is text of evidence: save it as a file (.db) and pass that to {Phrase(_ATOMS)}."
     first, _, rest = plain.partition("\n")
     if rest and re.search(r"[,;\t|]", first) and not _QUERY.match(first):
-        return f"{shown} is text of a table: save it as a file (.csv) and pass its path, or pass its rows as tuples."
+        return f"{shown} is text of a table: save it as a file (.csv) and pass its path{Phrase(', or pass its rows as tuples')}."
     if re.fullmatch(r"[^\W\d]\w*", plain):
-        return f"{shown} {_NEITHER}: if it is a variable of Python, pass the object itself, without quotes."
+        return f"{shown} {_NEITHER}{Phrase(': if it is a variable of Python, pass the object itself, without quotes')}."
     if re.fullmatch(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,7}", plain):
         return f"{shown} {_NEITHER}. The working directory is {Path.cwd()}; {_known()}"
     return None

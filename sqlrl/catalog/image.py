@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.integrity import check_state, damaged, is_object, kept_json
 from sqlrl.engine.nodes import column
-from sqlrl.errors import CatalogError
+from sqlrl.errors import CatalogError, Parameter
 from sqlrl.logic.bins import Edges, edges_fault
 
 
@@ -119,7 +119,9 @@ class PredicateRecord:
         """The types of the arguments; an error if one is unknown."""
         types = tuple(a.type for a in self.arguments if a.type is not None)
         if len(types) < len(self.arguments):
-            raise CatalogError(f"The types of {self.predicate} are not known yet: declare a model or pass types=.")
+            raise CatalogError(
+                f"The types of {self.predicate} are not known yet: declare a model or pass {Parameter('types')}."
+            )
         return types
 
 

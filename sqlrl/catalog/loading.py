@@ -25,7 +25,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError, LoadError
+from sqlrl.errors import InputError, LoadError, Parameter, Phrase, Written
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
@@ -55,11 +55,13 @@ def chosen_sources(sources: Sources, types: Types | None) -> dict[str, Chosen]:
             raise LoadError(f"{where} has none of the predicates of {types.path}: {', '.join(known)}")
         return mine
     if not isinstance(types, Mapping):
-        raise InputError(f"types={types!r}: give a mapping from predicates to the types of their arguments, or a bias")
+        raise InputError(
+            f"{Parameter('types', types)}: give a mapping from predicates to the types of their arguments, or a bias"
+        )
     for name in types:
         if name not in found:
             raise LoadError(
-                f"types= names {name}, which {where} does not have{did_you_mean(nearest_names(name, found))}"
+                f"{Parameter('types')} names {name}, which {where} does not have{did_you_mean(nearest_names(name, found))}"
             )
     return {name: (source, tuple(types[name]) if name in types else None) for name, source in found.items()}
 
@@ -93,7 +95,7 @@ def _bias_types(bias: Bias) -> dict[str, tuple[str, ...]]:
         if known.setdefault(mode.predicate, types) != types:
             raise LoadError(
                 f"the modes of {mode.predicate} in {bias.path} have the types ({', '.join(known[mode.predicate])}) and "
-                f"({', '.join(types)}): give types= as a mapping"
+                f"({', '.join(types)}): give {Parameter('types')} as a mapping"
             )
     return known
 
@@ -104,14 +106,14 @@ def shared_bins(chosen: Mapping[str, Chosen], bins: Any) -> dict[str, dict[str |
         bins = dict(bins.bins)
     if not isinstance(bins, Mapping | None):
         raise LoadError(
-            f"bins={shortened(repr(bins), 80)} must be a mapping from types to numbers of pieces or edges, or a model."
+            f"{Parameter('bins', Written(shortened(repr(bins), 80)))} must be a mapping from types to numbers of pieces or edges, or a model."
         )
     left: dict[str, Any] = dict(bins or {})
     kinds = {kind for _, types in chosen.values() for kind in types or ()}
     for name in left:
         if name not in kinds:
             raise LoadError(
-                f"bins= names {name!r}, which is no type of the predicates{did_you_mean(nearest_names(str(name), kinds))}"
+                f"{Parameter('bins')} names {name!r}, which is no type of the predicates{did_you_mean(nearest_names(str(name), kinds))}"
             )
     return {
         predicate: {kind: left.pop(kind) for kind in dict.fromkeys(types or ()) if kind in left} or None
@@ -143,13 +145,13 @@ def argument_types(
     if options.types is not None:
         if isinstance(options.types, str):
             raise LoadError(
-                f"{predicate}: types= must be a list with one type for each argument, not {options.types!r}."
+                f"{predicate}: {Parameter('types')} must be a list with one type for each argument, not {options.types!r}."
             )
         if others and known is not None and None not in known.types and known.types != tuple(options.types):
             roles = " and ".join(f"those loaded as {s.role} from {shortened(s.source)}" for s in others)
             raise LoadError(
                 f"{predicate} has the types ({', '.join(map(str, known.types))}), not ({', '.join(options.types)}), as other facts "
-                f"of it have them, {roles}: leave types= out, or load all its facts into another database."
+                f"of it have them, {roles}: leave {Parameter('types')} out, or load all its facts into another database."
             )
         return tuple(options.types)
     # Earlier types bind a load only if facts of other roles have them.
@@ -205,7 +207,7 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     )
     if not loaded.rows and options.empty == "error":
         raise LoadError(
-            f'{record.predicate} from {source.label}: there are no rows; pass empty="allow" if it has no facts.'
+            f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', 'allow')} if it has no facts."
         )
     if fingerprint:
         return loaded
@@ -424,7 +426,7 @@ def kind_of_examples(
     if type_name is not None and known is not None and known != type_name:
         raise LoadError(
             f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
-            f"type, or call examples_from({type_name!r}) before."
+            f"type{Phrase(', or call examples_from({!r}) before', (type_name,))}."
         )
     return kind, type_name
 
@@ -439,7 +441,7 @@ def resolve(store: Store, record: PredicateRecord, types: Sequence[str]) -> Pred
         names = ", ".join(a.name for a in record.arguments)
         raise LoadError(
             f"{record.predicate} was loaded from {record.source} with {counted(len(record.arguments), 'column')} ({names}), but has "
-            f"{counted(len(types), 'argument')} ({', '.join(types)}): load it again and name their columns with columns=[...]."
+            f"{counted(len(types), 'argument')} ({', '.join(types)}): load it again and name their columns with {Parameter('columns', Written('[...]'))}."
         )
     if moved:
         kept = tuple(a for i, a in enumerate(record.arguments) if i != beside[0])

@@ -14,7 +14,7 @@ import numpy as np
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.image import PartRecord, SourceRecord
 from sqlrl.catalog.integrity import is_object, kept_json
-from sqlrl.errors import LoadError
+from sqlrl.errors import LoadError, Parameter, PythonValue, Written
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
 from sqlrl.wording import shortened
@@ -117,26 +117,28 @@ def checked_options(predicate: str, options: LoadOptions) -> LoadOptions:
         for name in options.types:
             check_name(name, "type")
     if options.target and options.given:
-        raise LoadError(f"{predicate}: target=True makes facts labels, given=True makes them evidence: choose one.")
+        raise LoadError(
+            f"{predicate}: {Parameter('target', True)} makes facts labels, {Parameter('given', True)} makes them evidence: choose one."
+        )
     if options.duplicates not in ("error", "drop"):
-        raise LoadError(f"{predicate}: duplicates={options.duplicates!r} must be 'error' or 'drop'.")
+        raise LoadError(f"{predicate}: {Parameter('duplicates', options.duplicates)} must be 'error' or 'drop'.")
     if options.nulls not in ("error", "drop"):
-        raise LoadError(f"{predicate}: nulls={options.nulls!r} must be 'error' or 'drop'.")
+        raise LoadError(f"{predicate}: {Parameter('nulls', options.nulls)} must be 'error' or 'drop'.")
     if options.empty not in ("error", "allow"):
-        raise LoadError(f"{predicate}: empty={options.empty!r} must be 'error' or 'allow'.")
+        raise LoadError(f"{predicate}: {Parameter('empty', options.empty)} must be 'error' or 'allow'.")
     if options.truth is not None and options.probability is not None:
         raise LoadError(
-            f"{predicate}: truth= and probability= cannot both be given: a probability of 0 or 1 is hard evidence."
+            f"{predicate}: {Parameter('truth')} and {Parameter('probability')} cannot both be given: a probability of 0 or 1 is hard evidence."
         )
     if options.value is not None and (options.truth, options.probability) != (None, None):
-        other = "truth=" if options.truth is not None else "probability="
+        other = Parameter("truth" if options.truth is not None else "probability")
         raise LoadError(
-            f"{predicate}: value= and {other} cannot both be given: a value of 0 is false and one of 1 true, and those between are no "
+            f"{predicate}: {Parameter('value')} and {other} cannot both be given: a value of 0 is false and one of 1 true, and those between are no "
             "probabilities."
         )
     if options.probability is not None and (options.target or options.given):
         raise LoadError(
-            f"{predicate}: probability= is soft evidence, which is neither target nor given; leave those out."
+            f"{predicate}: {Parameter('probability')} is soft evidence, which is neither target nor given; leave those out."
         )
     return options
 
@@ -150,7 +152,9 @@ def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
     for name in ("target", "given", "fold_case"):
         value = getattr(options, name)
         if not isinstance(value, int | np.bool_) or value not in (0, 1):
-            raise LoadError(f"{predicate}: {name}={value!r} must be True or False.")
+            raise LoadError(
+                f"{predicate}: {Parameter(name, value)} must be {PythonValue(True)} or {PythonValue(False)}."
+            )
         plain[name] = bool(value)
     # What else a header may be `Dialect` says, with the reason.
     header: Any = options.header
@@ -174,7 +178,7 @@ def _bins(predicate: str, bins: Any) -> dict[str | int, int | tuple[float, ...] 
         return bins
     if not isinstance(bins, Mapping):
         raise LoadError(
-            f"{predicate}: bins={shortened(repr(bins), 80)} must be a mapping from types to numbers of pieces or edges, such as "
+            f"{predicate}: {Parameter('bins', Written(shortened(repr(bins), 80)))} must be a mapping from types to numbers of pieces or edges, such as "
             "{'price': 10}, or a model."
         )
     return {_column(predicate, "bins", key): _pieces(predicate, key, value) for key, value in bins.items()}
@@ -189,7 +193,7 @@ def _pieces(predicate: str, key: object, value: Any) -> int | tuple[float, ...] 
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set):
         return tuple(x.item() if isinstance(x, np.generic) else x for x in value)
     raise LoadError(
-        f"{predicate}: bins={{{key!r}: {shortened(repr(value), 80)}}} must be a whole number of pieces, a list of edges, or a model."
+        f"{predicate}: {Parameter('bins', {key: Written(shortened(repr(value), 80))})} must be a whole number of pieces, a list of edges, or a model."
     )
 
 
@@ -199,7 +203,9 @@ def _column(predicate: str, option: str, value: object) -> str | int:
         return str(value)
     if isinstance(value, _WHOLE) and not isinstance(value, bool):
         return int(value)
-    where = f"{option}= has {value!r}, which" if option in ("columns", "bins") else f"{option}={value!r}"
+    where = (
+        f"{Parameter(option)} has {value!r}, which" if option in ("columns", "bins") else f"{Parameter(option, value)}"
+    )
     raise LoadError(f"{predicate}: {where} names no column: give its name, or its position (an int from 0).")
 
 
@@ -210,15 +216,19 @@ def _ordered(predicate: str, option: str, values: object) -> tuple[Any, ...]:
     if isinstance(values, Iterable) and not unordered and not isinstance(values, bytes | Mapping):
         return tuple(values)
     why = ", and a set has no order" if unordered else ""
-    raise LoadError(f"{predicate}: {option}={values!r} must be a list with one item for each argument{why}.")
+    raise LoadError(f"{predicate}: {Parameter(option, values)} must be a list with one item for each argument{why}.")
 
 
 def _renames(predicate: str, constants: Any) -> dict[str, str]:
     """Return the new names of constants."""
     if not hasattr(constants, "keys"):
-        raise LoadError(f"{predicate}: constants={constants!r} must be a mapping from constants to their new names.")
+        raise LoadError(
+            f"{predicate}: {Parameter('constants', constants)} must be a mapping from constants to their new names."
+        )
     pairs = dict(constants)
     for name in (*pairs, *pairs.values()):
         if not isinstance(name, (str, *_WHOLE)) or isinstance(name, bool):
-            raise LoadError(f"{predicate}: constants= has {name!r}, which is no constant: name constants by texts.")
+            raise LoadError(
+                f"{predicate}: {Parameter('constants')} has {name!r}, which is no constant: name constants by texts."
+            )
     return {str(old): str(new) for old, new in pairs.items()}

@@ -23,7 +23,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
-from sqlrl.errors import LoadError, LoadWarning, warn
+from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, warn
 from sqlrl.wording import counted
 
 _SHOWN = 5
@@ -45,7 +45,7 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
         where = f"{predicate} from {opened.label}"
         if options.types is not None and tuple(options.types) != record.types:
             raise LoadError(
-                f"{where}: {predicate} has the types ({', '.join(record.known_types())}), not ({', '.join(options.types)}): leave types= out."
+                f"{where}: {predicate} has the types ({', '.join(record.known_types())}), not ({', '.join(options.types)}): leave {Parameter('types')} out."
             )
         check_same_edges(store, record, options, where)
         options = replace(options, bins=None, example=_example(record, base, options))
@@ -71,7 +71,7 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
             again=reads_alike(opened),
         )
         if not added.rows and options.empty == "error":
-            raise LoadError(f'{where}: there are no rows; pass empty="allow" if it has no facts.')
+            raise LoadError(f"{where}: there are no rows; pass {Parameter('empty', 'allow')} if it has no facts.")
         note_append(store, before, _add(store, base, added, where))
 
 
@@ -94,7 +94,7 @@ def _check_base(record: PredicateRecord, base: SourceRecord, what: str, when: st
         raise LoadError(f"cannot {what} {record.predicate}, which rules define: change the facts that they are about.")
     if base.staged:
         raise LoadError(
-            f"cannot {what} {record.predicate}, whose facts wait for their types: load it with types=, or bind a model, before {when}."
+            f"cannot {what} {record.predicate}, whose facts wait for their types: load it with {Parameter('types')}, or bind a model, before {when}."
         )
 
 
@@ -116,11 +116,11 @@ def _check_columns(where: str, base: SourceRecord, mapped: Mapped) -> None:
     if (mapped.value is not None) != (base.value is not None):
         has, lacks = ("these", "those loaded before") if base.value is None else ("those loaded before", "these")
         raise LoadError(
-            f"{where}: {has} have values, {lacks} none: load them alike, all with value= or all without it."
+            f"{where}: {has} have values, {lacks} none: load them alike, all with {Parameter('value')} or all without it."
         )
     if mapped.truth is not None and not base.signed:
         raise LoadError(
-            f"{where}: the rows loaded before say nothing of truth=: load all rows again with it, or append the true ones without it."
+            f"{where}: the rows loaded before say nothing of {Parameter('truth')}: load all rows again with it, or append the true ones without it."
         )
 
 
@@ -179,10 +179,10 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
             what = "truth or probability" if base.value is None else "value"
             raise LoadError(
                 f"{where}: contradictory facts: {', '.join(shown)}{more}, which are there already with another {what}: remove "
-                f"them before, with db.remove({record.predicate!r}, ...)."
+                f"them before, with {Phrase('db.remove({!r}, ...)', (record.predicate,))}."
             )
         raise LoadError(
-            f'{where}: duplicate facts: {", ".join(shown)}{more}, which are there already: remove them or pass duplicates="drop".'
+            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', 'drop')}."
         )
     if found:
         there = (

@@ -24,7 +24,7 @@ from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
-from sqlrl.errors import EngineError, InputError, LoadError, brief
+from sqlrl.errors import EngineError, InputError, LoadError, Parameter, Phrase, Written, brief
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
     types = argument_types(predicate, known, options, others)
     if not types or None in types:
         raise LoadError(
-            f"{where}: the types of its arguments are needed, since rows on a server wait for no model: pass types=[...]."
+            f"{where}: the types of its arguments are needed, since rows on a server wait for no model: pass {Parameter('types', Written('[...]'))}."
         )
     if any(other.valued for other in others):
         raise LoadError(
-            f"{where}: other facts of {predicate} have values (value=), which a server does not encode: load all facts of it from here."
+            f"{where}: other facts of {predicate} have values ({Parameter('value')}), which a server does not encode: load all facts of it from here."
         )
     with store.writing():
         opened, mapped, wanted = _wanted(server, source, where, predicate, options, types)
@@ -123,7 +123,9 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
             with _read(where):
                 tally = work.tally(wanted)
             if not (tally.kept if wanted.complete else tally.rows) and options.empty == "error":
-                raise LoadError(f'{where}: there are no rows, or no files; pass empty="allow" if it has no facts.')
+                raise LoadError(
+                    f"{where}: there are no rows, or no files; pass {Parameter('empty', 'allow')} if it has no facts."
+                )
             before = _known(store, wanted)
             encoded = work.encode(wanted, tally, before)
             _check(where, wanted, tally, encoded)
@@ -178,22 +180,22 @@ def _server(store: Store, where: str) -> tuple[Server, str]:
     plans = store.plans
     if not isinstance(plans, SparkEngine):
         raise InputError(
-            f"{where}: only a server of Spark reads ServerFiles: open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), "
+            f"{where}: only a server of Spark reads ServerFiles: {Phrase('open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...))')}, "
             "or give the path itself to have DuckDB read the files."
         )
     server = plans.ready()
     storage = server.spark.folder
     if storage is None:
         raise InputError(
-            f"{where}: encoded rows need a place: open the database with sqlrl.Spark(address, storage=...)."
+            f"{where}: encoded rows need a place: {Phrase('open the database with sqlrl.Spark(address, storage=...)')}."
         )
     if not store.engine.trusted:
         raise InputError(
-            f"{where}: a database opened with trusted=False reads no files, and encoded rows are files: open it with trusted=True, if you trust it."
+            f"{where}: a database opened with {Parameter('trusted', False)} reads no files, and encoded rows are files: {Phrase('open it with trusted=True')}, if you trust it."
         )
     if "://" not in storage and not storage.startswith("/"):
         raise InputError(
-            f"storage={storage!r} is a path that DuckDB does not know: give a full one, or that of an object store that both read."
+            f"{Parameter('storage', storage)} is a path that DuckDB does not know: give a full one, or that of an object store that both read."
         )
     # As Hadoop calls S3.
     return server, _SCHEME.sub("s3://", storage)
@@ -258,7 +260,7 @@ def _check_types(store: Store, where: str, wanted: Wanted) -> None:
     for kind in dict.fromkeys(key.type for key in wanted.keys):
         record = types.get(kind) if kind is not None else None
         if record is not None and (record.numeric or record.edges is not None):
-            what = "cut into pieces (bins=)" if record.edges is not None else "of numbers (set_numeric)"
+            what = f"cut into pieces ({Parameter('bins')})" if record.edges is not None else "of numbers (set_numeric)"
             raise LoadError(
                 f"{where}: the type {kind} is {what}, which a server does not name: load the path itself, which DuckDB reads."
             )
@@ -271,12 +273,12 @@ def _check_storage(store: Store, part: Part, storage: str) -> None:
         found = store.number(query, "look whether the storage can be read")
     except EngineError as error:
         raise LoadError(
-            f"DuckDB cannot read {part.path(storage)}, which the server has written: {brief(error.reason, lines=1)}. Views of encoded files need a storage= that "
+            f"DuckDB cannot read {part.path(storage)}, which the server has written: {brief(error.reason, lines=1)}. Views of encoded files need a {Parameter('storage')} that "
             "both read: a folder that the server shares with this machine, or an object store of which DuckDB has the keys (CREATE SECRET)."
         ) from error
     if found != 1:
         raise LoadError(
-            f"DuckDB sees {counted(found, 'row')} of 1 in {part.path(storage)}: give a storage= that it and the server both read."
+            f"DuckDB sees {counted(found, 'row')} of 1 in {part.path(storage)}: give a {Parameter('storage')} that it and the server both read."
         )
 
 
@@ -397,7 +399,12 @@ def _check(where: str, wanted: Wanted, tally: Tally, encoded: Encoded) -> None:
     keys = [key.output for key in wanted.keys]
     for (number, rows), what, says, remedy in (
         (encoded.contradictory, "contradictory facts", "is both true and false", "remove one of each."),
-        (encoded.repeated, "duplicate facts", "occurs {} times", 'remove them or pass duplicates="drop".'),
+        (
+            encoded.repeated,
+            "duplicate facts",
+            "occurs {} times",
+            f"remove them or pass {Parameter('duplicates', 'drop')}.",
+        ),
     ):
         if number:
             shown = [f"({', '.join(str(row[k]) for k in keys)}) {says.format(row['times'])}" for row in rows]

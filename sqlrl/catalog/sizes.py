@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlrl.errors import CatalogError, InputError
+from sqlrl.errors import CatalogError, InputError, Parameter, Phrase
 from sqlrl.wording import counted, in_bytes
 
 ATOM_LIMIT = 20_000_000
@@ -17,7 +17,7 @@ ATOM_BYTES = 250
 def check_atom_limit(limit: object) -> int:
     """Return a limit of atoms, or refuse what is none."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise InputError(f"atom_limit={limit!r} must be a whole number of atoms, 1 or more.")
+        raise InputError(f"{Parameter('atom_limit', limit)} must be a whole number of atoms, 1 or more.")
     return limit
 
 
@@ -28,7 +28,7 @@ def memory_of(atoms: int) -> str:
 
 def greater_limit(atoms: int) -> str:
     """Return the words for the way out that makes as many atoms nevertheless."""
-    return f"or open the database with atom_limit={atoms}"
+    return f"or open the database with {Parameter('atom_limit', atoms)}"
 
 
 def check_scope(predicate: str, rows: int, limit: int) -> None:
@@ -49,5 +49,5 @@ def check_atoms(sizes: Mapping[str, int], limit: int) -> None:
     each = f" ({', '.join(f'{sizes[n]:,} of {n}' for n in order)})" if len(order) > 1 else f" of {order[0]}"
     raise CatalogError(
         f"there would be {counted(total, 'query atom')}{each}, {memory_of(total)}, more than the limit of {limit:,}: give {order[0]} a "
-        f"scope, the tuples that may be true, with db.scope({order[0]!r}, ...), load fewer examples or constants, {greater_limit(total)}."
+        f"scope, the tuples that may be true, with {Phrase('db.scope({!r}, ...)', (order[0],))}, load fewer examples or constants, {greater_limit(total)}."
     )

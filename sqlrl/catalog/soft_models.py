@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sqlrl.catalog.store import Store
-from sqlrl.errors import CatalogError, ModelError
+from sqlrl.errors import CatalogError, ModelError, Parameter, Written
 from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.psl import CONSTANT_KINDS, SoftModel, SoftRule
 from sqlrl.logic.psl_literals import terms_of_literal
@@ -70,7 +70,7 @@ def typed(store: Store, model: SoftModel) -> SoftModel:
         return model.with_types(types)
     except ModelError as error:
         raise CatalogError(
-            f"{error}, as the data have it: load one of the two again with the type of the other (types=[...])"
+            f"{error}, as the data have it: load one of the two again with the type of the other ({Parameter('types', Written('[...]'))})"
         ) from error
 
 

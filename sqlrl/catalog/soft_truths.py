@@ -12,7 +12,7 @@ from sqlrl.catalog.encoding import key_columns, number_rows, row_numbers
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord, equal_columns
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, union_all
-from sqlrl.errors import CatalogError, LoadError
+from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase
 from sqlrl.wording import counted, shortened
 
 _SHOWN = 5
@@ -27,9 +27,15 @@ def check_kinds(store: Store, predicate: str, loaded: SourceRecord) -> None:
         if name != predicate or role == loaded.role:
             continue
         if (loaded.value is not None and role == "soft") or (loaded.role == "soft" and other.valued):
-            had, now = ("probability=", "value=") if role == "soft" else ("value=", "probability=")
-            how = {"given": ", given=True", "label": ", target=True"}.get(role, "")
-            empty = f"after db.load({predicate!r}, [], empty='allow'{how}), which takes away those that are there"
+            had, now = (
+                (Parameter("probability"), Parameter("value"))
+                if role == "soft"
+                else (Parameter("value"), Parameter("probability"))
+            )
+            emptied = "db.load({!r}, [], empty='allow'" + {"given": ", given=True)", "label": ", target=True)"}.get(
+                role, ")"
+            )
+            empty = f"after {Phrase(emptied, (predicate,))}, which takes away those that are there"
             raise LoadError(
                 f"{predicate} was loaded with {had} from {shortened(other.source)}, and now with {now}: soft evidence is log-odds, which soft "
                 f"truths are not: load all facts of it alike, {'in another database' if role == 'soft' else empty}."
@@ -123,8 +129,8 @@ def refuse_values(between: Mapping[str, int], predicates: Collection[str]) -> No
     ]
     if faults:
         raise CatalogError(
-            f"{'; '.join(faults)}: load it with probability= in place of value= if these are probabilities (soft evidence), choose what is true "
-            "with a query (select ... where value >= 0.5), or leave its rules out with drop=."
+            f"{'; '.join(faults)}: load it with {Parameter('probability')} in place of {Parameter('value')} if these are probabilities (soft evidence), choose what is true "
+            f"with a query (select ... where value >= 0.5), or leave its rules out with {Parameter('drop')}."
         )
 
 
@@ -133,6 +139,6 @@ def refuse_soft_evidence(store: Store, predicates: Collection[str]) -> None:
     for (name, role), source in store.sources().items():
         if role == "soft" and name in predicates:
             raise CatalogError(
-                f"{name} was loaded with probability= from {shortened(source.source)}, soft evidence of Markov logic networks: load it with "
-                "value= for a soft model, and with given=True if it is also predicted."
+                f"{name} was loaded with {Parameter('probability')} from {shortened(source.source)}, soft evidence of Markov logic networks: load it with "
+                f"{Parameter('value')} for a soft model, and with {Parameter('given', True)} if it is also predicted."
             )

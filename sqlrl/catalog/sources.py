@@ -21,7 +21,7 @@ from sqlrl.catalog.objects import column_kinds, readable
 from sqlrl.catalog.values import column_kind, value_text
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import EngineError, LoadError, brief
+from sqlrl.errors import EngineError, LoadError, Phrase, brief
 from sqlrl.wording import check_characters
 
 _PART = r'("(?:[^"]|"")+"|[^\s".]+)'
@@ -305,7 +305,11 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))
-        hint = "\nIf that is a variable of Python, pass the object itself, or db.register it." if unknown else ""
+        hint = (
+            format(Phrase("\nIf that is a variable of Python, pass the object itself, or db.register it."))
+            if unknown
+            else ""
+        )
         raise LoadError(
             f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}{hint}"
         ) from error

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from sqlrl.cli.completion import predicates
-from sqlrl.cli.failures import in_options
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import DATA, DatabaseFirst, Db, Messages, Untrusted, with_database
 from sqlrl.cli.session import session
+from sqlrl.cli.words import in_options
 from sqlrl.errors import InputError
 
 Second = Annotated[

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sqlrl.cli.failures import in_options
 from sqlrl.cli.grouping import grouped
 from sqlrl.cli.inputs import Inputs
 from sqlrl.cli.options import FLAG, Examples, Output, ReadOnly
 from sqlrl.cli.predicting import Solver
 from sqlrl.cli.sampling import Probabilities
+from sqlrl.cli.words import in_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +97,7 @@ def evaluate(
             job.run.show(named_examples(job.db, scores), title="scores of each example, the worst first")
         else:
             job.run.show(scores.table().to_arrow(), title="scores")
-        job.run.message(in_options(str(scores)))
+        job.run.message(in_options(scores.message))
 
 
 def worst_ranked(scores: RankingScores) -> pa.Table:

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlrl.cli.failures import name_options
 from sqlrl.cli.learning import BATCHES, GENERATIVE, LEARNER, ONLINE, SEARCHES, SOFT, STREAMED, Name
 from sqlrl.cli.options import FLAG
+from sqlrl.cli.words import name_options
 from sqlrl.errors import InputError
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.parameters import REQUIRED, Declaration, Option, declarations, parse_value

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sqlrl.cli.failures import in_options
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import FLAG
 from sqlrl.cli.predicting import PATIENCE, Method, Solver
+from sqlrl.cli.words import in_options
 
 if TYPE_CHECKING:
     from sqlrl.database.marginals import Marginals

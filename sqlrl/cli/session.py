@@ -14,10 +14,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlrl.cli.failures import in_options
 from sqlrl.cli.opening import Opening
 from sqlrl.cli.options import SHOWN, Messages, Output, Summary
 from sqlrl.cli.streams import only_ascii
+from sqlrl.cli.words import in_options
 from sqlrl.errors import BusyError, InputError, SqlrlWarning
 from sqlrl.markup import printable
 from sqlrl.paths import expanded
@@ -129,7 +129,7 @@ def session(output: Messages) -> Iterator[Session]:
 
     def warn(message: Warning | str, *_: object, **__: object) -> None:
         """Show a warning once, without the place in the code, which says nothing to a user."""
-        text = in_options(str(message))
+        text = printable(in_options(message.message if isinstance(message, SqlrlWarning) else str(message)))
         if text not in shown:
             shown.add(text)
             console.warning(text)

@@ -22,7 +22,7 @@ from sqlrl.catalog.views import shown_arguments
 from sqlrl.database.folds import Folds, folded_atoms, kept_folds, read_folds
 from sqlrl.database.holdout import bound_by_data, check_seed
 from sqlrl.engine.nodes import column, union_all
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Message, Parameter
 from sqlrl.evaluate.identity import Baseline, identity_baselines
 from sqlrl.logic.model import Model
 from sqlrl.markup import visible
@@ -231,7 +231,7 @@ def _percent(near: object) -> int:
     number = isinstance(near, int | float | np.integer | np.floating) and not isinstance(near, bool)
     if not number or not 0.5 <= float(near) <= 1:  # type: ignore[arg-type]
         raise InputError(
-            f"near={near!r} must be a Jaccard similarity from 0.5 to 1, such as 0.8: half of the facts in common is not near."
+            f"{Parameter('near', near)} must be a Jaccard similarity from 0.5 to 1, such as 0.8: half of the facts in common is not near."
         )
     return round(100 * float(near))  # type: ignore[arg-type]
 
@@ -249,7 +249,9 @@ def _check_target(session: Session, target: Any) -> None:
     if "label" not in roles:
         is_open = bool(roles & {"given", "soft"}) or records[target].scope is not None
         kind = "has atoms to predict, but no labels" if is_open else "is closed"
-        raise InputError(f"{target} {kind}, so there is nothing to audit: load its labels with target=True")
+        raise InputError(
+            f"{target} {kind}, so there is nothing to audit: load its labels with {Parameter('target', True)}"
+        )
 
 
 class _Auditing:
@@ -620,8 +622,10 @@ class _Auditing:
             pairs = self._number(candidate_count(units, self.percent), "estimate the pairs of near duplicates")
             if pairs > MOST_PAIRS:
                 self.notes.append(
-                    f"near duplicates among {counted(total, *called)} were not looked for: {pairs:,} pairs share one of their rarest facts, more than {MOST_PAIRS:,}; "
-                    "give a larger near="
+                    Message(
+                        f"near duplicates among {counted(total, *called)} were not looked for: {pairs:,} pairs share one of their rarest facts, more than {MOST_PAIRS:,}; "
+                        f"give a larger {Parameter('near')}"
+                    )
                 )
                 continue
             hidden = {kind for facts, _, _ in units.sources for kind in facts.types} & self.target.common

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlrl import markup
-from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError
+from sqlrl.errors import GroundingLimitError, InputError, MemoryLimitError, Parameter, Written
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
@@ -107,7 +107,9 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
     """
     check_database(db)
     if not among or not set(among) <= set(WORDS):
-        raise InputError(f"among={shortened(repr(among))} must be some of {', '.join(WORDS)}; leave it out for all.")
+        raise InputError(
+            f"{Parameter('among', Written(shortened(repr(among))))} must be some of {', '.join(WORDS)}; leave it out for all."
+        )
     session = db.session
     with session.verb(), session.console.progress("choosing a learner"):
         Query(model, examples).check()
@@ -116,7 +118,7 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
             ids = session.example_ids(examples)
             if examples is not None and len(ids) == 0:
                 raise InputError(
-                    "examples= names no examples: name some, or leave it out for all; sqlrl.example lists them."
+                    f"{Parameter('examples')} names no examples: name some, or leave it out for all; sqlrl.example lists them."
                 )
             count = len(ids)
             reach: Reach = "wide"

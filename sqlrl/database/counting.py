@@ -17,7 +17,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
 from sqlrl.database.predictions import Prediction
 from sqlrl.engine.nodes import cast, column, conjunction, integer, named, star_count, subquery, table, union_all
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Phrase, Written
 from sqlrl.ground import counts
 from sqlrl.ground.clauses import argument_names, clause_table
 from sqlrl.ground.completion import completed_world
@@ -176,7 +176,7 @@ class GivenWorlds:
         if missing:
             raise InputError(
                 f"the observed world needs labels, but query atoms have none: {' and '.join(missing)}: load the labels with "
-                "target=True, choose examples that have them, or give another world"
+                f"{Parameter('target', True)}, choose examples that have them, or give another world"
             )
 
     def _predicted(self, prediction: Prediction) -> pa.Table:
@@ -191,7 +191,7 @@ class GivenWorlds:
         if have != want:
             raise InputError(
                 f"the prediction has {have:,} of the {want:,} query atoms of the examples that are counted: give it and this "
-                "call the same examples="
+                f"call the same {Parameter('examples')}"
             )
         return pa.table({"atom": atoms.ids[real & prediction.result.world]})
 
@@ -225,7 +225,7 @@ class GivenWorlds:
             mapping = ", ".join(f'"{name}": ...' for name in names)
             raise InputError(
                 f"{source.label} has the columns {', '.join(source.columns)}, but of several open predicates a world has either "
-                f"one column, atom, with the ids of the true query atoms, or a source for each: world={{{mapping}}}"
+                f"one column, atom, with the ids of the true query atoms, or a source for each: {Parameter('world', Written(f'{{{mapping}}}'))}"
             )
         (info,) = self.opened.values()
         with self._named(info, source) as found, self._shown(_distinct_atoms([found])) as shown:
@@ -276,7 +276,7 @@ class GivenWorlds:
                 return tuple(present[n.casefold()] for n in names)
         columns = ", ".join([*wanted[0], *(["example"] if needed else [])])
         raise InputError(
-            f"a world of {info.name} has the columns {columns}, as predict(into=...) writes them, not "
+            f"a world of {info.name} has the columns {columns}, as {Phrase('predict(into=...)')} writes them, not "
             f"{', '.join(source.columns) or 'none'}"
         )
 

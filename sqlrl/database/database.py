@@ -26,7 +26,7 @@ from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.database.definitions import follow
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS
 from sqlrl.logic.horn_parser import LOWER
@@ -935,7 +935,9 @@ class Database(Helpful):
         from sqlrl.training.selection import list_candidates
 
         if not isinstance(templates, Grammar):
-            raise InputError(f"templates={templates!r}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns")
+            raise InputError(
+                f"{Parameter('templates', templates)}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns"
+            )
         return Table(list_candidates(self.session, templates, model, limit))
 
     # ---- looking -------------------------------------------------------------------------------------------
@@ -1118,7 +1120,7 @@ class Database(Helpful):
             return self.records.model(named_models.number_of(self.session, wanted))
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
             raise InputError(
-                f"model={wanted!r} must be the name of a model or its whole number in sqlrl.model, or None for the newest one; "
+                f"{Parameter('model', wanted)} must be the name of a model or its whole number in sqlrl.model, or None for the newest one; "
                 "sqlrl.read_mln(path) reads a file."
             )
         return self.records.model(None if wanted is None else int(wanted))
@@ -1878,7 +1880,7 @@ class Database(Helpful):
             return count_groups(self.session, asked, world, by, groups, most_groups, formula)
         if groups != "all":
             raise InputError(
-                f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by="
+                f"{Parameter('groups', groups)} chooses among the groups of {Parameter('by')}, which is not given: name variables {Parameter('by')}"
             )
         return counting.count(self.session, asked, world, formula=formula is not None)
 
@@ -2180,7 +2182,7 @@ class Database(Helpful):
             return predict_soft(self.session, model, asked, destination, options, observed_bodies=observed_bodies)
         if options is not None or observed_bodies:
             raise InputError(
-                "options= and observed_bodies= are of soft models: a Markov logic network takes method=, deterministic_limit= and seed="
+                f"{Parameter('options')} and {Parameter('observed_bodies')} are of soft models: a Markov logic network takes {Parameter('method')}, {Parameter('deterministic_limit')} and {Parameter('seed')}"
             )
         return predictions.predict(
             self.session, Query(model, examples, choices, limit), destination,
@@ -2190,10 +2192,10 @@ class Database(Helpful):
     def _read_as(self, model: Model | SoftModel, semantics: str | None) -> Model | SoftModel:
         """Return a soft model as the network that it is in Boolean logic, where that is asked for."""
         if semantics not in (None, "soft", "boolean"):
-            raise InputError(f"semantics={semantics!r} must be 'soft' or 'boolean'.")
+            raise InputError(f"{Parameter('semantics', semantics)} must be 'soft' or 'boolean'.")
         if semantics is not None and not isinstance(model, SoftModel):
             raise InputError(
-                f"semantics={semantics!r} is of soft models: a Markov logic network is Boolean as it is; leave it out."
+                f"{Parameter('semantics', semantics)} is of soft models: a Markov logic network is Boolean as it is; leave it out."
             )
         if semantics != "boolean":
             return model
@@ -2450,7 +2452,7 @@ class Database(Helpful):
         read = self._read_as(model, semantics)
         if isinstance(read, SoftModel):
             raise InputError(
-                "truth values of a soft model have no probabilities of being true: ask for those of its Boolean reading, semantics='boolean', or for the "
+                f"truth values of a soft model have no probabilities of being true: ask for those of its Boolean reading, {Parameter('semantics', 'boolean')}, or for the "
                 "values themselves, predict()"
             )
         return marginals.marginals(

@@ -23,7 +23,7 @@ from sqlrl.catalog.soft_truths import values_between
 from sqlrl.catalog.spellings import suggestion
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, subquery
-from sqlrl.errors import CatalogError, LoadWarning, warn
+from sqlrl.errors import CatalogError, LoadWarning, Parameter, Written, warn
 from sqlrl.logic.horn import Component, Definitions, HornAtom, HornRule, components
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.horn_types import infer_types
@@ -118,7 +118,11 @@ def _usable(store: Store, program: Definitions) -> dict[str, tuple[str, ...]]:
             elif not loaded[0].staged:
                 found[name] = record.known_types()
             elif name in used:
-                _refuse(program, name, f"the types of {name} are not known yet: load it again with types=[...]")
+                _refuse(
+                    program,
+                    name,
+                    f"the types of {name} are not known yet: load it again with {Parameter('types', Written('[...]'))}",
+                )
         elif name in used:
             _refuse(program, name, f"{name} is open, it has atoms to predict: a definition uses closed predicates only")
     return {name: types for name, types in found.items() if name not in program.defined()}
@@ -181,7 +185,7 @@ def _has_example(component: Component, relations: Mapping[str, FactTable]) -> bo
             problem = (
                 "no positive literal of this rule says which example it is about, but "
                 + (f"another rule of {other.predicate} has one" if with_example else f"{other.predicate} has examples")
-                + ": add a literal of a predicate that was loaded with example="
+                + f": add a literal of a predicate that was loaded with {Parameter('example')}"
             )
             raise rule.source.error(CatalogError, problem, rule.head.offset)
     return bool(with_example)

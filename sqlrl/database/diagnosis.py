@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.logic.model import Model
 from sqlrl.solve.sampling.chains import Effort
 from sqlrl.structure.beam.clauses import Language
@@ -26,7 +26,7 @@ def diagnose(
     """Do what `Database.diagnose` does."""
     check_threshold(threshold)
     if isinstance(shown, bool) or not isinstance(shown, int) or shown < 0:
-        raise InputError(f"shown={shown!r} is no number of groundings: give an integer of 0 or more")
+        raise InputError(f"{Parameter('shown', shown)} is no number of groundings: give an integer of 0 or more")
     if not model.rules:
         raise InputError("the model has no rules, so there is nothing to diagnose: write some")
     run, clock = Run(session.records), time.perf_counter()

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlrl import markup
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import InputError, brief
+from sqlrl.errors import InputError, Parameter, brief
 from sqlrl.training.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
 from sqlrl.wording import counted
 
@@ -106,10 +106,10 @@ class EgoNetworks(SubgraphQueries):
         if cap is not None:
             _check_whole("cap", cap, 1)
         if hops > MOST_HOPS:
-            raise InputError(f"hops={hops} reach most of a graph: give {MOST_HOPS} at most")
+            raise InputError(f"{Parameter('hops', hops)} reach most of a graph: give {MOST_HOPS} at most")
         if hops < 2:
             raise InputError(
-                "hops=1 reaches the neighbours alone, so that all candidates would be true: give 2 or more"
+                f"{Parameter('hops', 1)} reaches the neighbours alone, so that all candidates would be true: give 2 or more"
             )
         ratio = _ratio(negatives)
         if relations is not None and not isinstance(relations, Mapping):
@@ -138,7 +138,7 @@ class EgoNetworks(SubgraphQueries):
 
 def _check_whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number, {least} or more")
+        raise InputError(f"{Parameter(name, value)} must be a whole number, {least} or more")
 
 
 def _ratio(negatives: object) -> float | None:
@@ -150,7 +150,7 @@ def _ratio(negatives: object) -> float | None:
     number = isinstance(negatives, int | float | np.integer | np.floating) and not isinstance(negatives, bool)
     if not number or not 0 < float(str(negatives)) < float("inf"):
         raise InputError(
-            f"negatives={negatives!r} is neither 'equal' nor a positive number for each true candidate, nor None for all"
+            f"{Parameter('negatives', negatives)} is neither 'equal' nor a positive number for each true candidate, nor None for all"
         )
     return float(str(negatives))
 

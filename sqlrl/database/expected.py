@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.counting import decimals
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, PythonValue, Written
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import true_counts
@@ -67,7 +67,9 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
     """Find the expected count of every clause beside the observed one; `Database.expected_counts` explains it."""
     given: object = keep
     if not isinstance(given, bool):
-        raise InputError(f"keep={shortened(repr(given))} must be True or False.")
+        raise InputError(
+            f"{Parameter('keep', Written(shortened(repr(given))))} must be {PythonValue(True)} or {PythonValue(False)}."
+        )
     asked.check(weighted=True)
     if keep:
         session.catalog.store.check_writable()

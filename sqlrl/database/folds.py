@@ -15,7 +15,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.holdout import Split
 from sqlrl.engine.nodes import cast, column, conjunction, join, named, star_count, table
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Message, Parameter, marked
 from sqlrl.evaluate.identity import NEITHER, TEST, TRAIN, SideArray
 from sqlrl.ground.clauses import argument_names, named_atoms
 from sqlrl.ground.network import IntArray
@@ -30,7 +30,7 @@ _SHOWN = 3
 _UNIT = "unit id"
 """The column of ids beside names: no type has a blank in its name."""
 
-_REMEDY = "give a number of random folds, a list of lists, folds of sqlrl.k_fold, a query with a column of folds, or train= and test="
+_REMEDY = f"give a number of random folds, a list of lists, folds of sqlrl.k_fold, a query with a column of folds, or {Parameter('train')} and {Parameter('test')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,13 @@ def read_folds(
     if isinstance(folds, Split):
         folds, train, test = None, folds.train, folds.test
     if (train is None) != (test is None):
-        raise InputError(f"{'test' if test is None else 'train'}= is missing: give both train= and test=, or folds=")
+        raise InputError(
+            f"{Parameter('test' if test is None else 'train')} is missing: give both {Parameter('train')} and {Parameter('test')}, or {Parameter('folds')}"
+        )
     if folds is not None and train is not None:
-        raise InputError("folds= and train= with test= say the same in two ways: give one of them")
+        raise InputError(
+            f"{Parameter('folds')} and {Parameter('train')} with {Parameter('test')} say the same in two ways: give one of them"
+        )
     whole = not isinstance(folds, bool) and isinstance(folds, int | np.integer)
     if train is None and (folds is None or whole):
         return _random(session, layout, info, None if folds is None else int(folds), seed)
@@ -89,14 +93,14 @@ def read_folds(
 
 
 def _pair(train: Any, test: Any) -> Iterator[_Member]:
-    yield _Member(train, "train=", "1", TRAIN)
-    yield _Member(test, "test=", "1", TEST)
+    yield _Member(train, Message(Parameter("train")), "1", TRAIN)
+    yield _Member(test, Message(Parameter("test")), "1", TEST)
 
 
 def _members(session: Session, layout: Layout, info: PredicateInfo, folds: Any) -> Iterator[_Member]:
     """Yield what names the units of folds."""
     if isinstance(folds, str) and folds in layout.predicates:
-        yield _Member(_of_predicate(session, layout, info, folds), f"folds={folds!r}")
+        yield _Member(_of_predicate(session, layout, info, folds), Message(Parameter("folds", folds)))
     elif isinstance(folds, Mapping):
         yield from (_Member(names, f"fold {str(name)!r}", str(name)) for name, names in _several(list(folds.items())))
     elif isinstance(folds, list | tuple) and folds and all(hasattr(x, "train") and hasattr(x, "test") for x in folds):
@@ -107,13 +111,13 @@ def _members(session: Session, layout: Layout, info: PredicateInfo, folds: Any) 
     elif isinstance(folds, list | tuple) and (not folds or all(map(_is_fold, folds))):
         yield from (_Member(x, f"fold {i}", str(i)) for i, x in enumerate(_several(list(folds)), 1))
     else:
-        yield _Member(folds, "folds=")
+        yield _Member(folds, Message(Parameter("folds")))
 
 
 def _several(folds: list[Any]) -> list[Any]:
     if len(folds) < 2:
         raise InputError(
-            f"folds= has {counted(len(folds), 'fold')}, and one is to be tested while others are trained on: {_REMEDY}"
+            f"{Parameter('folds')} has {counted(len(folds), 'fold')}, and one is to be tested while others are trained on: {_REMEDY}"
         )
     return folds
 
@@ -149,7 +153,7 @@ def _of_predicate(session: Session, layout: Layout, info: PredicateInfo, name: s
         else [f"{name}({kind}, fold)" for kind in dict.fromkeys(info.types)]
     )
     raise InputError(
-        f"folds={name!r}: {name}({', '.join(found.types)}) does not say which fold a query atom of {info.name} is in: "
+        f"{Parameter('folds', name)}: {name}({', '.join(found.types)}) does not say which fold a query atom of {info.name} is in: "
         f"give a predicate like {' or '.join(dict.fromkeys(wanted))}, or a query"
     )
 
@@ -186,11 +190,11 @@ class _Reading:
         with open_source(session.engine, member.source) as opened:
             names = list(opened.columns)
             if not names:
-                raise InputError(f"{member.label} is empty: {_REMEDY}")
+                raise InputError(f"{marked(member.label)} is empty: {_REMEDY}")
             query = exp.select(*(named(opened.text(name), f"c{i}") for i, name in enumerate(names))).from_(opened.table)
             rows = session.engine.fetch(query, step=f"read {member.label}")
         if not len(rows):
-            raise InputError(f"{member.label} is empty: {_REMEDY}")
+            raise InputError(f"{marked(member.label)} is empty: {_REMEDY}")
         keys = len(names) - (member.fold is None)
         by_example = keys == 1 and layout.divided
         first = names[0].casefold() == "example" and info.example_column
@@ -199,7 +203,7 @@ class _Reading:
             divided = "the names of examples (1 column) or " if layout.divided else ""
             beside = " and one of folds" if member.fold is None else ""
             raise InputError(
-                f"{member.label} has {counted(len(names), 'column')}, and {divided}query atoms of {info.name}({', '.join(info.types)}) "
+                f"{marked(member.label)} has {counted(len(names), 'column')}, and {divided}query atoms of {info.name}({', '.join(info.types)}) "
                 f"({counted(arity, 'column')}){beside} are needed"
             )
         units = _lookup(
@@ -212,7 +216,7 @@ class _Reading:
             else rows.column(f"c{keys}").take(pa.array(places))
         )
         if fold.null_count:
-            raise InputError(f"{member.label} has rows without a fold: give each row one, or leave it out")
+            raise InputError(f"{marked(member.label)} has rows without a fold: give each row one, or leave it out")
         side = pa.array(np.full(len(units), -1 if member.side is None else member.side, np.int8))
         return cls(pa.table({_UNIT: units.column(_UNIT), "fold": fold, "side": side}).combine_chunks(), by_example)
 
@@ -290,7 +294,9 @@ def _random(session: Session, layout: Layout, info: PredicateInfo, count: int | 
         )
     chosen = min(RANDOM, size) if count is None else count
     if not 2 <= chosen <= size:
-        raise InputError(f"folds={chosen} must lie between 2 and the number of units, here {counted(size, what)}")
+        raise InputError(
+            f"{Parameter('folds', chosen)} must lie between 2 and the number of units, here {counted(size, what)}"
+        )
     part = np.empty(size, np.int64)
     part[np.random.default_rng(seed).permutation(size)] = np.arange(size) % chosen
     sides = np.full((chosen, chosen), TRAIN, np.int8)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from sqlrl.database.counting import counting, world_name
 from sqlrl.database.formulas import check_expanded, formula_features, renumbered
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Written
 from sqlrl.ground.groups import EXAMPLE, Which, group_columns, group_counts, has_variables, variable_names
 from sqlrl.ground.program import BoundFeature, Extent, Program
 from sqlrl.logic.lexer import NAME, Source, nearest, tokenize
@@ -61,7 +61,7 @@ def _unknown(program: Program, rules: Sequence[BoundFeature], name: str, text: s
         return _shown(problem, text, name, under[0])
     if not known:
         return InputError(
-            f"there is no variable {name} to count by, since the clauses have no variables, and one grounding each: leave by= out to count them"
+            f"there is no variable {name} to count by, since the clauses have no variables, and one grounding each: leave {Parameter('by')} out to count them"
         )
     whose = (
         "the formula has" if text is not None else "no clause of the model has" if len(rules) > 1 else "the rule has"
@@ -125,7 +125,7 @@ def count_groups(
     if which is None:
         listed = ", ".join(map(repr, get_args(Which)))
         hint = nearest(groups, get_args(Which)) if isinstance(groups, str) else ""
-        raise InputError(f"groups={shortened(repr(groups))} is none of {listed}{hint}")
+        raise InputError(f"{Parameter('groups', Written(shortened(repr(groups))))} is none of {listed}{hint}")
 
     def features(program: Program) -> list[int]:
         """Return the features that are counted."""

@@ -17,7 +17,7 @@ from sqlrl.catalog.examples import example_source, waiting_examples
 from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.engine.nodes import column, named, table, union_all
-from sqlrl.errors import CatalogError, InputError
+from sqlrl.errors import CatalogError, InputError, Parameter, Phrase
 from sqlrl.evaluate.holdout import NEITHER, TEST, TRAIN, SideArray, check_fraction, hold_out, hold_out_entities
 from sqlrl.ground.clauses import argument_names, named_atoms
 from sqlrl.ground.network import IntArray
@@ -113,7 +113,9 @@ def split(
 def check_seed(seed: object) -> None:
     """Refuse a seed that is no whole number."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"random_state={seed!r} must be a whole number, 0 or more: the same one splits alike.")
+        raise InputError(
+            f"{Parameter('random_state', seed)} must be a whole number, 0 or more: the same one splits alike."
+        )
 
 
 def _types(by: object) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ def _types(by: object) -> tuple[str, ...]:
     named_types = [by] if isinstance(by, str) else by
     if not isinstance(named_types, list | tuple) or not named_types or not all(isinstance(t, str) for t in named_types):
         raise InputError(
-            f"by={by!r} must name the type whose constants are to be on one side only, such as by='person', or be a list of types."
+            f"{Parameter('by', by)} must name the type whose constants are to be on one side only, such as {Parameter('by', 'person')}, or be a list of types."
         )
     return tuple(dict.fromkeys(named_types))
 
@@ -200,7 +202,7 @@ def _atoms(
     _check_types(types, set(info.types), {}, f" of {info.name}({', '.join(info.types)})")
     if set(types) & {info.types[i] for i in info.block}:
         raise InputError(
-            f"by={' '.join(types)!r} is the type of the block of {info.name}, of which an atom must be true: all its values stay on one side; "
+            f"{Parameter('by', ' '.join(types))} is the type of the block of {info.name}, of which an atom must be true: all its values stay on one side; "
             "choose the type of another argument"
         )
     assert info.atoms is not None, "the target is open"
@@ -246,10 +248,10 @@ def _target(layout: Layout, predicate: str | None) -> PredicateInfo:
     listed = ", ".join(targets)
     if predicate is None:
         raise InputError(
-            f"all data are one network with {len(targets)} targets, {listed}: say which one to split, predicate={listed.split(', ')[0]!r}"
+            f"all data are one network with {len(targets)} targets, {listed}: {Phrase('say which one to split, predicate={!r}', (listed.split(', ')[0],))}"
         )
     raise InputError(
-        f"predicate={predicate!r} is no target{did_you_mean(nearest_names(predicate, targets))}; there is {listed}"
+        f"{Parameter('predicate', predicate)} is no target{did_you_mean(nearest_names(predicate, targets))}; there is {listed}"
     )
 
 
@@ -263,12 +265,12 @@ def bound_by_data(session: Session, predicate: str | None) -> Layout:
     labelled |= {name for name, record in records.items() if record.scope is not None}
     if not labelled:
         raise InputError(
-            "there is nothing to split: all data are one example, and no predicate has labels; load them with target=True"
+            f"there is nothing to split: all data are one example, and no predicate has labels; load them with {Parameter('target', True)}"
         )
     unknown = sorted(name for name in labelled if None in records[name].types)
     if unknown:
         raise CatalogError(
-            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, model=model"
+            f"the types of {', '.join(unknown)} are not known yet: pass the model that declares them, {Phrase('model=model')}"
         )
     known = {name: record for name, record in records.items() if None not in record.types}
     declared = {
@@ -322,9 +324,9 @@ def _check_types(
     for kind in types:
         if kind not in found:
             waiting = sorted(name for name, record in records.items() if None in record.types)
-            wait = f"; the types of {', '.join(waiting)} wait for a model: pass model=" if waiting else ""
+            wait = f"; the types of {', '.join(waiting)} wait for a model: pass {Parameter('model')}" if waiting else ""
             raise InputError(
-                f"by={kind!r} is no type of an argument{where}{did_you_mean(nearest_names(kind, found)) or _listed(found)}{wait}"
+                f"{Parameter('by', kind)} is no type of an argument{where}{did_you_mean(nearest_names(kind, found)) or _listed(found)}{wait}"
             )
 
 
@@ -341,7 +343,7 @@ def _check_sides(side: SideArray, what: str, types: tuple[str, ...]) -> None:
     called = "to test on" if (side == TRAIN).any() else "to learn from"
     raise InputError(
         f"no {what} would be left {called} with no {' or '.join(types)} in common: {int((side == NEITHER).sum()):,} of {len(side):,} "
-        "would join both sides; choose another fraction, another random_state, or by= another type"
+        f"would join both sides; choose {Phrase('another fraction, another random_state')}, or {Parameter('by')} another type"
     )
 
 

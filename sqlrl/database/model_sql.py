@@ -15,7 +15,7 @@ from sqlrl.catalog.views import typed_names
 from sqlrl.database.view_tables import Naming, ViewTables
 from sqlrl.engine.dialects import view_text
 from sqlrl.engine.nodes import column, cte, named, subquery
-from sqlrl.errors import InputError, UnsupportedError
+from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.clauses import describer, expansion_names
 from sqlrl.ground.grounding import ground_network
 from sqlrl.ground.helpers import held
@@ -133,14 +133,14 @@ def _target(layout: Layout, target: str | None) -> PredicateInfo:
     if target is None:
         if len(shown) != 1:
             raise InputError(
-                f"a view is of one predicate, and the model predicts {', '.join(shown) or 'hidden ones alone'}: name it by target="
+                f"a view is of one predicate, and the model predicts {', '.join(shown) or 'hidden ones alone'}: name it by {Parameter('target')}"
             )
         return opened[shown[0]]
     if target in opened:
         return opened[target]
     if target in layout.predicates:
         raise InputError(
-            f"target={target!r} is evidence, which has no probability: the model predicts {', '.join(sorted(opened))}"
+            f"{Parameter('target', target)} is evidence, which has no probability: the model predicts {', '.join(sorted(opened))}"
         )
     near = nearest_names(str(target), opened)
     like = did_you_mean(near) if near else f": it predicts {', '.join(sorted(opened))}"
@@ -155,7 +155,7 @@ def _joined(left_out: Sequence[RuleLeftOut], target: str) -> str:
     verb_, them = ("joins", "it") if len(left_out) == 1 else ("join", "them")
     return (
         f"{rules} of the model {verb_} atoms that are predicted, so that no view over tables alone can tell the probabilities of {target}:\n"
-        f"{shown}{more}\nleave {them} out with partial=True, which is another model, or use db.marginals(model)"
+        f"{shown}{more}\nleave {them} out with {Parameter('partial', True)}, which is another model, or use {Phrase('db.marginals(model)')}"
     )
 
 
@@ -360,7 +360,7 @@ def _rendered(
     """Write the statement, with comments that say what it reads and gives."""
     naming, dialect = tables.naming, tables.dialect
     view = (
-        tables.sql_name(naming.view, "view=")
+        tables.sql_name(naming.view, f"{Parameter('view')}")
         if naming.view is not None
         else exp.table_(f"{info.name.lower()}_scores", quoted=True)
     )
@@ -434,9 +434,9 @@ def _check_distinct(read: Mapping[str, str], view: exp.Table, dialect: str) -> N
         other = folded.setdefault(name.casefold(), name)
         if other != name and dialect != "postgres":
             raise InputError(
-                f"{dialect} takes {other} and {name} for one table, as case is ignored: name another one for one of them, tables={{...}}"
+                f"{dialect} takes {other} and {name} for one table, as case is ignored: name another one for one of them, {Parameter('tables', Written('{...}'))}"
             )
     own = view.sql(dialect)
     bare = {name.casefold().replace('"', "").replace("`", "") for name in read}
     if own.casefold().replace('"', "").replace("`", "") in bare:
-        raise InputError(f"the view cannot be called {own}, as a table that it reads: name it by view=")
+        raise InputError(f"the view cannot be called {own}, as a table that it reads: name it by {Parameter('view')}")

@@ -14,7 +14,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import suggestion
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, named, table, union_all
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.logic.evidence import EvidenceAtom, parse_evidence
 from sqlrl.logic.terms import Atom, Constant, Literal
@@ -48,7 +48,9 @@ def find_atom(catalog: Catalog, layout: Layout, text: str, atoms: IntArray, exam
     if inside:
         names = [str(row["name"]) for row in inside]
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        raise InputError(f"{written} is an atom of {len(names):,} examples ({shown}): name one with example=")
+        raise InputError(
+            f"{written} is an atom of {len(names):,} examples ({shown}): name one with {Parameter('example')}"
+        )
     if rows:
         raise InputError(f"{written} is not among the examples of the prediction: predict its example too")
     raise InputError(f"{written}{_absent(catalog, layout, info, parsed.constants, example)}")

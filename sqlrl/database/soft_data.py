@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
-from sqlrl.errors import InputError, LabelWarning, LoadError, brief, warn
+from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, brief, warn
 from sqlrl.logic.psl import Partition, Role, SoftModel
 from sqlrl.wording import counted
 
@@ -29,12 +29,12 @@ SPLITS = ("infer", "learn")
 def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | None = None) -> dict[str, dict[str, int]]:
     """Load a model's partitions for a task, all or none (`Database.load_soft_data`); return the numbers of rows by predicate and role."""
     if split not in SPLITS:
-        raise InputError(f"split={split!r} must be 'infer' or 'learn'.")
+        raise InputError(f"{Parameter('split', split)} must be 'infer' or 'learn'.")
     chosen = [part for part in model.partitions if part.split in ("all", split)]
     if not chosen:
         raise InputError(
-            "the program says of no predicate where its data are: read PSL's JSON or YAML, or give the .data file, read_psl(path, data=...); or "
-            "load tables with load() and scope()"
+            f"the program says of no predicate where its data are: read PSL's JSON or YAML, or give the .data file, {Phrase('read_psl(path, data=...)')}; or "
+            f"{Phrase('load tables with load() and scope()')}"
         )
     if folder is not None:
         _check_inside(chosen, folder.resolve())
@@ -90,7 +90,7 @@ def _check_inside(parts: Iterable[Partition], folder: Path) -> None:
         for file in part.files:
             if not file.resolve().is_relative_to(folder):
                 raise InputError(
-                    f"{part.place or part.predicate}: {file} leads out of {folder}, and only what is below it is read (--untrusted, folder=)"
+                    f"{part.place or part.predicate}: {file} leads out of {folder}, and only what is below it is read ({Phrase('--untrusted, folder=')})"
                 )
 
 
@@ -101,7 +101,7 @@ def _check_files(parts: Iterable[Partition]) -> None:
         shown = "; ".join(f"{part.place or part.predicate}: {file}" for part, file in missing)
         raise InputError(
             f"{counted(len(missing), 'file')} that the program names for its data {'is' if len(missing) == 1 else 'are'} not there: {shown}: put "
-            "them there, or load tables with load() and scope()"
+            f"them there, or {Phrase('load tables with load() and scope()')}"
         )
 
 
@@ -219,8 +219,8 @@ def _check_left(db: Database, name: str, tables: Mapping[Role, pa.Table], split:
         left.append("targets")
     if left:
         raise InputError(
-            f"{name} has {' and '.join(left)} in this database, which the data for split={split!r} do not replace: load them into a new one, "
-            "connect()"
+            f"{name} has {' and '.join(left)} in this database, which the data for {Parameter('split', split)} do not replace: load them into a new one"
+            f"{Phrase(', connect()')}"
         )
 
 

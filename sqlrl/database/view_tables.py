@@ -19,7 +19,7 @@ from sqlrl.catalog.layout import PredicateInfo
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.views import unique_name
 from sqlrl.engine.nodes import cast, column, named, table, union_all
-from sqlrl.errors import InputError, UnsupportedError
+from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
 from sqlrl.ground.program import Program
 from sqlrl.logic.bins import piece_names
 from sqlrl.plan.plain_tables import PlainData, PlainLayout, PlainPredicate, PlainTable, text
@@ -78,23 +78,25 @@ class ViewTables:
         ):
             if given is not None and not isinstance(given, Mapping):
                 raise InputError(
-                    f"{option}={shortened(repr(given))} must map names of predicates, such as {{'Friends': ...}}"
+                    f"{Parameter(option, Written(shortened(repr(given))))} must map names of predicates, such as {{'Friends': ...}}"
                 )
             for name, value in (given or {}).items():
                 if name not in self.layout.predicates:
                     near = did_you_mean(nearest_names(str(name), self.layout.predicates))
                     raise InputError(
-                        f"{option}= names {shortened(repr(name))}, which is no predicate of the data{near}"
+                        f"{Parameter(option)} names {shortened(repr(name))}, which is no predicate of the data{near}"
                     )
                 if option == "columns" and not isinstance(value, Mapping):
                     raise InputError(
-                        f"columns= of {name}: {shortened(repr(value))} must map names of columns, such as {{'bib': 'document'}}"
+                        f"{Parameter('columns')} of {name}: {shortened(repr(value))} must map names of columns, such as {{'bib': 'document'}}"
                     )
                 scoped = name in self.openings and self.openings[name].scope is not None
                 if option == "scopes" and not scoped:
-                    raise InputError(f"scopes= names {name}, whose atoms are not given by a scope: leave it out")
+                    raise InputError(
+                        f"{Parameter('scopes')} names {name}, whose atoms are not given by a scope: leave it out"
+                    )
         if self.naming.view is not None:
-            self.sql_name(self.naming.view, "view=")
+            self.sql_name(self.naming.view, f"{Parameter('view')}")
 
     def sql_name(self, name: object, option: str) -> exp.Table:
         """Return a table that the user names as SQL does."""
@@ -117,7 +119,9 @@ class ViewTables:
         """Return the user's table of a predicate."""
         given = (self.naming.tables or {}).get(predicate)
         return (
-            exp.table_(predicate, quoted=True) if given is None else self.sql_name(given, f"tables= of {predicate}: ")
+            exp.table_(predicate, quoted=True)
+            if given is None
+            else self.sql_name(given, f"{Parameter('tables')} of {predicate}: ")
         )
 
     def _predicate(self, info: PredicateInfo) -> PlainPredicate:
@@ -125,7 +129,7 @@ class ViewTables:
         record, opening = self.records[info.name], self.openings.get(info.name)
         if opening is not None and "soft" in opening.sources:
             raise UnsupportedError(
-                f"{info.name} has soft evidence, which no table of a view holds: load it without probability=, or use db.marginals(model)"
+                f"{info.name} has soft evidence, which no table of a view holds: load it without {Parameter('probability')}, or use {Phrase('db.marginals(model)')}"
             )
         if info.open:
             assert opening is not None
@@ -147,7 +151,11 @@ class ViewTables:
         """Return the table of the tuples that have atoms."""
         given = (self.naming.scopes or {}).get(info.name)
         name = f"{info.name}_scope"
-        relation = exp.table_(name, quoted=True) if given is None else self.sql_name(given, f"scopes= of {info.name}: ")
+        relation = (
+            exp.table_(name, quoted=True)
+            if given is None
+            else self.sql_name(given, f"{Parameter('scopes')} of {info.name}: ")
+        )
         return self._plain(info, relation, self._columns(record), None)
 
     def _columns(self, record: PredicateRecord) -> dict[str, str]:
@@ -167,11 +175,11 @@ class ViewTables:
             if old not in known.values():
                 near = did_you_mean(nearest_names(str(old), known.values())) or f": it has {', '.join(known.values())}"
                 raise InputError(
-                    f"columns= renames {shortened(repr(old))}, which is no column of {record.predicate}{near}"
+                    f"{Parameter('columns')} renames {shortened(repr(old))}, which is no column of {record.predicate}{near}"
                 )
             if not isinstance(new, str) or not new:
                 raise InputError(
-                    f"columns= of {record.predicate}: {old} is called {shortened(repr(new))}, which is no name"
+                    f"{Parameter('columns')} of {record.predicate}: {old} is called {shortened(repr(new))}, which is no name"
                 )
         return {key: given.get(name, name) for key, name in known.items()}
 

@@ -19,7 +19,7 @@ from sqlrl.engine.faults import check_database_file, damage, damaged, unwritable
 from sqlrl.engine.memory import Memory
 from sqlrl.engine.settings import checked_directory, checked_memory, checked_threads, memory_bytes
 from sqlrl.engine.trust import SEALED, attach_sealed, check_macros, lock, spill_directory
-from sqlrl.errors import BusyError, EngineError, InputError, brief
+from sqlrl.errors import BusyError, EngineError, InputError, Parameter, brief
 from sqlrl.paths import expanded
 from sqlrl.wording import check_characters
 
@@ -54,7 +54,7 @@ def connect(
     if isinstance(target, duckdb.DuckDBPyConnection):
         if not trusted:
             raise InputError(
-                "trusted=False locks the settings of a database, and your connection has its own: pass the path of the file."
+                f"{Parameter('trusted', False)} locks the settings of a database, and your connection has its own: pass the path of the file."
             )
         check_ready(target)
         _set(target, settings)
@@ -155,15 +155,15 @@ def _opening_error(path: str, reason: str, read_only: bool, trusted: bool) -> Bu
         )
     if "different configuration" in reason:
         return BusyError(
-            f"{path} is already open in this process, and otherwise: close that connection first, or give both the same read_only= and "
-            "trusted=."
+            f"{path} is already open in this process, and otherwise: close that connection first, or give both the same {Parameter('read_only')} and "
+            f"{Parameter('trusted')}."
         )
     if Path(path).is_dir():
         return InputError(f"{path} is a directory, not a database file.")
     if not Path(path).parent.is_dir():
         return InputError(f"{path}: there is no directory {Path(path).parent}. Create it first.")
     if read_only and not Path(path).exists():
-        return InputError(f"{path} does not exist, and read_only=True cannot create it.")
+        return InputError(f"{path} does not exist, and {Parameter('read_only', True)} cannot create it.")
     if "not a valid DuckDB" in reason or "orrupt" in reason:
         return damaged(path, reason)
     if not read_only and ("Permission denied" in reason or "Read-only file system" in reason):
@@ -173,7 +173,7 @@ def _opening_error(path: str, reason: str, read_only: bool, trusted: bool) -> Bu
 
 def _reading(trusted: bool) -> str:
     """Return the call that opens a file for reading, and trusts it no more than the call that failed."""
-    return f"connect(path, read_only=True{'' if trusted else ', trusted=False'})"
+    return f"{Parameter('read_only', True, 'connect(path, {})' if trusted else 'connect(path, {}, trusted=False)')}"
 
 
 def _unwritable(path: Path, hindrance: str, trusted: bool) -> InputError:
@@ -189,7 +189,7 @@ def _set(connection: duckdb.DuckDBPyConnection, settings: dict[str, str | int | 
         try:
             connection.execute(f"SET {name} = {exp.convert(value).sql(dialect='duckdb')}")
         except duckdb.Error as error:
-            raise InputError(f"{name}={value!r} is not accepted by DuckDB: {brief(str(error))}") from error
+            raise InputError(f"{Parameter(name, value)} is not accepted by DuckDB: {brief(str(error))}") from error
 
 
 def _draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:

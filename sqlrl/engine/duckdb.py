@@ -36,6 +36,7 @@ from sqlrl.errors import (
     InputError,
     MemoryUsedUpError,
     OverflowEngineError,
+    Parameter,
     brief,
 )
 from sqlrl.progress import Stage
@@ -588,7 +589,9 @@ class DuckDBEngine:
             if kind == "view":
                 raise InputError(f"there is a view {name} already: choose another name, or drop the view.")
             if kind == "table" and not replace:
-                raise InputError(f"there is a table {name} already: choose another name, or pass replace=True.")
+                raise InputError(
+                    f"there is a table {name} already: choose another name, or pass {Parameter('replace', True)}."
+                )
 
     def forgotten_beside(self) -> str | None:
         """Return the file in use if sqlrl's own tables are not kept in any, None otherwise."""
@@ -729,7 +732,7 @@ class DuckDBEngine:
         kind = OverflowEngineError if _is_overflow(reason) else EngineError
         remedy = self.remedy(reason)
         if not self.trusted and isinstance(error, duckdb.PermissionException):
-            remedy = "it was opened with trusted=False, under which SQL reaches nothing outside of the database"
+            remedy = f"it was opened with {Parameter('trusted', False)}, under which SQL reaches nothing outside of the database"
         raise kind(step, reason, sql, remedy) from error
 
 

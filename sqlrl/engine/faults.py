@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from sqlrl.errors import InputError, brief
+from sqlrl.errors import InputError, Parameter, Phrase, brief
 
 _START = 4096
 _LOAD = "connect to a database (such as {name}.duckdb) and load the file into it: db.load(PREDICATE, {path!r})"
@@ -44,7 +44,7 @@ _QUOTING = re.compile(r"(Conversion|Invalid Input|Constraint|Binder|Catalog|Pars
 
 _FILE = re.compile(r'file \\?"(.+?)\\?"')
 _SPILLED = "max_temp_directory_size"
-_LESS = "or do less at once: pass fewer examples=, give a predicate that is predicted a scope, load a part of the data"
+_LESS = f"or do less at once: pass fewer {Parameter('examples')}, give a predicate that is predicted a scope, load a part of the data"
 
 
 # ---- files -------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def lost_files(reason: str) -> InputError | None:
     if found is None:
         return None
     return InputError(
-        f"{found['files']}: what Spark has encoded is not there any more: restore it, or load its source again, db.load(predicate, sqlrl.ServerFiles(path))."
+        f"{found['files']}: what Spark has encoded is not there any more: restore it, or load its source again, {Phrase('db.load(predicate, sqlrl.ServerFiles(path))')}."
     )
 
 
@@ -143,7 +143,7 @@ class Storage:
     def setting(self, name: str, value: str | int) -> str:
         """Return how a user gives a setting."""
         if self.owned and name != _SPILLED:
-            return f"connect({name}={value!r})"
+            return f"{Parameter(name, value, 'connect({})')}"
         return f"SET {name} = {value!r}"
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from sqlrl.engine.memory import machine_memory
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 
 MOST_THREADS = 1024
 LEAST_MEMORY = 10**6
@@ -25,7 +25,7 @@ def checked_threads(threads: object) -> int:
         found = 0
     if not 1 <= found <= MOST_THREADS:
         raise InputError(
-            f"threads={threads!r} must be a whole number from 1 to {MOST_THREADS:,}, such as that of the processor's cores."
+            f"{Parameter('threads', threads)} must be a whole number from 1 to {MOST_THREADS:,}, such as that of the processor's cores."
         )
     return found
 
@@ -35,7 +35,7 @@ def checked_memory(limit: object) -> str:
     found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
     if not isinstance(limit, str) or found is None or not _possible(float(found["number"]), found["unit"].lower()):
         raise InputError(
-            f"memory_limit={limit!r} must be a size of 1 MB or more with its unit, as text: '4GB', '500MB', or '60%' of what the machine has."
+            f"{Parameter('memory_limit', limit)} must be a size of 1 MB or more with its unit, as text: '4GB', '500MB', or '60%' of what the machine has."
         )
     return limit
 
@@ -64,8 +64,8 @@ def checked_directory(directory: object) -> str:
     """Return the folder into which DuckDB spills, '' for none, or refuse what is no path, or a file."""
     if not isinstance(directory, str | Path):
         raise InputError(
-            f"temp_directory={directory!r} must be the path of a folder, or '' where nothing may be spilled."
+            f"{Parameter('temp_directory', directory)} must be the path of a folder, or '' where nothing may be spilled."
         )
     if Path(directory).is_file():
-        raise InputError(f"temp_directory={str(directory)!r} is a file: name a folder, which may be new.")
+        raise InputError(f"{Parameter('temp_directory', str(directory))} is a file: name a folder, which may be new.")
     return str(directory)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from sqlrl.errors import UntrustedError
+from sqlrl.errors import Parameter, UntrustedError
 
 SEALED: Mapping[str, str | bool] = {
     "enable_external_access": False,
@@ -22,7 +22,7 @@ SEALED: Mapping[str, str | bool] = {
 """Settings under which SQL reads no file, address, secret or variable of Python; DuckDB takes them as it opens a file, which may run
 what waits in its log."""
 
-REMEDY = "do not use the file, or, if you know who made it so, open it without trusted=False"
+REMEDY = f"do not use the file, or, if you know who made it so, open it without {Parameter('trusted', False)}"
 
 _LISTS = {
     "table": "SELECT database_name, schema_name, table_name, sql FROM system.main.duckdb_tables()",

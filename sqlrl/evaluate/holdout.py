@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Written
 from sqlrl.wording import shortened
 
 IntArray = npt.NDArray[np.int64]
@@ -28,9 +28,9 @@ def check_fraction(fraction: object) -> None:
         if number and float(fraction) >= 1:  # type: ignore[arg-type]
             hint = " (not 20 for percent)"
         elif isinstance(fraction, str):
-            hint = f"; a type whose constants are not to be shared is by={fraction!r}"
+            hint = f"; a type whose constants are not to be shared is {Parameter('by', fraction)}"
         raise InputError(
-            f"fraction={shortened(repr(fraction), 60)} must be a share between 0 and 1 that is held out, such as 0.2{hint}."
+            f"{Parameter('fraction', Written(shortened(repr(fraction), 60)))} must be a share between 0 and 1 that is held out, such as 0.2{hint}."
         )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Message, Parameter
 from sqlrl.evaluate.seen import Seen
 from sqlrl.report.table import Table
 from sqlrl.slips import Helpful
@@ -211,22 +211,27 @@ class Scores(Helpful):
             )
         )
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> Message:
+        """What `str` says, with the parameters that it mentions."""
         exact = int(self.examples.exact.sum())
         # Where all data are one example, whether it is all right says no more than F1.
         right = f"; {exact} of {len(self.examples)} examples all right" if len(self.examples) > 1 else ""
-        return (
+        return Message(
             f"F1 {100 * self.f1:.2f} (precision {100 * self.precision:.2f}, recall {100 * self.recall:.2f})"
             f"{right}{self._missed()}{'' if self.seen is None else f'; {self.seen}'}"
         )
 
+    def __str__(self) -> str:
+        return str(self.message)
+
     def _missed(self) -> str:
-        """What `str` says of labels outside the scope."""
+        """Return what is said of labels outside the scope."""
         if not self.outside:
             return ""
         one = self.outside == 1
         verb, end = ("lies", "s as missed") if one else ("lie", " as missed")
-        return f"; {self.outside:,} label{'' if one else 's'} {verb} outside the scope and count{end} (not with outside='ignore')"
+        return f"; {self.outside:,} label{'' if one else 's'} {verb} outside the scope and count{end} (not with {Parameter('outside', 'ignore')})"
 
     def __repr__(self) -> str:
         if len(self.predicates) < 2:

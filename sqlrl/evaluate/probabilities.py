@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.rankings import (
     Ranking,
@@ -236,7 +236,7 @@ class ProbabilityScores(Helpful):
         """
         if self.ranking is None:
             raise InputError(
-                "the atoms were given without their examples: give score_probabilities(..., example=, examples=)"
+                f"the atoms were given without their examples: give score_probabilities(..., {Parameter('example')}, {Parameter('examples')})"
             )
         return ranking_scores(self.ranking, outside=self.outside, seen=self.seen)
 
@@ -355,7 +355,7 @@ def calibration(truth: npt.ArrayLike, probability: npt.ArrayLike, *, bins: int =
     label, chance = _chances(truth, probability)
     asked: object = bins
     if isinstance(asked, bool) or not isinstance(asked, int | np.integer) or asked < 1:
-        raise InputError(f"bins={bins!r} must be a whole number of bins, 1 or more.")
+        raise InputError(f"{Parameter('bins', bins)} must be a whole number of bins, 1 or more.")
     place = np.searchsorted(np.arange(1, bins) / bins, chance, side="left")
     atoms = np.bincount(place, minlength=bins).astype(np.int64)
     true = np.bincount(place[label], minlength=bins).astype(np.int64)

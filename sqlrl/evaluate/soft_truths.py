@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.metrics import scores_html
 from sqlrl.evaluate.probabilities import auc_roc, average_precision
 from sqlrl.evaluate.rankings import Ranking, RankingScores, ranking, ranking_scores, without_rounding
@@ -106,7 +106,9 @@ class SoftScores(Helpful):
             The atoms were given without examples, or no example has both true and false atoms.
         """
         if self.ranking is None:
-            raise InputError("the atoms were given without their examples: give score_values(..., example=, examples=)")
+            raise InputError(
+                f"the atoms were given without their examples: give score_values(..., {Parameter('example')}, {Parameter('examples')})"
+            )
         return ranking_scores(self.ranking, outside=self.outside, seen=self.seen)
 
     def __str__(self) -> str:
@@ -179,7 +181,7 @@ def score_values(
         raise InputError(f"truth has {len(label):,} numbers and value {len(found):,}: they are of the same atoms")
     asked: object = threshold
     if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= 1:
-        raise InputError(f"threshold={threshold!r} must be a number from 0 to 1.")
+        raise InputError(f"{Parameter('threshold', threshold)} must be a number from 0 to 1.")
     score = without_rounding(found)
     atoms = None if example is None else ranking(label >= threshold, score, example, examples)
     whole = replace(_scored(label, score, threshold), outside=outside, seen=seen, ranking=atoms)

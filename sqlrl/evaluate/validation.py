@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 
 Example = TypeVar("Example", bound=Hashable)
 
@@ -209,7 +209,7 @@ def paired_difference(
     asked: object = confidence
     if isinstance(asked, bool) or not isinstance(asked, int | float | np.number) or not 0 < float(asked) < 1:
         raise InputError(
-            f"confidence={confidence!r} must be a share between 0 and 1, such as 0.95 (not 95 for percent)."
+            f"{Parameter('confidence', confidence)} must be a share between 0 and 1, such as 0.95 (not 95 for percent)."
         )
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if one.ndim != 1 or one.shape != other.shape or len(one) < 2:

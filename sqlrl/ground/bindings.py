@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.layout import PredicateInfo, TableName
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Program
 from sqlrl.ground.rows import ROWS_PER_BATCH, AtomIndex
@@ -238,7 +238,7 @@ class WindowBindings:
                 raise GroundingLimitError(
                     f"the pattern {pattern} has more than {counted(self.limit, 'binding')} in "
                     f"{counted(len(self.chosen), 'example')} (joined from {part}): lower the recall in its modes or the "
-                    "length of paths, so that fewer of its atoms meet, or take a smaller window="
+                    f"length of paths, so that fewer of its atoms meet, or take a smaller {Parameter('window')}"
                 )
             examples.append(batch.column("example").to_numpy().astype(np.int64))
             values.append(_matrix(batch, part.columns))

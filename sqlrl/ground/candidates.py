@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName, TypeInfo
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import cast, column, integer, named, table, union_all
-from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError, UnsupportedError
+from sqlrl.errors import CountOverflowError, ModelError, OverflowEngineError, Parameter, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.counts import run_counts
 from sqlrl.ground.network import IntArray
@@ -348,7 +348,7 @@ def _check(layout: Layout, candidates: Sequence[Candidate], evidence: Sequence[s
     for name in sorted(targets_of(candidates)):
         if name not in layout.predicates or not layout.predicates[name].open:
             raise ModelError(
-                f"{name} is a target of the templates, but nothing is to be predicted of it: name it in query="
+                f"{name} is a target of the templates, but nothing is to be predicted of it: name it in {Parameter('query')}"
             )
     for each in candidates:
         if len(each.enforcer) > MOST_LITERALS:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.errors import CountOverflowError, GroundingLimitError, OverflowEngineError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, OverflowEngineError, Parameter
 from sqlrl.ground.program import BoundFeature, Extent, Program, ShapeUse
 from sqlrl.logic.compile import clause_text
 from sqlrl.logic.printer import format_formula, placed
@@ -31,7 +31,7 @@ from sqlrl.plan.sources import OBSERVED, POSSIBLE, World
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
-ADVICE = "pass fewer examples=, or raise limit="
+ADVICE = f"pass fewer {Parameter('examples')}, or raise {Parameter('limit')}"
 
 Counts = npt.NDArray[np.object_]
 Plan = Callable[[ShapeUse], exp.Select]

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, table
-from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, OverflowEngineError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, OverflowEngineError, Parameter
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.components import BodyLiteral, Component, Components, constant
 from sqlrl.plan.coverage import (
@@ -38,9 +38,7 @@ from sqlrl.wording import counted
 MOST_BINDINGS = 10_000_000
 """Bindings that are kept, and those of one layer: more fill the memory."""
 
-FEWER_BINDINGS = (
-    "lower the recall in its mode, use constants (#) where it brings in variables (-), shorten clauses, or raise limit="
-)
+FEWER_BINDINGS = f"lower the recall in its mode, use constants (#) where it brings in variables (-), shorten clauses, or raise {Parameter('limit')}"
 """What helps against a literal that explodes."""
 
 _numbers = count(1)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.errors import CountOverflowError, InputError
+from sqlrl.errors import CountOverflowError, InputError, Parameter
 from sqlrl.ground.counts import check_limit, overflow_named, rule_place
 from sqlrl.ground.limits import DENSITY, GROWTH
 from sqlrl.ground.network import BoolArray, IntArray
@@ -212,4 +212,4 @@ def check_thresholds(growth: object, density: object) -> None:
     ):
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
-            raise InputError(f"{name}={value!r} must be a positive number: {hint}")
+            raise InputError(f"{Parameter(name, value)} must be a positive number: {hint}")

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import cast, column, conjunction, integer, join, named, subquery, table
-from sqlrl.errors import GroundingLimitError, InputError
+from sqlrl.errors import GroundingLimitError, InputError, Parameter
 from sqlrl.ground.clauses import expansion_names
 from sqlrl.ground.counts import check_count, overflow_named, rule_place, shape_of, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
@@ -241,10 +241,14 @@ class _Part:
         if total > most:
             largest, _ = sizes[numbers.index(max(numbers))]
             place = rule_place(self.program, self.program.feature_of[int(largest.ids[0])])
-            fewer = 'pass groups="violated" or groups="true", ' if self.which == "all" else ""
+            fewer = (
+                f"pass {Parameter('groups', 'violated')} or {Parameter('groups', 'true')}, "
+                if self.which == "all"
+                else ""
+            )
             raise GroundingLimitError(
                 f"by {_listed(self.by)} there are {counted(total, 'group')}, more than the limit of {most:,} (most of them of {place}, "
-                f"{shape_words(self.program, largest.use)}): count by fewer variables, {fewer}pass fewer examples=, or raise most_groups="
+                f"{shape_words(self.program, largest.use)}): count by fewer variables, {fewer}pass fewer {Parameter('examples')}, or raise {Parameter('most_groups')}"
             )
 
     def _keys(self, alias: str) -> list[exp.Column]:
@@ -369,7 +373,7 @@ def _check_joined(extent: Extent, unit: _Unit, plan: Callable[[_Unit], list[exp.
             place = rule_place(program, program.feature_of[int(unit.ids[0])])
             raise GroundingLimitError(
                 f"{place} is counted by {_listed(by)}, which no one literal has, by enumerating {counted(size, 'grounding')}, more than the "
-                f"limit of {limit:,} ({shape_words(program, unit.use)}): count by fewer variables, pass fewer examples=, or raise limit="
+                f"limit of {limit:,} ({shape_words(program, unit.use)}): count by fewer variables, pass fewer {Parameter('examples')}, or raise {Parameter('limit')}"
             )
 
 
@@ -436,13 +440,13 @@ def variable_names(by: object) -> tuple[str, ...]:
     wrong = [part for part in parts if not isinstance(part, str)]
     if wrong:
         raise InputError(
-            f"by= takes names of variables, such as 'x' or ['x', 'y'], and {shortened(repr(wrong[0]))} is none."
+            f"{Parameter('by')} takes names of variables, such as 'x' or ['x', 'y'], and {shortened(repr(wrong[0]))} is none."
         )
     names = tuple(str(part).strip() for part in parts)
     if not all(names) or not names:
         where = f" at a comma of {shortened(str(by))!r}" if any(names) else ""
         raise InputError(
-            f"no variable is named to count by{where}: name some, such as 'x, y', or leave by= out to count all groundings of each clause."
+            f"no variable is named to count by{where}: name some, such as 'x, y', or leave {Parameter('by')} out to count all groundings of each clause."
         )
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:

@@ -23,7 +23,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, conjunction, integer, named, subquery, table
-from sqlrl.errors import GroundingLimitError, OverflowEngineError
+from sqlrl.errors import GroundingLimitError, OverflowEngineError, Parameter
 from sqlrl.ground.counts import unjoined
 from sqlrl.logic.shapes import Instance, ShapeEquality, ShapeExists, ShapeLiteral, Slot, in_given_order
 from sqlrl.logic.terms import Clause, EqualityLiteral, ExistsLiteral, Helper, Literal, Variable
@@ -110,7 +110,7 @@ def _beyond_all(made: int, more: int, limit: int) -> tuple[str, str]:
 
 def _too_many(size: HelperSize, limit: int, subject: str, beyond: tuple[str, str] | None = None) -> str:
     """Return the message about more helper atoms than a limit; `beyond` is what they exceed otherwise, and the remedy."""
-    excess, remedy = beyond or (f"more than the limit of {limit:,}", "narrow a scope, or raise limit=")
+    excess, remedy = beyond or (f"more than the limit of {limit:,}", f"narrow a scope, or raise {Parameter('limit')}")
     each = f"one for each ({', '.join(size.names)})" if size.names else "one for each example"
     return (
         f"{subject} needs up to {counted(size.atoms, 'helper atom')}, {each}, {excess}: "

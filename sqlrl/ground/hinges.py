@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import named, star_count, table
-from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError
+from sqlrl.errors import GroundingLimitError, InfeasibleError, ModelError, Parameter
 from sqlrl.ground.atoms import read_atoms
 from sqlrl.ground.counts import check_limit
 from sqlrl.ground.hinge_network import HingeNetwork
@@ -227,7 +227,7 @@ def _bindings(soft: SoftProgram, extent: Extent, use: SumUse, parts: Parts) -> I
         if extent.limit is not None and _count(engine, rows, f"ground {rule.place or rule}") > extent.limit:
             raise GroundingLimitError(
                 f"{rule.place or rule}: its variables have more than {counted(extent.limit, 'binding')}, the limit: join them by closed predicates, "
-                "narrow a scope, pass fewer examples=, or a greater limit="
+                f"narrow a scope, pass fewer {Parameter('examples')}, or a greater {Parameter('limit')}"
             )
         with shown_rows(engine, soft.layout, numbered(exp.select("*").from_(table(rows)), known)) as table_of:
             found.close()

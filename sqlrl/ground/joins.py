@@ -11,6 +11,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import look_alike, shown_form
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, table, union_all
+from sqlrl.errors import Parameter, Written
 from sqlrl.ground.program import BoundFeature
 from sqlrl.logic.model import Rule
 from sqlrl.logic.shapes import Shape, ShapeLiteral
@@ -153,7 +154,7 @@ def unshared(engine: QueryEngine, layout: Layout, joins: Mapping[tuple[JoinedArg
     more = f"; and {len(first_of) - _SHOWN:,} more pairs" if len(first_of) > _SHOWN else ""
     return (
         f"rules join predicates whose facts do not meet: {'; '.join(texts)}{more}. Such a rule says nothing: write the constants alike "
-        "(constants={...} and fold_case= of load rename them), or check the types and the order of the columns"
+        f"({Parameter('constants', Written('{...}'))} and {Parameter('fold_case')} of load rename them), or check the types and the order of the columns"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlrl.engine.nodes import integer, named, star_count, subquery
-from sqlrl.errors import MemoryLimitError, SqlrlError
+from sqlrl.errors import MemoryLimitError, Parameter, SqlrlError
 from sqlrl.ground.counts import check_limit, enumerations, rule_place, shape_words
 from sqlrl.ground.program import Extent, Program, ShapeUse
 from sqlrl.ground.rows import Budget
@@ -109,11 +109,15 @@ def refusal(program: Program, atoms: int, size: int, largest: ShapeSize | None =
         place = f"{where} has {counted(largest.clauses, 'ground clause')} ({shape_words(program, largest.use)}), which with "
     what = "a memory limit" if memory.given else "the memory of this machine"
     enough = memory.enough(size) // 10**9
-    rounds = ", predict with predict(method='cutting-plane'), which grounds only what is needed" if place else ""
+    rounds = (
+        f", predict with {Parameter('method', 'cutting-plane', 'predict({})')}, which grounds only what is needed"
+        if place
+        else ""
+    )
     return MemoryLimitError(
         f"{place}{counted(atoms, 'query atom')} would take about {in_bytes(size)}, more than the {in_bytes(memory.arrays)} that {what} of "
-        f"{in_bytes(memory.limit)} leaves to them: pass fewer examples=, give a predicate that is predicted a scope{rounds}, or allow more, "
-        f"connect(memory_limit='{enough}GB')."
+        f"{in_bytes(memory.limit)} leaves to them: pass fewer {Parameter('examples')}, give a predicate that is predicted a scope{rounds}, or allow more, "
+        f"{Parameter('memory_limit', f'{enough}GB', 'connect({})')}."
     )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.engine.base import QueryEngine
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.partitions import AtomDomain
@@ -37,7 +37,7 @@ def opened_program(
     """Open one predicate with the atoms of `domain`, at most `most`, and close all others while the context is open."""
     if domain.count > most:
         raise GroundingLimitError(
-            f"{predicate} has {counted(domain.count, 'atom')}, more than the limit of {most:,}: give it a scope, or take fewer examples="
+            f"{predicate} has {counted(domain.count, 'atom')}, more than the limit of {most:,}: give it a scope, or take fewer {Parameter('examples')}"
         )
     atoms = every_atom(domain)
     truth = _is_true(domain, atoms)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.errors import GroundingLimitError, InputError, ModelError, UnsupportedError
+from sqlrl.errors import GroundingLimitError, InputError, ModelError, Parameter, UnsupportedError
 from sqlrl.ground.coverage import constant_names
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.logic.lexer import nearest
@@ -52,7 +52,7 @@ MOST_WALKS = 100_000_000
 AT_ONCE = 20_000_000
 """Walks that are made distinct by one query: more fill the memory."""
 
-FEWER_WALKS = "lower length=, leave predicates out that reach nearly everything (predicates=), give fewer targets, or raise limit="
+FEWER_WALKS = f"lower {Parameter('length')}, leave predicates out that reach nearly everything ({Parameter('predicates')}), give fewer targets, or raise {Parameter('limit')}"
 """What helps against too many walks."""
 
 Anchor = Literal["both", "start", "stop"]
@@ -292,8 +292,8 @@ class RelationalPaths:
             most += 1
         if length > most:
             raise InputError(
-                f"length={length}: paths over {counted(len(self.relations), 'relation')} have numbers of 64 bits up to a length of {most}: lower "
-                "it, or leave predicates out (predicates=)"
+                f"{Parameter('length', length)}: paths over {counted(len(self.relations), 'relation')} have numbers of 64 bits up to a length of {most}: lower "
+                f"it, or leave predicates out ({Parameter('predicates')})"
             )
 
 
@@ -473,15 +473,17 @@ def _checked(layout: Layout, target: str, targets: LabelledPairs | None, symmetr
             f"{shown} has {counted(len(info.types), 'argument')}: a path connects two; take a target of two arguments, or a view of two columns"
         )
     if symmetric and info.types[0] != info.types[1]:
-        raise ModelError(f"{shown} has arguments of two types, so that it cannot be symmetric: leave symmetric= out")
+        raise ModelError(
+            f"{shown} has arguments of two types, so that it cannot be symmetric: leave {Parameter('symmetric')} out"
+        )
     if targets is None and not info.open:
         raise ModelError(
-            f"{target} is closed, and has no labels: load its facts as those of a target, or give targets="
+            f"{target} is closed, and has no labels: load its facts as those of a target, or give {Parameter('targets')}"
         )
     if targets is not None and info.example_column != (targets.example is not None):
         has, given = ("an", "has not") if info.example_column else ("no", "has")
         raise InputError(
-            f"{target} has {has} example for each atom, and targets= {given}: give example= where atoms have one, and only there"
+            f"{target} has {has} example for each atom, and {Parameter('targets')} {given}: give {Parameter('example')} where atoms have one, and only there"
         )
     return info
 
@@ -494,7 +496,7 @@ def _graph(layout: Layout, predicates: Iterable[str] | None) -> list[str]:
     for name in names:
         if name not in layout.predicates:
             hint = nearest(name, layout.predicates) or "; give some of those that are loaded"
-            raise ModelError(f"predicates= has {name!r}, which is no predicate of the data{hint}")
+            raise ModelError(f"{Parameter('predicates')} has {name!r}, which is no predicate of the data{hint}")
     return names
 
 

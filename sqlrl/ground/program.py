@@ -23,7 +23,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.sizes import greater_limit, memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, subquery, table, union_all
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.logic.model import Expansions, Model, Rule
 from sqlrl.logic.printer import placed
@@ -523,7 +523,7 @@ class Program:
         place = f"{placed(bound.rule)}: " if bound.rule is not None else ""
         raise GroundingLimitError(
             f"{place}with a clause for each combination of {names} there would be {counted(count, 'clause')}, {memory_of(count)}, more than "
-            f"the limit of {limit:,}: leave out a +, join it to a closed literal, pass fewer examples=, {greater_limit(count)}"
+            f"the limit of {limit:,}: leave out a +, join it to a closed literal, pass fewer {Parameter('examples')}, {greater_limit(count)}"
         )
 
     def new_combinations(self, i: int, examples: TableName | None = None, *, observed: bool = False) -> exp.Except:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import Layout
 from sqlrl.engine.base import QueryEngine
-from sqlrl.errors import GroundingLimitError
+from sqlrl.errors import GroundingLimitError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import shown_rows
 from sqlrl.logic.bias import INPUT, OUTPUT, Bias, Place
@@ -130,7 +130,7 @@ def _too_many(
     return GroundingLimitError(
         f"{line}the mode {mode} explodes: at depth {depth} it reaches {counted(n, 'fact')} around {counted(seeds, 'atom')}, "
         f"and the limit is {limit:,} for all modes: give it a recall, use a constant (#) in place of an output (-), lower the "
-        "depth, or raise limit="
+        f"depth, or raise {Parameter('limit')}"
     )
 
 

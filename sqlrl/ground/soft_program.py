@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, Parameter
 from sqlrl.ground.blocks import BlockRule
 from sqlrl.ground.network import BoolArray, FloatArray
 from sqlrl.ground.program import BoundFeature, BoundRules, ConstantIds, Program
@@ -203,7 +203,7 @@ def _clause(rule: SoftRule, literals: Sequence[SoftLiteral], layout: Layout) -> 
                     other, where = kinds[term.name]
                     raise ModelError(
                         f"{rule.place or rule}: the variable {term.name} is of the type {other} in {where} and {kind} in {literal.predicate}: "
-                        "load both with one type, types=, or give the rule another variable"
+                        f"load both with one type, {Parameter('types')}, or give the rule another variable"
                     )
             terms = tuple(Variable(t.name) if isinstance(t, Variable) else t for t in literal.terms)
             plain.append(Literal(literal.predicate, terms, literal.positive))

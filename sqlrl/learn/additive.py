@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.learn.online import Common, OnlineEstimator
@@ -332,9 +332,9 @@ class ContrastiveDivergence(OnlineEstimator):
         rate, penalty = float(self.learning_rate), float(self.regularization)
         if rate * penalty >= 1.0:
             raise InputError(
-                f"learning_rate={self.learning_rate} and regularization={self.regularization} take {rate * penalty:g} times its "
-                f"value from each weight in each step, which must be less than the whole: use regularization= below "
-                f"{1 / rate:g}, or learning_rate= below {1 / penalty:g}"
+                f"{Parameter('learning_rate', self.learning_rate)} and {Parameter('regularization', self.regularization)} take {rate * penalty:g} times its "
+                f"value from each weight in each step, which must be less than the whole: use {Parameter('regularization')} below "
+                f"{1 / rate:g}, or {Parameter('learning_rate')} below {1 / penalty:g}"
             )
         rates: Rates
         if self.steps == "scaled":

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.learn.arrays import Scratch
@@ -219,8 +219,8 @@ class CDA(OnlineEstimator):
     def _update(self) -> Update:
         if self.label_loss == "f1" and self.update == "maximal":
             raise InputError(
-                "label_loss='f1' cannot go with update='maximal': the maximal loss label needs a loss that is a sum over atoms, "
-                "as Hamming loss is, and 1 - F1 is a quotient of such sums; use update='prediction', or label_loss='hamming'"
+                f"{Parameter('label_loss', 'f1')} cannot go with {Parameter('update', 'maximal')}: the maximal loss label needs a loss that is a sum over atoms, "
+                f"as Hamming loss is, and 1 - F1 is a quotient of such sums; use {Parameter('update', 'prediction')}, or {Parameter('label_loss', 'hamming')}"
             )
         rates = DecayingRates(float(self.sigma), True, self.label_loss == "f1")
         return Update(rates=rates, remedy="raise sigma", loss_added=self.update == "maximal")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self, Type
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, warn
+from sqlrl.errors import ConvergenceWarning, InfeasibleTruthWarning, InputError, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import WeightLearner
@@ -527,7 +527,7 @@ class OnlineEstimator(WeightLearner):
 def _one_network(name: str, passes: int, atoms: int) -> str:
     return (
         f"{name} took {counted(passes, 'step')}, one in each pass: the {atoms:,} query atoms are one example, whose errors are learned from "
-        "all at once. If the data fall into independent parts, load them with example=; else take a learner of one network: "
+        f"all at once. If the data fall into independent parts, load them with {Parameter('example')}; else take a learner of one network: "
         "Likelihood, MaxMargin or PSCG for weights, ILP for clauses"
     )
 
@@ -535,12 +535,12 @@ def _one_network(name: str, passes: int, atoms: int) -> str:
 def _nothing(learner: Learner) -> str:
     if learner.steps > 0:
         return (
-            "none of the examples has a query atom, so that nothing can be learned: check examples= and the scope of the "
+            f"none of the examples has a query atom, so that nothing can be learned: check {Parameter('examples')} and the scope of the "
             "target predicate"
         )
     if len(learner.infeasible.clause):
         return (
             "no example is left to learn from: the labels of all of them violate hard clauses; use "
-            "on_infeasible_truth='warn' to learn from them all the same"
+            f"{Parameter('on_infeasible_truth', 'warn')} to learn from them all the same"
         )
-    return "there are no examples to learn from: check examples= and that the target predicate has atoms"
+    return f"there are no examples to learn from: check {Parameter('examples')} and that the target predicate has atoms"

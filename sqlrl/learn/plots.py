@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.report import charts
 from sqlrl.report.charts import Chart, Plots
 
@@ -42,7 +42,7 @@ class FitPlots(Plots):
         if found.get("relearned_") is not None:
             return FitPlots(found["relearned_"]).learning_curve()
         kept = (
-            ": fit with keep_steps=True"
+            f": fit with {Parameter('keep_steps', True)}"
             if "keep_steps" in found and not found["keep_steps"]
             else ", which a curve shows"
         )

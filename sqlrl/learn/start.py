@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sqlrl.errors import InputError, StartWarning, warn
+from sqlrl.errors import InputError, Parameter, StartWarning, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.training.stream import TrainingStream
 from sqlrl.wording import counted
@@ -28,17 +28,19 @@ def check_start(start: object) -> None:
         return
     if not isinstance(start, Model):
         raise InputError(
-            f"start={start!r} must be a model: read a file with sqlrl.read_model, or pass model_ of an estimator."
+            f"{Parameter('start', start)} must be a model: read a file with sqlrl.read_model, or pass model_ of an estimator."
         )
     if not any(rule.weight is not None or rule.expansions is not None for rule in start.rules):
-        raise InputError("start= has no rule with a weight, so that nothing can start from it: leave it out.")
+        raise InputError(
+            f"{Parameter('start')} has no rule with a weight, so that nothing can start from it: leave it out."
+        )
     for rule in start.rules:
         weights = [rule.weight] if rule.expansions is None else rule.expansions.weights
         wrong = next((weight for weight in weights if weight is not None and not math.isfinite(weight)), None)
         if wrong is not None:
             raise InputError(
-                f"start= has the weight {wrong} for {rule.formula}, from which nothing can be learned: give a finite number, or leave "
-                "start= out to begin at 0."
+                f"{Parameter('start')} has the weight {wrong} for {rule.formula}, from which nothing can be learned: give a finite number, or leave "
+                f"{Parameter('start')} out to begin at 0."
             )
 
 
@@ -61,8 +63,8 @@ def start_weights(stream: TrainingStream, start: Model | None) -> Callable[[int,
         found, known = stream.known_weights(start, first, last)
         if first == 0 and last > 0 and known == 0:
             warn(
-                f"all {counted(last, 'clause')} begin at 0: none has the formula and the constants of a clause of start= with a weight; pass the "
-                "model that has them, or leave start= out",
+                f"all {counted(last, 'clause')} begin at 0: none has the formula and the constants of a clause of {Parameter('start')} with a weight; pass the "
+                f"model that has them, or leave {Parameter('start')} out",
                 StartWarning,
             )
         logger.info("%s of %s start with the weights of start=", f"{known:,}", counted(last - first, "clause"))

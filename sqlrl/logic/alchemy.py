@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sqlrl.errors import ModelError, UnsupportedError
+from sqlrl.errors import ModelError, Parameter, UnsupportedError
 from sqlrl.logic.boolean import Node, Signed, Witness, conjuncts, prenex
 from sqlrl.logic.expansions import fill
 from sqlrl.logic.limits import LARGEST_FORM
@@ -85,7 +85,7 @@ def _clauses(node: Node, formula: Formula) -> list[tuple[Signed, ...]]:
     clauses = [prenex(clause) for clause in conjuncts(node)]
     for signed in (s for clause in clauses for s in clause):
         if isinstance(signed.atom, Witness) and len(signed.atom.conjunction) > 1:
-            problem = "EXIST over a conjunction has no normal form without the constants: use semantics='exact', in"
+            problem = f"EXIST over a conjunction has no normal form without the constants: use {Parameter('semantics', 'exact')}, in"
             raise UnsupportedError(f"{problem}: {format_formula(formula)}")
     return clauses
 
@@ -139,8 +139,8 @@ def _check_alike(rule: Rule, shares: list[Rule], model: Model, open_predicates: 
         if parts(whole, row) != parts(shared, row):
             raise ModelError(
                 f"{placed(rule)}: where {_in_words(row, named)} the normal form has other clauses, over which "
-                "semantics='alchemy' divides the weight: write the formula as several rules, with constants in place of +, or use "
-                "semantics='exact'"
+                f"{Parameter('semantics', 'alchemy')} divides the weight: write the formula as several rules, with constants in place of +, or use "
+                f"{Parameter('semantics', 'exact')}"
             )
 
 

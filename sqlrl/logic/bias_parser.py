@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from sqlrl.errors import BiasWarning, ParseError, warn
+from sqlrl.errors import BiasWarning, Parameter, ParseError, Phrase, warn
 from sqlrl.logic.bias import KINDS, Bias, Mode, Place, Setting
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text, nearest, read_text
 from sqlrl.logic.limits import LONGEST_NUMBER
@@ -223,7 +223,11 @@ class _BiasParser(PrologParser):
             return
         if kind not in _DIRECTIVES:
             hint = nearest(kind, _DIRECTIVES) or f": expected one of {', '.join(_DIRECTIVES)}"
-            facts = "" if hint.startswith(";") else "; load facts with db.load and write rules with db.define"
+            facts = (
+                ""
+                if hint.startswith(";")
+                else f"; load facts with {Phrase('db.load')} and write rules with {Phrase('db.define')}"
+            )
             raise self.fault(f"there is no directive {kind!r}{hint}{facts}", start)
         self.expect("(")
         if kind == "determination":
@@ -342,7 +346,7 @@ class _BiasParser(PrologParser):
             raise ParseError(f"there is no modeh of the target {target!r}{hint}", path=self.source.path)
         if target is None and len(names) > 1:
             second = next(d for d in self._heads if d.mode.predicate != names[0])
-            choose = f"choose the predicate to learn, as target={names[0]!r}"
+            choose = f"choose the predicate to learn, as {Parameter('target', names[0])}"
             raise self.fault(f"there are modes for {len(names)} heads ({', '.join(names)}): {choose}", second.token)
         chosen = [d for d in self._heads if d.mode.predicate == (target or names[0])]
         if len(chosen) > 1:

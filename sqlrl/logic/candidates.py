@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlrl import markup
 from sqlrl.arguments import predicate_names, refuse
-from sqlrl.errors import InputError, ModelError
+from sqlrl.errors import InputError, ModelError, Parameter
 from sqlrl.logic.conjunctions import Place, fault, format_part, literal_of
 from sqlrl.logic.isomorphism import Distinct
 from sqlrl.logic.lexer import nearest
@@ -537,7 +537,7 @@ class Listing:
             rest = "" if most == total else f", of which this template has {_number(most, 'candidate')}"
             problem = (
                 f"{what} to {_number(total, 'candidate')}{rest}, and the limit is {limit:,}: {bound.largest()}; or leave "
-                "expansions out, split it into symbols for different templates, or raise limit="
+                f"expansions out, split it into symbols for different templates, or raise {Parameter('limit')}"
             )
             raise fault(problem, place)
         for each in self._templates:

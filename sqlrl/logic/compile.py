@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, marked
 from sqlrl.logic import alchemy
 from sqlrl.logic.boolean import Node, Path, Signed, Witness, conjuncts, disjoint, prenex
 from sqlrl.logic.model import Model, Rule
@@ -35,7 +35,9 @@ def compile_rule(
         if not rule.line:
             raise
         # Of its text a rule knows the line.
-        raise ModelError(f"{rule.path}:{rule.line}: {error}\n  {shortened(format_formula(rule.formula))}") from error
+        raise ModelError(
+            f"{rule.path}:{rule.line}: {marked(error.message)}\n  {shortened(format_formula(rule.formula))}"
+        ) from error
 
 
 def _compile(normal: Normal, hard: bool, open_predicates: frozenset[str]) -> Feature:

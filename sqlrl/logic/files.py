@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from sqlrl.errors import ModelError, ParseError
+from sqlrl.errors import ModelError, ParseError, Phrase
 from sqlrl.logic.bins import checked_bins
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.formulas import parse_formula
@@ -70,7 +70,7 @@ def read_model(path: str | Path, *, trusted: bool = True) -> Model:
     """
     path = Path(path)
     if path.suffix == ".psl":
-        raise ModelError(f"{path} is a program of probabilistic soft logic: read it with sqlrl.read_psl")
+        raise ModelError(f"{path} is a program of probabilistic soft logic: {Phrase('read it with sqlrl.read_psl')}")
     if path.suffix not in (".mln", ".json"):
         raise ModelError(f"cannot tell the format of {path}: expected a name that ends in .mln or .json")
     if path.suffix == ".json":
@@ -122,7 +122,7 @@ def check_json(value: Any, path: str, *, soft: bool = False) -> None:
         )
     if not soft and version is None and {"predicates", "rules"} <= said.keys() and "query" not in said:
         raise ModelError(
-            f"{path} is a program of probabilistic soft logic, as PSL writes them: read it with sqlrl.read_psl"
+            f"{path} is a program of probabilistic soft logic, as PSL writes them: {Phrase('read it with sqlrl.read_psl')}"
         )
     if soft != (said.get("semantics") == SOFT) and "semantics" in said:
         what, reader = ("a program of probabilistic soft logic", "read_psl") if not soft else ("a model", "read_model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, Phrase
 from sqlrl.logic.horn import Definitions, HornAtom, HornRule
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.terms import Term, Variable
@@ -156,7 +156,7 @@ def _argument_types(types: _Types, rule: HornRule) -> tuple[str, ...]:
         if known is None:
             problem = (
                 f"nothing says which type argument {place + 1} of {rule.head.predicate} has: expected a rule whose body has a "
-                f"variable there. A table of facts is loaded, with types: db.load({rule.head.predicate!r}, ...)"
+                f"variable there. A table of facts is loaded, with types: {Phrase('db.load({!r}, ...)', (rule.head.predicate,))}"
             )
             raise rule.source.error(ModelError, problem, rule.head.offset)
         found.append(known[0])

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlrl.errors import InputError, ParseError
+from sqlrl.errors import InputError, ParseError, Phrase
 from sqlrl.wording import check_characters, shortened
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ E = TypeVar("E", bound=InputError)
 def read_text(path: str | Path, *, parse: str = "") -> str:
     """Read a UTF-8 file, line endings untranslated; errors name `parse` as the function that takes the text itself."""
     given: object = path
-    instead = f"; if this is the text itself, pass it to {parse}" if parse else ""
+    instead = f"; if this is the text itself, {Phrase('pass it to {}', (parse,))}" if parse else ""
     if not isinstance(given, str | Path):
         raise InputError(f"{shortened(repr(given))} is no path of a file: give a str or a pathlib.Path{instead}")
     name = shortened(str(path))

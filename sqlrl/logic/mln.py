@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlrl.arguments import predicate_names
-from sqlrl.errors import ModelError, ParseError, SqlrlError, UnsupportedError
+from sqlrl.errors import ModelError, Parameter, ParseError, Phrase, SqlrlError, UnsupportedError, marked
 from sqlrl.logic.bins import Edges, checked_bins, show_edges
 from sqlrl.logic.expansions import fill, rename_variables
 from sqlrl.logic.formulas import QUANTIFIERS, FormulaParser, Mentions, check, parse_formula
@@ -144,7 +144,7 @@ def _read_header(source: Source) -> dict[str, Any]:
         found = parse_json(" " * header.start(1) + header[1], path=path, quotable=False) if header else {}
     except ParseError as error:
         line = text.split("\n", 1)[0] if source.quotable else ""
-        problem = f"{error.problem}: mend the first line or remove it"
+        problem = f"{marked(error.problem)}: mend the first line or remove it"
         raise ParseError(
             problem, text=line, line=1, column=error.column or header.start(1) + 1 if header else 1, path=path
         ) from error
@@ -197,7 +197,7 @@ def _header_semantics(header: Mapping[str, Any], path: str, semantics: str | Non
     # Under another reading the weights would mean something else.
     if semantics not in (None, found):
         raise ModelError(
-            f"{path} was saved with semantics={found!r}, not {semantics!r}: leave it out, or give {found!r}"
+            f"{path} was saved with {Parameter('semantics', found)}, not {semantics!r}: leave it out, or give {found!r}"
         )
     return found
 
@@ -258,8 +258,8 @@ class Program:
         if not (self._trusted or (self._folder is not None and target.resolve().is_relative_to(self._folder))):
             where_to = "which is read without a folder" if self._folder is None else f"whose folder is {self._folder}"
             problem = (
-                f"the include leads out of a model read with trusted=False, {where_to}: move the file there, or read the model "
-                "without trusted=False"
+                f"the include leads out of a model read with {Parameter('trusted', False)}, {where_to}: move the file there, or read the model "
+                f"without {Parameter('trusted', False)}"
             )
             raise source.error(ParseError, problem, where)
         if not target.is_file():
@@ -291,7 +291,9 @@ class Program:
         names = frozenset([query] if isinstance(query, str) else query)
         for name in sorted(names - self.predicates.keys()):
             hint = nearest(name, self.predicates)
-            raise ModelError(f"query={name!r} is no predicate of the model{hint or '; expected a declared one'}")
+            raise ModelError(
+                f"{Parameter('query', name)} is no predicate of the model{hint or '; expected a declared one'}"
+            )
         if semantics not in SEMANTICS:
             raise ModelError(f"unknown semantics {semantics!r}: expected one of {', '.join(SEMANTICS)}")
         rules = (*self.rules, *self.scoping.rules())
@@ -336,7 +338,7 @@ class _Statements(FormulaParser):
             problem = f"the function {after.text} is not supported; declare a predicate with one more argument instead"
             raise self.source.error(UnsupportedError, problem, after)
         if self.at("$"):
-            problem = "statements with '$' (Tuffy's views) are not supported: load the view's query as a predicate with db.load"
+            problem = f"statements with '$' (Tuffy's views) are not supported: load the view's query as a predicate with {Phrase('db.load')}"
             raise self.source.error(UnsupportedError, problem, token)
         if self.at("*") and after.text == "*":
             raise self.source.error(UnsupportedError, "Tuffy's '**' declarations are not supported; write '*'", token)
@@ -398,7 +400,7 @@ class _Statements(FormulaParser):
             else:
                 problem = (
                     f"the ranges are too large: expected at most {most:,} integers in all of them; who needs more reads the model with a "
-                    "greater largest_range="
+                    f"greater {Parameter('largest_range')}"
                 )
             raise self.source.error(ModelError, problem, last)
         return [str(i) for i in range(first + 1, end + 1)]
@@ -503,7 +505,7 @@ class _Statements(FormulaParser):
         if self.at(":-"):
             problem = (
                 "rules with ':-' are not supported: write 'body => head' with '^' in the body; a predicate that follows from others is one "
-                "of a SQL query, or of db.define"
+                f"of a SQL query, or of {Phrase('db.define')}"
             )
             raise self.source.error(UnsupportedError, problem, self.token)
         stop = self.token

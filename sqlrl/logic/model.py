@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, Parameter
 from sqlrl.logic.bins import Bins
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.lexer import nearest
@@ -189,5 +189,7 @@ def dropped_names(names: Iterable[str], predicates: Mapping[str, Predicate], que
             hint = nearest(name, predicates) or f": the model declares {known or 'none'}"
             raise ModelError(f"there is no predicate {name!r} to drop{hint}")
         if name in query:
-            raise ModelError(f"{name} cannot both be dropped and predicted: leave it out of drop= or of query=")
+            raise ModelError(
+                f"{name} cannot both be dropped and predicted: leave it out of {Parameter('drop')} or of {Parameter('query')}"
+            )
     return dropped

@@ -17,7 +17,7 @@ from typing import Literal as OneOf
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
-from sqlrl.errors import ModelError
+from sqlrl.errors import ModelError, Parameter
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import LONGEST_CLAUSE
 from sqlrl.logic.model import SHOWN, dropped_names
@@ -346,11 +346,13 @@ class SoftModel(Helpful):
         changed = dict(self.predicates)
         for name, kinds in types.items():
             if name not in changed:
-                raise ModelError(f"types= has {name!r}, which is no predicate of the model{nearest(name, changed)}")
+                raise ModelError(
+                    f"{Parameter('types')} has {name!r}, which is no predicate of the model{nearest(name, changed)}"
+                )
             old = changed[name]
             if len(kinds) != len(old.arguments):
                 raise ModelError(
-                    f"types= has {counted(len(kinds), 'type')} for {name}, which has {counted(len(old.arguments), 'argument')}"
+                    f"{Parameter('types')} has {counted(len(kinds), 'type')} for {name}, which has {counted(len(old.arguments), 'argument')}"
                 )
             arguments = tuple(replace(a, type=kind) for a, kind in zip(old.arguments, kinds, strict=True))
             changed[name] = replace(old, arguments=arguments)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 from typing import Literal as OneOf
 
-from sqlrl.errors import InputError, ModelError, UnsupportedError
+from sqlrl.errors import InputError, ModelError, Parameter, UnsupportedError
 from sqlrl.logic.documents import (
     LIST,
     NUMBER,
@@ -190,12 +190,12 @@ def read_psl(
     [('observations', (('Anna',),)), ('targets', (('Anna',),)), ('truth', (('Anna', '1'),))]
     """
     if task not in get_args(Task):
-        raise InputError(f"task={task!r} is none of PSL: expected 'infer' or 'learn'")
+        raise InputError(f"{Parameter('task', task)} is none of PSL: expected 'infer' or 'learn'")
     text, name = read_text(path, parse="sqlrl.parse_psl"), str(path)
     ending = Path(path).suffix.lower()
     if ending in (".json", ".yaml", ".yml", ".data"):
         if data is not None:
-            raise InputError(f"data={str(data)!r} belongs to a rule file, and {name} is none: leave it out")
+            raise InputError(f"{Parameter('data', str(data))} belongs to a rule file, and {name} is none: leave it out")
         return _read_document(text, name, Path(path), query, task, trusted=trusted)
     if data is None:
         rules, known = parse_rules(Source(text, name))
@@ -350,9 +350,7 @@ class _Configuration:
         folder = self.path.parent if self.path is not None else Path()
         target = folder / node.value
         if not self.trusted and not target.resolve().is_relative_to(folder.resolve()):
-            problem = (
-                f"the rule file {node} is outside of the folder of a program read with trusted=False: move it there"
-            )
+            problem = f"the rule file {node} is outside of the folder of a program read with {Parameter('trusted', False)}: move it there"
             self.document.fail(problem, node)
         if not target.is_file():
             self.document.fail(f"the rule file does not exist: {target}; rules themselves stand in a list", node)

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import TokenType
 
-from sqlrl.errors import EngineError, ScriptError
+from sqlrl.errors import EngineError, ScriptError, marked
 from sqlrl.script.settings import Context, brief, plain_case
 from sqlrl.script.source import CLOSING, OPENING, Source, Tokens
 from sqlrl.script.statements import Call, Query, calls_between, variables_between
@@ -105,7 +105,7 @@ class Runner:
                     raise
                 alone = "the query in brackets is run once, before its statement, and sees no table of it: join behind the function, or CREATE TABLE ... AS first"
                 at = self.context.source.offset(error.line, error.column)
-                raise self.context.source.error(f"{error.problem}\n{alone}", at) from error
+                raise self.context.source.error(f"{marked(error.problem)}\n{alone}", at) from error
         if not isinstance(found, pa.Table):
             raise refused
         return found

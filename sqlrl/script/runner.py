@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.errors import InputError, ScriptError
+from sqlrl.errors import InputError, ScriptError, marked
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
 from sqlrl.report import Table
@@ -166,7 +166,7 @@ class _Script:
                 raise
             remedy = "With resume a statement runs again unless it has finished and nothing that it read or made has changed: write CREATE OR REPLACE"
             at = self.context.source.offset(error.line, error.column)
-            raise self.context.source.error(f"{error.problem}\n{remedy}", at) from error
+            raise self.context.source.error(f"{marked(error.problem)}\n{remedy}", at) from error
 
     def _check_transaction(self, tokens: Tokens, statement: Statement) -> None:
         """Refuse statements of ours inside of a transaction of the script's: each has one of its own, so that it is done or not."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
-from sqlrl.errors import InfeasibleError
+from sqlrl.errors import InfeasibleError, Parameter
 from sqlrl.ground.network import BLOCK
 from sqlrl.solve.components import Component, block_members, row_literals, split
 from sqlrl.solve.cpsat import add_blocks, add_booleans, add_or, local_references, new_solver, run_solver
@@ -65,7 +65,7 @@ def conflicting_set(structure: Structure, component: Component, *, seed: int = 0
     if core is None:
         raise UnsolvedError(
             f"a solver found no world for a component of {counted(k, 'atom')}, but its hard clauses can all hold: its numbers are not "
-            "exact; choose another method, as method='cpsat'"
+            f"exact; choose another method, as {Parameter('method', 'cpsat')}"
         )
     needed: list[int] = []
     while core:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.errors import InputError, NumericError
+from sqlrl.errors import InputError, NumericError, Parameter
 from sqlrl.ground.network import BLOCK, BoolArray, FloatArray, IntArray, Network
 from sqlrl.progress import Stage
 from sqlrl.solve.counts import soft_weights
@@ -121,8 +121,8 @@ class _Sums:
         raise InputError(
             f"exact expected counts need tables beyond the bound for {found.components:,} of "
             f"{counted(component_labels(self.model)[0], 'component')}, with {counted(found.beyond, 'atom')}: "
-            f"{found.words(describe or _ids(self.network))}; leave the clause out, or choose fewer examples= (sampled probabilities of "
-            "atoms: marginals with method='auto')"
+            f"{found.words(describe or _ids(self.network))}; leave the clause out, or choose fewer {Parameter('examples')} (sampled probabilities of "
+            f"atoms: marginals with {Parameter('method', 'auto')})"
         )
 
     def result(self) -> Expected:

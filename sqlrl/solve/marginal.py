@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.progress import Stage, staged
 from sqlrl.solve.elimination import bounded_part, sum_product
@@ -124,7 +124,7 @@ class _Run:
         if method == "gibbs" and not is_gibbs(part):
             raise InputError(
                 f"{int(part.hard.sum())} hard ground clauses keep worlds apart that Gibbs sampling could not pass "
-                "between: use method='mcsat' or 'auto'"
+                f"between: use {Parameter('method', 'mcsat')} or 'auto'"
             )
         sampler = sample_gibbs if method == "gibbs" else sample_mcsat
         found: Estimate = sampler(part, self.effort, write=self._writer(atoms) if self.sink else None)
@@ -196,7 +196,7 @@ class _Run:
         if method == "exact" and wide.any():
             raise InputError(
                 f"exact marginals need tables beyond the bound for {len(np.unique(self.label[wide]))} of {self.count} "
-                f"components, with {int(wide.sum())} atoms: use method='auto' or 'mcsat'"
+                f"components, with {int(wide.sum())} atoms: use {Parameter('method', 'auto')} or 'mcsat'"
             )
         stiff = _stiff(self.left, self.label, self.count)
         if self.sink:
@@ -225,7 +225,7 @@ def check_time_limit(seconds: object) -> None:
     if seconds is None:
         return
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)) or not 0 < seconds < np.inf:
-        raise InputError(f"time_limit={seconds!r} must be a positive number of seconds")
+        raise InputError(f"{Parameter('time_limit', seconds)} must be a positive number of seconds")
 
 
 def marginals(

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from sqlrl.errors import InputError, NumericError
+from sqlrl.errors import InputError, NumericError, Parameter
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.progress import staged
 from sqlrl.solve.cpsat import solve_cpsat
@@ -58,11 +58,11 @@ def check_effort(deterministic_limit: object, seed: object) -> None:
     real = isinstance(deterministic_limit, int | float | np.number) and not isinstance(deterministic_limit, bool)
     if deterministic_limit is not None and not (real and 0 < deterministic_limit < np.inf):  # type: ignore[operator]
         raise InputError(
-            f"deterministic_limit={deterministic_limit!r} must be a positive number of seconds, or None for no limit."
+            f"{Parameter('deterministic_limit', deterministic_limit)} must be a positive number of seconds, or None for no limit."
         )
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or not 0 <= seed < 2**31:  # type: ignore[operator]
-        raise InputError(f"seed={seed!r} must be a whole number from 0 to {2**31 - 1:,}.")
+        raise InputError(f"{Parameter('seed', seed)} must be a whole number from 0 to {2**31 - 1:,}.")
 
 
 class Chooser:
@@ -240,7 +240,7 @@ class Chooser:
         if not atoms.all():
             raise InputError(
                 f"a minimum cut needs pairwise attractive ground clauses, but {int((~atoms).sum())} of {len(atoms)} atoms "
-                "are in components with others: use method='auto' or 'cpsat'"
+                f"are in components with others: use {Parameter('method', 'auto')} or 'cpsat'"
             )
         return solve_cut(part)
 
@@ -257,7 +257,7 @@ class Chooser:
         if not done.all():
             raise InputError(
                 f"elimination would need tables beyond its bound for components with {int((~done).sum())} of the "
-                f"{len(done)} atoms that presolve leaves: use method='auto' or 'cpsat'"
+                f"{len(done)} atoms that presolve leaves: use {Parameter('method', 'auto')} or 'cpsat'"
             )
 
     def _walk(self, part: WeightedNetwork) -> Solution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Written
 from sqlrl.learn.fitted import THEN, Configured, WeightLearner
 from sqlrl.learn.parameters import Option, declarations
 from sqlrl.learn.plots import Plotted
@@ -31,10 +31,12 @@ def relearner(then: object) -> WeightLearner | None:
     if then is None:
         return None
     if isinstance(then, type):
-        raise InputError(f"then= takes an estimator, not its class: call it, as in then={then.__name__}()")
+        raise InputError(
+            f"{Parameter('then')} takes an estimator, not its class: call it, as in {Parameter('then', Written(f'{then.__name__}()'))}"
+        )
     if not isinstance(then, WeightLearner) or THEN in declarations(type(then)):
         raise InputError(
-            f"then= takes a learner of the weights of a Markov logic network, such as sqlrl.Likelihood() or sqlrl.MaxMargin(), not an object of type {type(then).__name__}"
+            f"{Parameter('then')} takes a learner of the weights of a Markov logic network, such as sqlrl.Likelihood() or sqlrl.MaxMargin(), not an object of type {type(then).__name__}"
         )
     made = type(then)(**then.get_params(deep=False))
     made.check()

@@ -14,7 +14,7 @@ from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.sources import Source, open_source
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named, table
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import IntArray
 from sqlrl.wording import counted
 
@@ -25,7 +25,7 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
     if len(opened) != 1:
         names = ", ".join(info.name for info in opened)
         raise InputError(
-            f"groups= is for models with one open predicate, and this one has {len(opened)} ({names}): leave it out, or give "
+            f"{Parameter('groups')} is for models with one open predicate, and this one has {len(opened)} ({names}): leave it out, or give "
             "the examples a column, since whole examples stay together"
         )
     (info,) = opened
@@ -35,7 +35,7 @@ def atom_groups(engine: DuckDBEngine, layout: Layout, groups: Any) -> tuple[IntA
     nulls = data.column("nulls").to_numpy(zero_copy_only=False).astype(np.bool_)
     if nulls.any():
         raise InputError(
-            f"groups= has NULL in {counted(int(nulls.sum()), 'row')} of {source.label}: leave those rows out, or say which group "
+            f"{Parameter('groups')} has NULL in {counted(int(nulls.sum()), 'row')} of {source.label}: leave those rows out, or say which group "
             "they belong to"
         )
     # Rows that name no query atom are passed over.
@@ -51,7 +51,7 @@ def _check_columns(source: Source, info: PredicateInfo) -> None:
         return
     has = f"{counted(len(source.columns), 'column')}: {', '.join(source.columns)}" if source.columns else "none"
     raise InputError(
-        f"groups= takes {needed} columns, {counted(len(info.types), 'argument')} of {info.name}({', '.join(info.types)}) and then the "
+        f"{Parameter('groups')} takes {needed} columns, {counted(len(info.types), 'argument')} of {info.name}({', '.join(info.types)}) and then the "
         f"group, and {source.label} has {has}"
     )
 

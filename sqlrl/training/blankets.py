@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlrl.catalog.checks import warn_empty
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, named, star_count, table
-from sqlrl.errors import InfeasibleTruthWarning, InputError, UnsupportedError, warn
+from sqlrl.errors import InfeasibleTruthWarning, InputError, Parameter, UnsupportedError, warn
 from sqlrl.ground.blankets import (
     PartTable,
     ShapeClauses,
@@ -173,7 +173,7 @@ def _predicates(program: Program, *, opened: bool) -> list[str]:
     found = [name for name, info in layout.items() if name in mentioned and (info.open or not opened)]
     if not found:
         raise InputError(
-            "no predicate of the rules is open, so that no atom counts: load the labels of one with target=True, or learn from the atoms of all "
+            f"no predicate of the rules is open, so that no atom counts: load the labels of one with {Parameter('target', True)}, or learn from the atoms of all "
             "predicates (discriminative=False)"
         )
     return found
@@ -194,7 +194,7 @@ def check_labelled(program: Program, names: list[str], chosen: TableName) -> Non
         if missing:
             raise InputError(
                 f"learning with unlabelled atoms (EM) is not supported: {counted(missing, 'atom')} of {name} without a label; load labels of {name}, take "
-                "the atoms out of the scope, or leave their examples out with examples="
+                f"the atoms out of the scope, or leave their examples out with {Parameter('examples')}"
             )
 
 

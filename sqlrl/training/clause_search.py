@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.nodes import column, named, star_count, subquery
-from sqlrl.errors import InputError, UnsupportedError
+from sqlrl.errors import InputError, Parameter, UnsupportedError
 from sqlrl.ground.clause_blankets import ClauseBlankets
 from sqlrl.ground.counts import violated
 from sqlrl.ground.grounding import ground_network
@@ -147,7 +147,7 @@ def clause_search(
                 missing = [name for name in read.predicates if name not in predicates]
                 if missing:
                     raise InputError(
-                        f"{missing[0]} has soft evidence and no labels, so that its atoms are unknown: load its labels with target=True, or give a model that does "
+                        f"{missing[0]} has soft evidence and no labels, so that its atoms are unknown: load its labels with {Parameter('target', True)}, or give a model that does "
                         "not declare it"
                     )
                 if not predicates:
@@ -199,7 +199,7 @@ class SearchBlankets(ClauseBlankets):
             named = " and ".join(placed(self._given[i].rule) for i in rules)
             raise UnsupportedError(
                 f"{named} has several literals of {target}, which belongs to no example though the data are several: its atoms cannot be sampled. Load {target} with "
-                "example=, or leave the rule out"
+                f"{Parameter('example')}, or leave the rule out"
             )
         # Hard rules that the data violate are left out: the truth is no world of theirs.
         broken = self._broken()
@@ -284,7 +284,9 @@ def _declared(session: Session, model: Model | None) -> Model:
     if model is None:
         return Model(known)
     if model.semantics != "exact":
-        raise UnsupportedError("clauses are found for exact semantics alone: read the model without semantics=")
+        raise UnsupportedError(
+            f"clauses are found for exact semantics alone: read the model without {Parameter('semantics')}"
+        )
     if any(rule.expansions is not None for rule in model.rules):
         raise UnsupportedError("a search for clauses cannot begin with templates (+): write their clauses out")
     wrong = [name for name in model.predicates if name not in known]

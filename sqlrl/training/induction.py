@@ -15,7 +15,7 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import column, table
-from sqlrl.errors import CatalogError, InputError
+from sqlrl.errors import CatalogError, InputError, Parameter
 from sqlrl.ground.clauses import atom_texts, constant_names
 from sqlrl.ground.coverage import FEWER_BINDINGS, MOST_BINDINGS, ComponentCounts, Coverage
 from sqlrl.ground.network import BoolArray, IntArray
@@ -49,7 +49,7 @@ class TargetSource:
             raise InputError(
                 f"{counted(truth.null_count, 'query atom')} of {bias.head.predicate} {'has' if truth.null_count == 1 else 'have'} no label, "
                 "so they are neither positive nor negative: label them, take them out of the scope, or leave their examples "
-                "out with examples="
+                f"out with {Parameter('examples')}"
             )
         self.truth: BoolArray = truth.to_numpy().astype(np.bool_)
         self.atoms: IntArray = _integers(data, "atom")
@@ -179,7 +179,7 @@ def induction_bias(session: Session, target: Model | str, bias: Bias | None) -> 
         if any(predicate == mode.predicate for predicate, _ in sources):
             raise CatalogError(
                 f"{mode.predicate} is open, and a body has closed predicates only: leave its modes out, or load its facts "
-                "without target=True"
+                f"without {Parameter('target', True)}"
             )
         raise CatalogError(f"{mode.predicate} has no facts that bodies could have: load them, or leave its modes out")
     return bias

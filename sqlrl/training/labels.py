@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlrl import markup
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.counts import violated_rows
 from sqlrl.wording import counted
@@ -44,7 +44,7 @@ def check_labelled(network: Network, labelled: BoolArray, examples: IntArray, na
     raise InputError(
         f"learning with unlabelled atoms (EM) is not supported: {counted(len(missing), 'atom')} of {counted(len(where), 'example')} without "
         f"a label, among them {count[first]} of example {names.example(int(where[first]))}; label them, take them out of "
-        "the scope, or leave these examples out with examples="
+        f"the scope, or leave these examples out with {Parameter('examples')}"
     )
 
 
@@ -106,7 +106,7 @@ class InfeasibleTruth:
         example = names.example(int(self.example.min()))
         return InputError(
             f"the labels of {counted(len(np.unique(self.example)), 'example')}, among them {example}, violate hard clauses; correct "
-            f"the labels, or use on_infeasible_truth='warn' or 'skip':\n{self.describe(names)}"
+            f"the labels, or use {Parameter('on_infeasible_truth', 'warn')} or 'skip':\n{self.describe(names)}"
         )
 
 

@@ -16,7 +16,7 @@ from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
 from sqlrl.engine.nodes import column, named, star_count, table
-from sqlrl.errors import InputError, LabelWarning, warn
+from sqlrl.errors import InputError, LabelWarning, Parameter, warn
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import Extent, Program
@@ -275,11 +275,11 @@ class LeftOut:
         """Return the error where none is left to choose structure from, or for weights; the `first` of all subgraphs choose."""
         if choosing:
             return InputError(
-                f"nothing is left to choose structure from: all of the first {counted(first, 'subgraph')} (select=) are left out, {self}"
+                f"nothing is left to choose structure from: all of the first {counted(first, 'subgraph')} ({Parameter('select')}) are left out, {self}"
             )
         be = "is" if self.total == 1 else "are"
         return InputError(
-            f"nothing is left to learn weights from: of {counted(subgraphs, 'subgraph')} the first {first:,} choose structure (select=), and {self.total:,} "
+            f"nothing is left to learn weights from: of {counted(subgraphs, 'subgraph')} the first {first:,} choose structure ({Parameter('select')}), and {self.total:,} "
             f"{be} left out, {self}"
         )
 

@@ -22,7 +22,7 @@ from sqlrl.catalog.sizes import memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
-from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, warn
+from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, Parameter, Phrase, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -98,8 +98,8 @@ class Session:
                     "clauses found none, see its warning"
                 )
             raise CatalogError(
-                "no predicate is open, so there is nothing to predict: load the labels of one with target=True, "
-                "or name it when the model is read: read_mln(path, query=[...])"
+                f"no predicate is open, so there is nothing to predict: load the labels of one with {Parameter('target', True)}, "
+                f"or name it when the model is read: {Phrase('read_mln(path, query=[...])')}"
             )
         return layout
 
@@ -166,7 +166,7 @@ class Session:
                 if not any(p.open for p in layout.predicates.values()):
                     raise CatalogError(
                         "no predicate is open, so there is nothing to predict: give one the atoms to infer with scope(), load its labels with "
-                        "target=True, or name it when the model is read: read_psl(path, query=[...])"
+                        f"{Parameter('target', True)}, or name it when the model is read: {Phrase('read_psl(path, query=[...])')}"
                     )
                 soft = SoftProgram(plans, layout, model, observed_bodies=observed_bodies)
             try:
@@ -345,7 +345,9 @@ def check_limit_option(limit: object, name: str = "limit", things: str = "ground
     """Refuse a limit that is no number of things."""
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
-        raise InputError(f"{name}={limit!r} must be a whole number of {things}, 0 or more, or None for no limit.")
+        raise InputError(
+            f"{Parameter(name, limit)} must be a whole number of {things}, 0 or more, or None for no limit."
+        )
 
 
 def check_weights(model: Model) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import GroundingWarning, InputError, warn
+from sqlrl.errors import GroundingWarning, InputError, Parameter, Phrase, warn
 from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
@@ -109,7 +109,7 @@ def soft_training(
     given: object = model
     if not isinstance(given, SoftModel):
         raise InputError(
-            "learners of soft weights learn a program of probabilistic soft logic: read it with sqlrl.read_psl or sqlrl.parse_psl"
+            f"learners of soft weights learn a program of probabilistic soft logic: {Phrase('read it with sqlrl.read_psl or sqlrl.parse_psl')}"
         )
     if all(rule.hard for rule in model.rules):
         raise InputError("the model has no rules with a weight to learn: write some")
@@ -126,7 +126,7 @@ def soft_training(
         network = ground_hinges(soft, extent)
         if not len(network.atoms):
             raise InputError(
-                "there are no query atoms to learn from: check examples=, and that what is to be predicted has labels or a scope"
+                f"there are no query atoms to learn from: check {Parameter('examples')}, and that what is to be predicted has labels or a scope"
             )
         # Nothing says what they weigh.
         idle = np.setdiff1d(np.arange(len(model.rules)), network.rule).tolist()

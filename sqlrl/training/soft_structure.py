@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -54,12 +54,12 @@ def _declared(session: Session, target: str | SoftModel) -> tuple[str, SoftModel
     if isinstance(target, str):
         if target not in known:
             raise InputError(
-                f"{target} has no data{did_you_mean(nearest_names(target, known))}: load its labels with target=True"
+                f"{target} has no data{did_you_mean(nearest_names(target, known))}: load its labels with {Parameter('target', True)}"
             )
         return target, SoftModel(known, query=frozenset({target}))
     if len(target.query) != 1:
         raise InputError(
-            f"the model has {len(target.query)} open predicates, and structure is learned for one: name it, fit(db, 'Name'), or query=['Name']"
+            f"the model has {len(target.query)} open predicates, and structure is learned for one: name it, fit(db, 'Name'), or {Parameter('query', ['Name'])}"
         )
     (name,) = target.query
     return name, replace(target, predicates={**known, **target.predicates})

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlrl.catalog.checks import warn_alike, warn_empty
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.nodes import named
-from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, warn
+from sqlrl.errors import CheckpointWarning, GroundingWarning, InputError, Parameter, warn
 from sqlrl.ground.clauses import (
     atom_texts,
     clause_table,
@@ -577,7 +577,7 @@ def check_semantics(program: Program, start: Model) -> None:
     own = program.model.semantics
     if start.semantics != own:
         raise InputError(
-            f"start= has the semantics {start.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
+            f"{Parameter('start')} has the semantics {start.semantics!r} and the model {own!r}, so that its weights mean something else: learn "
             "both with the same semantics"
         )
 

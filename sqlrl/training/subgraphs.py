@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.engine.graph import Graph, trimmed
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -459,7 +459,7 @@ class _QueryReader(Reader):
 def _check_queries(window: object, centres: object, relations: object) -> None:
     """Refuse what are no queries, or no size of a window."""
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
-        raise InputError(f"window={window!r} must be a number of subgraphs, 1 or more")
+        raise InputError(f"{Parameter('window', window)} must be a number of subgraphs, 1 or more")
     if not isinstance(centres, str):
         raise InputError(f"centres is a query whose first column names the subgraphs, not {centres!r}")
     if (

@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.sizes import ATOM_BYTES, ATOM_LIMIT, memory_of
-from sqlrl.cli.failures import in_options
+from sqlrl.cli.words import in_options
 from sqlrl.database.database import Database
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.errors import CatalogError, GroundingLimitError, InputError, SqlrlError

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlrl
-from sqlrl.cli.failures import in_options
+from sqlrl.cli.words import in_options
 from sqlrl.errors import CatalogError, LoadError, UntrustedError
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlrl
-from sqlrl.cli.failures import in_options
+from sqlrl.cli.words import in_options
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import Messages
 from sqlrl.cli.predicting import Solver

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlrl.engine.base import QueryEngine, TableName
 from sqlrl.engine.nodes import cast, column, named, star_count, table
 from sqlrl.engine.spark.server import PIECE, Server, told, too_large, unreadable, unwritable
-from sqlrl.errors import ConflictError, InputError, brief
+from sqlrl.errors import ConflictError, InputError, Parameter, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -137,7 +137,7 @@ class Mirror:
         for mark in marks:
             if mark["format"] != FORMAT:
                 raise InputError(
-                    f"{folder} was written by another version of sqlrl (format {mark['format']}, this one has {FORMAT}): give another storage=, "
+                    f"{folder} was written by another version of sqlrl (format {mark['format']}, this one has {FORMAT}): give another {Parameter('storage')}, "
                     "or remove the folder."
                 )
         # Clients that copy a table at once do not see each other's attempts, and all take the least of those that are marked.

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sqlrl.engine.spark.server import Server, told
 from sqlrl.engine.stored import Part
-from sqlrl.errors import InputError, brief
+from sqlrl.errors import InputError, Parameter, Written, brief
 from sqlrl.wording import counted
 
 FORMAT = 1
@@ -53,7 +53,7 @@ def _complete(server: Server, part: Part, schema: pa.Schema) -> Any:
     storage, step = server.spark.folder, "read what was encoded on Spark"
     if storage is None:
         raise InputError(
-            "some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, storage=...)."
+            f"some data were encoded on Spark, into its storage, and this session of it has none: give the same one, Spark(address, {Parameter('storage', Written('...'))})."
         )
     folder, marks = part.path(storage), server.found([_marks(part, storage)], MARK, step=step)
     known = {str(row["part"]): row for row in marks}

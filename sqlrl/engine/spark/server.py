@@ -19,7 +19,7 @@ from sqlrl import markup
 from sqlrl.engine.dialects import OVERFLOW
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.main_module import named_main
-from sqlrl.errors import EngineError, InputError, OverflowEngineError, ServerError, SqlrlError, brief
+from sqlrl.errors import EngineError, InputError, OverflowEngineError, Parameter, ServerError, SqlrlError, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -118,15 +118,17 @@ class Spark:
             )
         given: object = self.storage
         if given is not None and (not isinstance(given, str | Path) or not str(given)):
-            raise InputError(f"storage={given!r} is no folder: give a path that the server can write, or leave it out.")
+            raise InputError(
+                f"{Parameter('storage', given)} is no folder: give a path that the server can write, or leave it out."
+            )
         if given is not None and not _ABSOLUTE.match(str(given)):
             raise InputError(
-                f"storage={str(given)!r} is a relative path, and the server's folder is not yours: give the full path, or that of an object store (s3://bucket/folder)."
+                f"{Parameter('storage', str(given))} is a relative path, and the server's folder is not yours: give the full path, or that of an object store (s3://bucket/folder)."
             )
         for name, what in (("resident", "rows"), ("dictionary", "constants")):
             whole: object = getattr(self, name)
             if not isinstance(whole, int) or isinstance(whole, bool) or whole < 0:
-                raise InputError(f"{name}={whole!r} must be a whole number of {what}, 0 or more.")
+                raise InputError(f"{Parameter(name, whole)} must be a whole number of {what}, 0 or more.")
 
     @property
     def folder(self) -> str | None:
@@ -437,7 +439,7 @@ def told(fault: Callable[[EngineError], InputError]) -> Iterator[None]:
 def unreadable(path: str, error: EngineError) -> InputError:
     """Return the error for a folder that the server cannot read."""
     return InputError(
-        f"the server of Spark cannot read {path}: {brief(error.reason, lines=1)}. Give a storage= that it can read and write; if what is there "
+        f"the server of Spark cannot read {path}: {brief(error.reason, lines=1)}. Give a {Parameter('storage')} that it can read and write; if what is there "
         "is damaged, remove it to have it copied again."
     )
 
@@ -445,7 +447,7 @@ def unreadable(path: str, error: EngineError) -> InputError:
 def unwritable(path: str, error: EngineError) -> InputError:
     """Return the error for a folder that the server cannot write."""
     return InputError(
-        f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. Give a storage= that it can write, on its own disk or in an "
+        f"the server of Spark cannot write {path}: {brief(error.reason, lines=1)}. Give a {Parameter('storage')} that it can write, on its own disk or in an "
         "object store that it has the keys of."
     )
 
@@ -454,5 +456,5 @@ def too_large(rows: int, name: str, resident: int) -> InputError:
     """Return the error for a table that a session does not hold without storage."""
     return InputError(
         f"the table {name} has {counted(rows, 'row')} or more, and without storage a session of Spark holds tables of up to {resident:,}, and of {PIECE // 10**6} MB: "
-        'give a folder that the server can write, Spark(address, storage="..."), or a greater resident=.'
+        f"give a folder that the server can write, {Parameter('storage', '...', 'Spark(address, {})')}, or a greater {Parameter('resident')}."
     )

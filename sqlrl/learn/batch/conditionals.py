@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Phrase
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.problem import Problem, raise_conflict
@@ -157,7 +157,7 @@ def _check_independent(problem: Problem, model: LogLinear) -> None:
     example = f", {' and '.join(shown)}" if len(shown) == 2 else ""
     others = len(np.unique(model.clause[joining])) - 1
     more = f" ({counted(others, 'other clause does', 'other clauses do')} so too)" if others else ""
-    remedy = "use PSCG (moments='mcsat'), Likelihood or MaxMargin"
+    remedy = format(Phrase("use PSCG (moments='mcsat'), Likelihood or MaxMargin"))
     if network.hard[clause]:
         remedy += ", or leave this hard clause out while learning and add it to the learned model"
     raise InputError(

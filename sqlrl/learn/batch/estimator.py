@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypedDict, 
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, warn
+from sqlrl.errors import InfeasibleTruthWarning, InputError, NumericError, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.learn.batch.problem import Problem, check_apart
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 ALL = 2**62
 """Examples in a window: more than there are, so that all are in one."""
 
-NO_ATOMS = (
-    "there are no query atoms to learn from: check examples= and that the target predicate has a scope with atoms"
-)
+NO_ATOMS = f"there are no query atoms to learn from: check {Parameter('examples')} and that the target predicate has a scope with atoms"
 NONE_LEFT = (
-    "no example is left to learn from: the labels of all of them violate hard clauses; use on_infeasible_truth='warn' to learn from them "
+    f"no example is left to learn from: the labels of all of them violate hard clauses; use {Parameter('on_infeasible_truth', 'warn')} to learn from them "
     "all the same"
 )
 

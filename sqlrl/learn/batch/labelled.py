@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import ConvergenceWarning, InputError, UnsupportedError, warn
+from sqlrl.errors import ConvergenceWarning, InputError, Parameter, UnsupportedError, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.choices import Choices, joined_choices
 from sqlrl.learn.batch.conditionals import NOTHING, conditionals, joined_atoms
@@ -106,18 +106,20 @@ def _each_given_others(problem: Problem, left: LogLinear, wide: Wide) -> Choices
     if network.helper[left.free].any():
         clause = problem.names.clause(int(network.clauses[_first_with_helpers(network)]))
         raise UnsupportedError(
-            f"wide={wide!r} does not count what an atom changes under an EXIST of several targets, or one that is a part of a formula that is "
+            f"{Parameter('wide', wide)} does not count what an atom changes under an EXIST of several targets, or one that is a part of a formula that is "
             f"no clause, as in {clause}: write the rule as clauses, or learn its weight with another "
             "learner"
         )
     found = _given(left, problem, blocks=wide == "composite-likelihood")
     if len(found) == 0:
         kind, other = (
-            ("atom", "wide='composite-likelihood', or ") if wide == "pseudo-likelihood" else ("atom or block", "")
+            ("atom", f"{Parameter('wide', 'composite-likelihood')}, or ")
+            if wide == "pseudo-likelihood"
+            else ("atom or block", "")
         )
         raise InputError(
-            f"wide={wide!r} has nothing to learn from: given the labels of all others, blocks and hard clauses decide each {kind} of the "
-            f"components beyond the bound, which have {counted(len(left.free), 'atom')}; use {other}another learner: MaxMargin, or PSCG with moments='mcsat'"
+            f"{Parameter('wide', wide)} has nothing to learn from: given the labels of all others, blocks and hard clauses decide each {kind} of the "
+            f"components beyond the bound, which have {counted(len(left.free), 'atom')}; use {other}another learner: MaxMargin, or PSCG with {Parameter('moments', 'mcsat')}"
         )
     return found
 
@@ -139,7 +141,7 @@ def _too_wide(problem: Problem, model: LogLinear, inside: BoolArray) -> InputErr
     return InputError(
         f"the exact likelihood needs tables beyond the bound for {counted(found.components, 'component')}, with "
         f"{counted(found.beyond, 'atom')}: {found.words(describer(network, problem.names))}. Take the clause out of the model, narrow the scope "
-        "of what is predicted, or use wide='pseudo-likelihood', wide='composite-likelihood', or another learner: MaxMargin, or PSCG with moments='mcsat'"
+        f"of what is predicted, or use {Parameter('wide', 'pseudo-likelihood')}, {Parameter('wide', 'composite-likelihood')}, or another learner: MaxMargin, or PSCG with {Parameter('moments', 'mcsat')}"
     )
 
 

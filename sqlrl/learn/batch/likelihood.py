@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, warn
+from sqlrl.errors import ConvergenceWarning, InputError, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray, IntArray, Network
 from sqlrl.learn.batch.estimator import NO_ATOMS, NONE_LEFT, BatchCommon, BatchEstimator, names_of
@@ -244,8 +244,8 @@ class Likelihood(BatchEstimator[Labelled]):
         super()._check()
         if self._given is not None and len(listed("strength", self.strength)) == 1:
             raise InputError(
-                f"groups= says which atoms stay together when a strength is chosen, and strength={self.strength!r} is only one: give "
-                "several to choose from, or leave groups= out"
+                f"{Parameter('groups')} says which atoms stay together when a strength is chosen, and {Parameter('strength', self.strength)} is only one: give "
+                f"several to choose from, or leave {Parameter('groups')} out"
             )
 
     def _problem(self, stream: TrainingStream) -> tuple[Labelled, InfeasibleTruth]:
@@ -298,7 +298,7 @@ class Likelihood(BatchEstimator[Labelled]):
             return None
         if count > 1:
             raise InputError(
-                f"groups= is for atoms of one example, and there are {count:,}: whole examples stay together"
+                f"{Parameter('groups')} is for atoms of one example, and there are {count:,}: whole examples stay together"
             )
         ids, group = stream.atom_groups(self._given)
         order = np.argsort(network.atoms)

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.solve.restriction import UnsatisfiableError, Values
 from sqlrl.solve.structure import distinct, pointers, ragged_ranges
 from sqlrl.training.labels import Names
 from sqlrl.wording import counted
 
-INFEASIBLE = "whose labels violate hard clauses cannot be left out", "use on_infeasible_truth='warn'"
+INFEASIBLE = "whose labels violate hard clauses cannot be left out", f"use {Parameter('on_infeasible_truth', 'warn')}"
 """What an error says of examples that clauses join, and the remedy."""
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeV
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.expectation import ExactSource, Moments, SampledSource
@@ -304,7 +304,7 @@ class PSCG(WholeEstimator):
             check_integer("most_samples", self.most_samples, self.samples)
         if self.distrust > 0.75:
             raise InputError(
-                f"distrust={self.distrust!r} is above 0.75, where a step is trusted: give a smaller number"
+                f"{Parameter('distrust', self.distrust)} is above 0.75, where a step is trusted: give a smaller number"
             )
 
     def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:

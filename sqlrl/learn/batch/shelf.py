@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Written
 from sqlrl.learn.batch.joint import Held, Part
 from sqlrl.wording import in_bytes
 
@@ -103,6 +103,6 @@ class Shelf:
         except OSError as error:
             raise InputError(
                 f"the ground clauses of the training examples take {in_bytes(self._size)} or more and are written to {self._folder}, which "
-                f"failed: {error.strerror or error}; free some of that disk, or name a folder on another one, connect(temp_directory=...)"
+                f"failed: {error.strerror or error}; free some of that disk, or name a folder on another one, {Parameter('temp_directory', Written('...'), 'connect({})')}"
             ) from error
         return OnDisk(path, [len(each) for each in arrays], frame)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.errors import InputError, ValidationWarning, warn
+from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.batch.choices import Choices
 from sqlrl.learn.batch.joint import Joint
@@ -135,7 +135,7 @@ def make_parts(choices: Choices | Joint, folds: int, *, seed: int) -> BoolArray:
     else:
         if folds > len(choices):
             raise InputError(
-                f"folds={folds}, but there {'is' if len(choices) == 1 else 'are'} only "
+                f"{Parameter('folds', folds)}, but there {'is' if len(choices) == 1 else 'are'} only "
                 f"{counted(len(choices), 'query atom or block', 'query atoms and blocks')} to learn from: use fewer folds, or one strength"
             )
         order = random.permutation(len(choices))
@@ -154,7 +154,7 @@ def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, 
     if len(missing):
         first = groups.show(int(atom[missing[0]]))
         raise InputError(
-            f"groups= says nothing of {counted(len(missing), 'atom')} of {len(atom):,} to learn from, the first of them {first}: give "
+            f"{Parameter('groups')} says nothing of {counted(len(missing), 'atom')} of {len(atom):,} to learn from, the first of them {first}: give "
             "each atom a group"
         )
     order = np.argsort(groups.atom, kind="stable")
@@ -163,7 +163,7 @@ def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, 
     known, group = np.unique(groups.group[rows], return_inverse=True)
     if len(known) == 1:
         raise InputError(
-            "groups= has one group only, and none is left to learn from while it is held out: use finer groups"
+            f"{Parameter('groups')} has one group only, and none is left to learn from while it is held out: use finer groups"
         )
     folds = min(folds, len(known))
     parts = np.zeros((folds, len(choices)), dtype=np.bool_)
@@ -171,8 +171,8 @@ def make_grouped_parts(choices: Choices | Joint, groups: Groups, folds: int, *, 
     whole = np.flatnonzero(parts.all(axis=1))
     if len(whole):
         raise InputError(
-            f"groups= and folds={folds} leave nothing to learn from: {counted(len(whole), 'part has', 'parts have')} a group of every "
-            "atom; use more folds, or finer groups"
+            f"{Parameter('groups')} and {Parameter('folds', folds)} leave nothing to learn from: {counted(len(whole), 'part has', 'parts have')} a group of every "
+            f"atom; {Phrase('use more folds')}, or finer groups"
         )
     _check_parts(choices, parts, "use fewer folds, or other groups")
     return parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, warn
+from sqlrl.errors import ConvergenceWarning, InputError, Parameter, Phrase, Written, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.estimator import BatchCommon, WholeEstimator
 from sqlrl.learn.batch.problem import Problem
@@ -154,8 +154,8 @@ class MaxMargin(WholeEstimator):
         super()._check()
         if self.folds is not None and len(self.strengths) == 1:
             raise InputError(
-                f"folds={self.folds} says how examples are held out to choose C, and C={self.strengths[0]:g} is only one value: give several to "
-                "choose from, or leave folds out"
+                f"{Parameter('folds', self.folds)} says how examples are held out to choose C, and {Parameter('C', Written(f'{self.strengths[0]:g}'))} is only one value: give several to "
+                f"choose from, or {Phrase('leave folds out')}"
             )
 
     def _learn(self, problem: Problem, report: Report, after: Iteration | None = None) -> FloatArray:
@@ -227,7 +227,7 @@ class MaxMargin(WholeEstimator):
             gap = max(one.state.gap for one in stopped)
             warn(
                 f"{len(stopped)} of {counted(len(held_out), 'training')} that held examples out to choose C stopped before "
-                f"epsilon={self.epsilon:g} was reached: objectives are at most {gap:.3g} above the least ones; raise max_iterations or epsilon",
+                f"{Parameter('epsilon', Written(f'{self.epsilon:g}'))} was reached: objectives are at most {gap:.3g} above the least ones; raise max_iterations or epsilon",
                 ConvergenceWarning,
             )
 
@@ -244,7 +244,7 @@ class MaxMargin(WholeEstimator):
         for strength, one in trained.items():
             if not one.converged:
                 warn(
-                    f"C={strength:g} was stopped after {counted(one.state.iteration, 'iteration')}, before epsilon={self.epsilon:g} was "
+                    f"{Parameter('C', Written(f'{strength:g}'))} was stopped after {counted(one.state.iteration, 'iteration')}, before {Parameter('epsilon', Written(f'{self.epsilon:g}'))} was "
                     f"reached: the objective {one.state.upper:.6g} is at most {one.state.gap:.3g} above the least one; raise "
                     "max_iterations or epsilon",
                     ConvergenceWarning,

@@ -7,14 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from sqlrl.errors import InputError, ValidationWarning, warn
+from sqlrl.errors import InputError, Parameter, Phrase, ValidationWarning, warn
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network
 from sqlrl.learn.batch.problem import Problem, without_examples
 from sqlrl.learn.margin.planes import Trained
 from sqlrl.progress import staged
 from sqlrl.wording import counted
 
-JOINED = "cannot be held out", "leave folds out"
+JOINED = "cannot be held out", format(Phrase("leave folds out"))
 """What an error says of mega-examples that clauses join, and the remedy."""
 
 
@@ -34,7 +34,7 @@ def example_parts(problem: Problem, folds: int, *, seed: int) -> list[IntArray]:
     examples = np.unique(problem.network.example)
     if len(examples) < 2:
         raise InputError(
-            f"folds={folds}, but there is only one mega-example to hold out: load the data with example=, or leave folds out, so "
+            f"{Parameter('folds', folds)}, but there is only one mega-example to hold out: load the data with {Parameter('example')}, or {Phrase('leave folds out')}, so "
             "that C is the one that is best on the training data"
         )
     order = np.random.default_rng(seed).permutation(examples)
@@ -53,7 +53,7 @@ def _check_parts(problem: Problem, parts: Sequence[IntArray]) -> None:
         others = f", and so without {counted(len(alone) - 1, 'other part')}" if len(alone) > 1 else ""
         warn(
             f"C is chosen by mega-examples that are held out, but without part {alone[0]} of {len(parts)} all labels are {kind}{others}, so that "
-            "nothing tells what to learn: use more folds, or more examples, or leave folds out",
+            f"nothing tells what to learn: {Phrase('use more folds')}, or more examples, or {Phrase('leave folds out')}",
             ValidationWarning,
         )
 

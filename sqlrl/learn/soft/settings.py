@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from sqlrl import markup
-from sqlrl.errors import InputError, UnboundedWeightError
+from sqlrl.errors import InputError, Parameter, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
@@ -129,6 +129,6 @@ def check_bounded(
     more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
     its = "its weight" if len(wrong) == 1 else "their weights"
     raise UnboundedWeightError(
-        f"training data never violate {said}{more}, so that {its} would be infinite without a penalty: give prior= or l1= a value above 0",
+        f"training data never violate {said}{more}, so that {its} would be infinite without a penalty: give {Parameter('prior')} or {Parameter('l1')} a value above 0",
         tuple(wrong.tolist()),
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.kernels import inner, kernel
 from sqlrl.progress import at_stage
@@ -138,7 +138,7 @@ class _Effort(NamedTuple):
 def _checked(flips: int, tries: int, noise: float, tabu: int, excursion: int, seconds: float | None) -> _Effort:
     if flips < 0 or tries < 1 or tabu < 0 or excursion < 1:
         raise InputError(
-            f"flips={flips}, tries={tries}, tabu={tabu}, excursion={excursion}: give at least 0, 1, 0 and 1"
+            f"{Parameter('flips', flips)}, {Parameter('tries', tries)}, {Parameter('tabu', tabu)}, {Parameter('excursion', excursion)}: give at least 0, 1, 0 and 1"
         )
     if not 0.0 <= noise <= 1.0:
         raise InputError(f"noise is {noise}: it is a probability, give a number from 0 to 1")

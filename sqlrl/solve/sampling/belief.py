@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlrl import markup
+from sqlrl.errors import Message, Parameter
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.result import SHOWN, MethodChoice, merged
 from sqlrl.solve.sampling.chains import Effort
@@ -77,26 +78,26 @@ class MarginalResult:
         if blind.any():
             found.append(
                 f"{_atoms(int(blind.sum()))}: {self.effort.samples} sample(s) of each chain are too few to tell the "
-                "error: draw more (samples=)"
+                f"error: draw more ({Parameter('samples')})"
             )
         apart = sampled & ~blind & (self.rhat > AGREED)
         if apart.any():
             found.append(
                 f"{_atoms(int(apart.sum()))}: chains disagree, R-hat is up to {self.rhat[apart].max():.4g} (above {AGREED}): "
-                "run them longer (burn_in=, samples=)"
+                f"run them longer ({Parameter('burn_in')}, {Parameter('samples')})"
             )
         if sampled.any() and self.effort.stopped:
             found.append(
                 f"the time limit left {counted(self.effort.chains, 'chain')} of {counted(self.effort.samples, 'sample')}: give it more "
-                "time (time_limit=), and errors shrink"
+                f"time ({Parameter('time_limit')}), and errors shrink"
             )
         few = sampled & ~blind & (self.ess < FEW)
         if few.any():
             found.append(
                 f"{_atoms(int(few.sum()))}: the effective sample size is down to {self.ess[few].min():.0f} (below {FEW}), "
-                "so that errors are guesses: draw more (samples=)"
+                f"so that errors are guesses: draw more ({Parameter('samples')})"
             )
-        return tuple(found)
+        return tuple(map(Message, found))
 
     def __str__(self) -> str:
         """Methods, errors and warnings as a few aligned lines."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.partitions import ClauseTerms, Matrix, Partition
 from sqlrl.logic.shapes import Instance
 from sqlrl.progress import staged
@@ -27,7 +27,7 @@ def check_threshold(threshold: object) -> None:
     """Refuse what is no share that a bin can exceed."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < 1:
         raise InputError(
-            f"threshold={threshold!r} must be above 0 and below 1: it is a share of the groundings of a clause"
+            f"{Parameter('threshold', threshold)} must be above 0 and below 1: it is a share of the groundings of a clause"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self, Unpack
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import InputError, NothingFoundWarning, warn
+from sqlrl.errors import InputError, NothingFoundWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.parameters import Above, Option, Whole, asked, check_parameters
 from sqlrl.learn.settings import Seed
@@ -159,7 +159,7 @@ class Transfer(Searching):
         check_threshold(self.threshold)
         if self.further and self.max_clauses is not None:
             raise InputError(
-                f"max_clauses={self.max_clauses} would leave out marked clauses that come back as they are: with further=True there is one clause for "
+                f"{Parameter('max_clauses', self.max_clauses)} would leave out marked clauses that come back as they are: with {Parameter('further', True)} there is one clause for "
                 "each that is marked at the most, so leave it None"
             )
 
@@ -262,7 +262,7 @@ class Transfer(Searching):
             unknown = [name for name in used if name not in declared]
             if unknown:
                 raise InputError(
-                    f"the data have no {' and no '.join(unknown)}, which the rules of the source mention: say with mapping={{{unknown[0]!r}: ...}} which of the data's predicates "
+                    f"the data have no {' and no '.join(unknown)}, which the rules of the source mention: say with {Parameter('mapping', {unknown[0]: Written('...')})} which of the data's predicates "
                     f"({', '.join(sorted(declared)) or 'none'}) stands for each, or None"
                 )
             return model, Table(_DROPPED.empty_table()), Table(_MAPPING.empty_table())
@@ -363,5 +363,5 @@ def _as_mapping(given: Mapped | None) -> PredicateMapping | None:
     if isinstance(given, Mapping):
         return PredicateMapping(dict(given))
     raise InputError(
-        f"mapping={given!r} must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file that has one"
+        f"{Parameter('mapping', given)} must be a dict of predicates, a sqlrl.PredicateMapping, or the path of a file that has one"
     )

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlrl.errors import BiasWarning, GroundingLimitError, InputError, ModelError, warn
+from sqlrl.errors import BiasWarning, GroundingLimitError, InputError, ModelError, Parameter, warn
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode
@@ -108,7 +108,7 @@ class BottomClauses:
         return (
             f"a bottom clause has {counted(size, 'literal')}, more than the limit of {self._limit:,}: "
             f"{counted(most, 'fact')} of them from the mode {self._bias.body[mode]}; give it a smaller recall, or a '#' or '+' "
-            "in place of a '-', lower depth, or raise bottom_limit="
+            f"in place of a '-', lower depth, or raise {Parameter('bottom_limit')}"
         )
 
 
@@ -190,7 +190,7 @@ def _start(bias: Bias) -> str:
     types = ", ".join(dict.fromkeys(bias.head.places[i].type for i in bias.head.positions(INPUT)))
     if not types:
         return "The head has no input: put '+' in place of '-' at an argument of it, or add a mode without inputs"
-    return f"Bodies begin with constants of the head: give an argument that has them its type ({types}), in modes and by types= when loading"
+    return f"Bodies begin with constants of the head: give an argument that has them its type ({types}), in modes and by {Parameter('types')} when loading"
 
 
 def _type_depths(bias: Bias) -> dict[str, int]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError
+from sqlrl.errors import CountOverflowError, GroundingLimitError, ModelError, Parameter
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.ground.saturation import Saturated
 from sqlrl.logic.bias import CONSTANT, Bias
@@ -388,7 +388,7 @@ class Induction:
         }
         if not forms:
             raise ModelError(
-                "m='likelihood' has no clauses to choose m by: the modes reach nothing from the first "
+                f"{Parameter('m', 'likelihood')} has no clauses to choose m by: the modes reach nothing from the first "
                 f"{counted(len(seeds), 'positive atom')}; give m as a number, or other modes"
             )
         covers = np.stack([self._bits(head, (component,)) for head, component in forms])

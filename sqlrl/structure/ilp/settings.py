@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
 from sqlrl import markup
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Phrase
 from sqlrl.learn.parameters import AtLeast, Option, Whole, check_integer, check_number, check_parameters
 from sqlrl.structure.ilp.scores import Evaluation
 from sqlrl.training.ordering import Order
@@ -105,15 +105,21 @@ class ILPParameters:
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.m is not None and self.m != "likelihood":
-            check_number("m", self.m, 0.0, False, "or 'likelihood', or None for the root of what a clause covers")
+            check_number(
+                "m", self.m, 0.0, False, format(Phrase("or 'likelihood', or None for the root of what a clause covers"))
+            )
         if self.m is not None and self.evaluation != "mestimate":
-            raise InputError(f"m={self.m!r} goes with evaluation='mestimate', not with {self.evaluation!r}")
+            raise InputError(
+                f"{Parameter('m', self.m)} goes with {Parameter('evaluation', 'mestimate')}, not with {self.evaluation!r}"
+            )
         if self.min_score != -math.inf:
             check_number(
                 "min_score", self.min_score, _LOWEST, False, "the least score of an acceptable clause, or -inf"
             )
         if self.min_accuracy > 1:
-            raise InputError(f"min_accuracy={self.min_accuracy!r} is above 1: it is a share of what a clause covers")
+            raise InputError(
+                f"{Parameter('min_accuracy', self.min_accuracy)} is above 1: it is a share of what a clause covers"
+            )
         check_integer("random_state", self.seed, 0, 2**31 - 1)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack, cast
 
 import numpy.typing as npt
 
-from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, warn
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.ground.windows import FIRST
@@ -268,7 +268,9 @@ class OSL(OnlineEstimator, Relearning):
             return self.modes
         if isinstance(self.modes, str | Path):
             return read_modes(self.modes)
-        raise InputError(f"modes={self.modes!r}: give what sqlrl.parse_modes returns, or the path of a file with modes")
+        raise InputError(
+            f"{Parameter('modes', self.modes)}: give what sqlrl.parse_modes returns, or the path of a file with modes"
+        )
 
     def _windows(
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
@@ -292,7 +294,7 @@ class OSL(OnlineEstimator, Relearning):
         assert isinstance(parameters, OSLParameters)
         if start is not None:
             raise InputError(
-                "OSL takes no start=: what it finds depends on weights that begin at 0. Give it the earlier clauses as the model, and let "
+                f"OSL takes no {Parameter('start')}: what it finds depends on weights that begin at 0. Give it the earlier clauses as the model, and let "
                 "AdaGrad go on with the weights of what it found: AdaGrad().fit(db, osl.model_, start=osl.model_)"
             )
         added = cast(AddedClauses, stream.changes)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlrl.errors import Parameter
 from sqlrl.ground.atoms import WindowFacts
 from sqlrl.ground.bindings import NO_EXAMPLE, AtomTable, Bindings, WindowBindings
 from sqlrl.ground.network import BoolArray, IntArray
@@ -55,7 +56,7 @@ def nothing_added(searched: Searched, parameters: OSLParameters) -> str:
         )
     elif not searched.enough:
         why = (
-            f"of the clauses of {counted(searched.paths, 'path')} none has a delta n of min_count_difference={least}; lower it, or raise "
+            f"of the clauses of {counted(searched.paths, 'path')} none has a delta n of {Parameter('min_count_difference', least)}; lower it, or raise "
             f"pool, now {parameters.pool}"
         )
     else:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import NothingFoundWarning, warn
+from sqlrl.errors import NothingFoundWarning, Parameter, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
@@ -234,8 +234,8 @@ class SoftStructure(Fitted):
         taken()
         if not any(self.weights_[len(model.rules) - len(found) :] > 0):
             warn(
-                f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each (min_targets=), or "
-                "a weaker prior=",
+                f"none of {counted(len(found), 'clause')} of paths got a weight above 0: allow longer paths, fewer targets for each ({Parameter('min_targets')}), or "
+                f"a weaker {Parameter('prior')}",
                 NothingFoundWarning,
             )
         return self

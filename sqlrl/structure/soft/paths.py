@@ -20,7 +20,7 @@ import pyarrow as pa
 from scipy.special import rel_entr
 
 from sqlrl import markup
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.network import FloatArray, IntArray
 from sqlrl.ground.paths import ANCHORS, Anchor, PathSupports, RelationalPaths
 from sqlrl.learn.parameters import Option, Whole, check_parameters
@@ -181,7 +181,7 @@ def path_clauses(source: RelationalPaths, parameters: PathParameters | None = No
         places = places[merit[places] >= np.partition(merit[places], -chosen.top)[-chosen.top]]
         best = "that connect most" if chosen.by == "support" else "that tell labels apart best"
         notes += (
-            f"{counted(total, 'path')} connect {chosen.min_targets:,} or more of the atoms; the {chosen.top:,} {best} are kept (top=).",
+            f"{counted(total, 'path')} connect {chosen.min_targets:,} or more of the atoms; the {chosen.top:,} {best} are kept ({Parameter('top')}).",
         )
     stopped = found.constant[places]
     names = source.constants(np.unique(stopped[stopped >= 0]).tolist())
@@ -221,7 +221,7 @@ def _checked(source: RelationalPaths, parameters: PathParameters) -> tuple[str, 
         )
     if parameters.min_targets > total:
         raise InputError(
-            f"min_targets={parameters.min_targets}: {source.target} has {counted(total, 'labelled atom')}, so that no path connects as many; lower it"
+            f"{Parameter('min_targets', parameters.min_targets)}: {source.target} has {counted(total, 'labelled atom')}, so that no path connects as many; lower it"
         )
     if source.positives and source.negatives:
         return ()
