@@ -55,6 +55,18 @@ class Written(str):
         return str(self)
 
 
+class Quoted(str):
+    """A text that Python is shown in double quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f'"{self}"'
+
+
+_TEXTS = (str, Written, Quoted)
+
+
 @dataclass(frozen=True)
 class Parameter(Mention):
     """A parameter, and its value if one is named.
@@ -74,7 +86,7 @@ class Parameter(Mention):
     """How Python takes the parameter, with `{}` in its place, where naming it alone would not say whose it is."""
 
     def __post_init__(self) -> None:
-        if type(self.value) not in (str, int, float, bool, type(None), EllipsisType, Written):
+        if type(self.value) not in (*_TEXTS, int, float, bool, type(None), EllipsisType):
             object.__setattr__(self, "value", Written(repr(self.value)))
 
     def __str__(self) -> str:
@@ -82,13 +94,13 @@ class Parameter(Mention):
         return self.call.replace("{}", words) if self.call else words
 
     def _fields(self) -> list[object]:
-        value = [] if self.value is ... else [self.value, *([0] if isinstance(self.value, Written) else [])]
-        return [self.name, value, self.call]
+        kind = _TEXTS.index(type(self.value)) if isinstance(self.value, str) else 0
+        return [self.name, [] if self.value is ... else [self.value, kind], self.call]
 
     @classmethod
     def read(cls, name: str, value: list[Any], call: str) -> Self:
         """Return a mention from its fields."""
-        return cls(name, Written(value[0]) if len(value) > 1 else value[0] if value else ..., call)
+        return cls(name, ... if not value else _TEXTS[value[1]](value[0]) if value[1] else value[0], call)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column
-from sqlrl.errors import InputError, LoadError, Parameter, Phrase, Written
+from sqlrl.errors import InputError, LoadError, Parameter, Phrase, Quoted, Written
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.model import Model
 from sqlrl.wording import counted, shortened
@@ -207,7 +207,7 @@ def _read(store: Store, record: PredicateRecord, source: Source, mapped: Mapped,
     )
     if not loaded.rows and options.empty == "error":
         raise LoadError(
-            f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', 'allow')} if it has no facts."
+            f"{record.predicate} from {source.label}: there are no rows; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
         )
     if fingerprint:
         return loaded

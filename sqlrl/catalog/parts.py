@@ -23,7 +23,7 @@ from sqlrl.catalog.sources import Source, open_source
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.views import show_loaded
 from sqlrl.engine.nodes import column, integer, named, union_all
-from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, warn
+from sqlrl.errors import LoadError, LoadWarning, Parameter, Phrase, Quoted, warn
 from sqlrl.wording import counted
 
 _SHOWN = 5
@@ -71,7 +71,9 @@ def append(store: Store, predicate: str, source: Any, options: LoadOptions) -> N
             again=reads_alike(opened),
         )
         if not added.rows and options.empty == "error":
-            raise LoadError(f"{where}: there are no rows; pass {Parameter('empty', 'allow')} if it has no facts.")
+            raise LoadError(
+                f"{where}: there are no rows; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
+            )
         note_append(store, before, _add(store, base, added, where))
 
 
@@ -182,7 +184,7 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
                 f"them before, with {Phrase('db.remove({!r}, ...)', (record.predicate,))}."
             )
         raise LoadError(
-            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', 'drop')}."
+            f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', Quoted('drop'))}."
         )
     if found:
         there = (

@@ -24,7 +24,7 @@ from sqlrl.catalog.spellings import warn_of_spellings
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.engine.stored import STORED, Part, is_stored, stored_part, stored_query, stored_views, view_of
-from sqlrl.errors import EngineError, InputError, LoadError, Parameter, Phrase, Written, brief
+from sqlrl.errors import EngineError, InputError, LoadError, Parameter, Phrase, Quoted, Written, brief
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def load_files(store: Store, predicate: str, source: ServerFiles, options: LoadO
                 tally = work.tally(wanted)
             if not (tally.kept if wanted.complete else tally.rows) and options.empty == "error":
                 raise LoadError(
-                    f"{where}: there are no rows, or no files; pass {Parameter('empty', 'allow')} if it has no facts."
+                    f"{where}: there are no rows, or no files; pass {Parameter('empty', Quoted('allow'))} if it has no facts."
                 )
             before = _known(store, wanted)
             encoded = work.encode(wanted, tally, before)
@@ -403,7 +403,7 @@ def _check(where: str, wanted: Wanted, tally: Tally, encoded: Encoded) -> None:
             encoded.repeated,
             "duplicate facts",
             "occurs {} times",
-            f"remove them or pass {Parameter('duplicates', 'drop')}.",
+            f"remove them or pass {Parameter('duplicates', Quoted('drop'))}.",
         ),
     ):
         if number:

@@ -50,6 +50,7 @@ PHRASES: Mapping[str, str] = {
     ", or pass its rows as tuples": "",
     "--untrusted, folder=": "--untrusted",
     ": if it is a variable of Python, pass the object itself, without quotes": "",
+    'Spark(address, storage="..."), or a greater resident=': "--spark-storage FOLDER",
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
     "another fraction, another random_state": "another --holdout, another --seed",
     "call db.set_numeric({!r}) in another database before its data are loaded": "load its data into another database with --numeric {}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlrl.errors import InputError, ModelError, Parameter, ParseError, UnsupportedError
+from sqlrl.errors import InputError, ModelError, Parameter, ParseError, Quoted, UnsupportedError
 from sqlrl.logic.horn import ANONYMOUS, Definitions, HornAtom, HornRule
 from sqlrl.logic.lexer import END, NAME, NUMBER, STRING, Source, Token, check_text
 from sqlrl.logic.prolog import STOP, PrologParser
@@ -185,7 +185,7 @@ class _HornParser(PrologParser):
             first, other, where, here = "a small letter", LOWER, "the convention of models", ", as in Prolog"
         problem = (
             f"this rule has no variable: names that begin with {first} are constants here{here}; "
-            f"pass {Parameter('variables', other)} for {where}"
+            f"pass {Parameter('variables', Quoted(other))} for {where}"
         )
         raise self.source.error(ModelError, problem, start)
 

@@ -19,7 +19,7 @@ from sqlrl.logic.model import Model, Rule
 from sqlrl.logic.printer import format_rule
 from sqlrl.logic.psl import SoftModel
 from sqlrl.script.plain import has_order
-from sqlrl.script.settings import Context
+from sqlrl.script.settings import Context, in_sql
 from sqlrl.script.statements import Call, Query, Text, Variable
 
 Rows = Callable[[Query], pa.Table]
@@ -414,7 +414,7 @@ def _in_text(context: Context, call: Call) -> Iterator[None]:
         text = next((each.value for each in call.arguments if isinstance(each.value, Text)), None)
         if text is None or located is None or not located.text or located.text not in text.text:
             raise
-        raise context.source.within(located, text.at) from error
+        raise context.source.within(located, located.problem.worded(in_sql), text.at) from error
 
 
 def _asked(context: Context, call: Call, function: Function, model: Any, rows: Rows, *, columns_alone: bool) -> Asked:

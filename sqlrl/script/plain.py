@@ -182,7 +182,7 @@ class Runner:
 
 def placed(source: Source, error: EngineError, edited: Edited) -> ScriptError:
     """Return a failure of DuckDB's with the place in the script: its own message, our line and column."""
-    problem = brief(error)
+    problem = marked(brief(error))
     for name, function in edited.functions.items():
         problem = re.sub(rf'"?\b{name}\b"?', function, problem)
     return source.error(problem, edited.origin(place_of(error.reason, edited.text) or 0))

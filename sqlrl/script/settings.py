@@ -12,7 +12,20 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlrl.errors import EngineError, InputError, ParseError, ScriptError, SqlrlError
+from sqlrl.errors import (
+    EngineError,
+    InputError,
+    Mention,
+    Message,
+    Parameter,
+    ParseError,
+    Phrase,
+    PythonValue,
+    ScriptError,
+    SqlrlError,
+    Written,
+    marked,
+)
 from sqlrl.logic.lexer import nearest
 from sqlrl.script.source import Source
 from sqlrl.script.statements import Part, Settings, Value, Variable
@@ -48,7 +61,7 @@ class Context:
                 located = error if isinstance(error, ParseError) else error.located
                 if located is None:
                     raise
-                raise self.source.within(located, text.at) from error
+                raise self.source.within(located, located.problem.worded(in_sql), text.at) from error
 
     def variable(self, name: str, at: int, **missing: Any) -> Any:
         """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
@@ -165,26 +178,49 @@ def _same(name: Part, other: str) -> bool:
     return name.text.casefold() == other.casefold()
 
 
-def brief(error: SqlrlError) -> str:
-    """Return what is wrong: of the database's failures its own message, of others the remedies as SQL says them."""
+def brief(error: SqlrlError) -> Message:
+    """Return what is wrong: of the database's failures its own message, of others that with remedies as SQL says them."""
     if isinstance(error, EngineError):
-        return error.reason.partition("\n\nLINE ")[0] + (f"\n{error.remedy}" if error.remedy else "")
-    text = _SETTING.sub(_as_sql, str(error))
-    return _CHOICE.sub(lambda found: _CHOICES[found[0]], _NAME.sub(r"\1", text))
+        reason, remedy = error.reason.partition("\n\nLINE ")[0], marked(error.remedy)
+        return Message(f"{reason}\n{remedy}" if remedy else reason)
+    return error.message.worded(in_sql)
 
 
-_CHOICES = {"True or False": "true or false", "or None for": "or NULL for"}
-_CHOICE = re.compile("|".join(_CHOICES))
-_NAME = re.compile(r"\b([a-z_]+)=(?= (?:names|takes|is|must)\b)")
-_SETTING = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|True|False|-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?\b|\[\.\.\.\])""")
-"""An option as Python has it."""
+def in_sql(mention: Mention) -> str | None:
+    """Return how scripts call what a message mentions; None for what is said where they are run, such as how the database is opened."""
+    if isinstance(mention, Phrase):
+        found = _PHRASES.get(mention.text)
+        return found if found is None else mention.filled(found)
+    if isinstance(mention, PythonValue):
+        return _literal(mention.value)
+    if not isinstance(mention, Parameter) or mention.call or mention.name in OUTSIDE:
+        return None
+    return mention.name if mention.value is ... else f"{mention.name} = {_literal(mention.value)}"
 
 
-def _as_sql(found: re.Match[str]) -> str:
-    name, value = found[1], found[2]
-    if value[0] in "\"'":
-        value = "'" + value[1:-1].replace("'", "''") + "'"
-    return f"{name} = {value.lower() if value in ('True', 'False') else value}"
+OUTSIDE = ("atom_limit", "memory_limit", "read_only", "run_queries", "storage", "temp_directory", "threads", "trusted")
+"""Parameters of what opens a database, and runs scripts in it."""
+
+_PHRASES: Mapping[str, str] = {
+    "db.define": "CREATE PREDICATE ... AS RULES",
+    "db.load": "CREATE PREDICATE",
+    "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",
+    "db.scope({!r}, ...)": "ALTER PREDICATE {} SET SCOPE (query)",
+    "or 'likelihood', or None for the root of what a clause covers": "or 'likelihood', or NULL for the root of what a clause covers",
+    "out of the model: model.without(names)": "out of the model with drop",
+    "pass it to {}": "write it between $$ and $$",
+    "read_mln(path, query=[...])": "OPTIONS (target = 'Predicate')",
+    "read_psl(path, query=[...])": "OPTIONS (target = 'Predicate')",
+}
+"""What scripts say in place of words about Python."""
+
+
+def _literal(value: object) -> str:
+    """Return a value as SQL writes it."""
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "true", False: "false"}[value]
+    quoted = isinstance(value, str) and not isinstance(value, Written)
+    return "'" + str(value).replace("'", "''") + "'" if quoted else str(value)
 
 
 def variable_value(text: str) -> Any:

@@ -62,15 +62,13 @@ class Source:
         text = self.text[self._lines[line - 1] :].partition("\n")[0]
         return ScriptError(problem, text=text.rstrip("\r"), line=line, column=column, path=self.path)
 
-    def within(self, error: ParseError, offset: int) -> ScriptError:
-        """Return an error of a text that stands in the script, where it stands in the script."""
+    def within(self, error: ParseError, problem: str, offset: int) -> ScriptError:
+        """Return an error of a text that stands in the script, where it stands in the script; `problem` is its own in the words of scripts."""
         if not error.line:
-            return self.error(error.problem, offset)
+            return self.error(problem, offset)
         line, column = self.place(offset)
         first = error.line == 1
-        return self.error(
-            error.problem, self.offset(line + error.line - 1, error.column + (column - 1 if first else 0))
-        )
+        return self.error(problem, self.offset(line + error.line - 1, error.column + (column - 1 if first else 0)))
 
     def statements(self) -> Iterator[Tokens]:
         """Cut the text into statements, at semicolons; those without a token are none."""

@@ -121,7 +121,7 @@ def test_one_more_than_the_limit_is_refused_before_it_is_made(name: str, made: l
     text = str(caught.value)
     assert f"limit of {case.atoms - 1:,}" in text
     assert f"open the database with atom_limit={case.atoms}" in text
-    assert f"--atom-limit {case.atoms}" in in_options(text)
+    assert f"--atom-limit {case.atoms}" in in_options(caught.value.message)
     assert "about" in text
     assert sum(made) == case.below
     assert -1 not in made

@@ -238,7 +238,7 @@ def test_the_command_line_names_its_own_remedies() -> None:
     for text, message in NOTHING:
         with pytest.raises(LoadError) as caught:
             db.load("P", text, types=["n"])
-        said = in_options(str(caught.value))
+        said = in_options(caught.value.message)
         assert "Python" not in said, message
         assert "tuples" not in said, message
         assert "load_evidence" not in said, message

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlrl
-from sqlrl.cli.words import in_options
 from sqlrl.cli.inputs import Job
 from sqlrl.cli.options import Messages
 from sqlrl.cli.predicting import Solver
@@ -435,37 +434,6 @@ def test_demo_predicts_most_fields(run: Run) -> None:
 def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
     out = run("sql", project / "cite.duckdb", "from range(3) t(x)", "--json").out
     assert [json.loads(line.strip("[],\n ")) for line in out.splitlines()] == [{"x": 0}, {"x": 1}, {"x": 2}]
-
-
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        ("or list them in drop=.", "or list them in --drop."),
-        ("pass fewer examples=, or raise limit=", "pass fewer --examples, or raise --limit"),
-        ("connect(path, read_only=True).", "--read-only."),
-        ("regularization=-1.0 is not", "--lambda -1.0 is not"),
-        ("folds=1 must lie between 2 and 8", "--folds 1 must lie between 2 and 8"),
-        ("test= is missing: give both train= and test=", "--test is missing: give both --train and --test"),
-        ("near=0.2 must be a similarity", "--near 0.2 must be a similarity"),
-        ("pass the model that declares them, model=model", "pass the model that declares them, --model"),
-        ("leave them out with partial=True, which is", "leave them out with --partial, which is"),
-        ("view='a b' is no name", "--view 'a b' is no name"),
-        ("tables= names 'A'; scopes= names B", "--table names 'A'; --scope-table names B"),
-        (
-            "columns= names 'A'; columns= renames 'x'; columns= of A",
-            "--column names 'A'; --column renames 'x'; --column of A",
-        ),
-        ("columns= names the argument 'x'", "--columns names the argument 'x'"),
-        ("use more folds, or leave folds out", "use a larger --folds, or leave --folds out"),
-        (
-            "A table of facts is loaded, with types: db.load('p', ...)",
-            "A table of facts is loaded, with types: sqlrl load --types ('p', ...)",
-        ),
-    ],
-)
-def test_remedies_name_options(message: str, shown: str) -> None:
-    import_module("sqlrl.cli.learners")  # which says what the parameters of learners are
-    assert in_options(message) == shown
 
 
 @pytest.mark.parametrize(

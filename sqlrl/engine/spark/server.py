@@ -19,7 +19,7 @@ from sqlrl import markup
 from sqlrl.engine.dialects import OVERFLOW
 from sqlrl.engine.interruption import on_interrupt
 from sqlrl.engine.main_module import named_main
-from sqlrl.errors import EngineError, InputError, OverflowEngineError, Parameter, ServerError, SqlrlError, brief
+from sqlrl.errors import EngineError, InputError, OverflowEngineError, Parameter, Phrase, ServerError, SqlrlError, brief
 from sqlrl.progress import Stage
 from sqlrl.wording import counted
 
@@ -44,6 +44,7 @@ FROM (SELECT x, ROW_NUMBER() OVER (ORDER BY x) AS n FROM (SELECT EXPLODE(ARRAY(1
 """
 """A query with every function of Spark's that plans have: a server is asked before any work whether it knows them."""
 
+_STORAGE = 'Spark(address, storage="..."), or a greater resident='
 _ADDRESS = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[^\s/:;?@\[\]]+)(:\d+)?(/(;.*)?)?")
 _SECRET = re.compile(r"(?<=://)[^/;?]*@|/?[;?].*", re.DOTALL)
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -456,5 +457,5 @@ def too_large(rows: int, name: str, resident: int) -> InputError:
     """Return the error for a table that a session does not hold without storage."""
     return InputError(
         f"the table {name} has {counted(rows, 'row')} or more, and without storage a session of Spark holds tables of up to {resident:,}, and of {PIECE // 10**6} MB: "
-        f"give a folder that the server can write, {Parameter('storage', '...', 'Spark(address, {})')}, or a greater {Parameter('resident')}."
+        f"give a folder that the server can write, {Phrase(_STORAGE)}."
     )
