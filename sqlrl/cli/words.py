@@ -12,14 +12,14 @@ _SAME = (
     *("nulls", "delimiter", "quote", "query", "drop", "examples", "example", "samples", "burn_in", "chains", "time_limit", "samples_into"),
     *("means_into", "limit", "world", "read_only", "method", "deterministic_limit", "atom_limit", "memory_limit", "replace", "missing"),
     *("most_groups", "into", "checkpoint", "resume", "groups", "folds", "train", "test", "near", "view", "partial", "hops", "negatives"),
-    *("cap", "seed", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "keep"),
+    *("cap", "seed", "outside", "observed_bodies", "run_queries", "model", "constraints", "split", "threshold", "keep", "start", "data"),
 )  # fmt: skip
 """Parameters whose options have the same names."""
 
 OPTIONS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _SAME},
     "constants": "--rename", "hidden": "--open", "empty": "--closed", "random_state": "--seed", "other": "--against",
-    "fraction": "--holdout", "by": "--holdout-by", "tables": "--table", "scopes": "--scope-table", "target": "--query",
+    "fraction": "--holdout", "by": "--holdout-by", "tables": "--table", "scopes": "--scope-table", "target": "--query", "predicate": "--query",
     "storage": "--spark-storage",
 }  # fmt: skip
 """The options that parameters are; those of a learner are added once its declarations are loaded (`name_options`)."""
@@ -37,6 +37,7 @@ VALUES: Mapping[Parameter, str] = {
     Parameter("header", False): "--no-header",
     Parameter("strict", True): "--missing error",
     Parameter("target", True): "--target",
+    Parameter("trusted"): "--untrusted",
     Parameter("trusted", False): "--untrusted",
 }
 """Values of parameters for which there are options of their own."""
@@ -66,6 +67,7 @@ PHRASES: Mapping[str, str] = {
     "db.marginals(model)": "`sqlrl infer --marginals`",
     "db.model() is its model": "`sqlrl sql` with 'from sqlrl.strongest_clauses' shows its model",
     "db.remove({!r}, ...)": "`sqlrl remove DATABASE {} FILE`",
+    "db.set_local({!r}, False)": "`sqlrl run` of CREATE PREDICATE without ! behind {}",
     "db.scope(predicate, split.train) before learning, db.scope(predicate, split.test) before predicting": "`sqlrl load --scope` sets it, and "
     "`sqlrl learn --holdout` holds out a part of it",
     "db.scope({!r}, ...)": "--scope where {} is loaded",

@@ -205,6 +205,7 @@ _PHRASES: Mapping[str, str] = {
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",
     "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",
+    "db.set_local({!r}, False)": "CREATE PREDICATE without ! behind {}",
     "db.scope({!r}, ...)": "ALTER PREDICATE {} SET SCOPE (query)",
     "or 'likelihood', or None for the root of what a clause covers": "or 'likelihood', or NULL for the root of what a clause covers",
     "out of the model: model.without(names)": "out of the model with drop",

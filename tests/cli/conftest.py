@@ -82,6 +82,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
+        # A mention that nobody has worded would be shown as these.
+        assert not any(sign in result.stdout + result.stderr for sign in ("\ufdd0", r"\ufdd0"))
         return Outcome(result.exit_code, result.stdout, result.stderr)
 
     return call

@@ -51,9 +51,9 @@ def test_an_error_shows_its_line_with_a_caret() -> None:
 
 def test_an_error_of_a_text_in_the_script_stands_where_it_is_in_the_script() -> None:
     source = Source("create model m as $$ A(x)\n 1 B(x) $$", "a.sql")
-    first = source.within(ParseError("first", line=1, column=2), 20)
-    second = source.within(ParseError("second", line=2, column=4), 20)
-    whole = source.within(ParseError("whole"), 20)
+    first = source.within(ParseError("first", line=1, column=2), "first", 20)
+    second = source.within(ParseError("second", line=2, column=4), "second", 20)
+    whole = source.within(ParseError("whole"), "whole", 20)
     assert [(x.line, x.column) for x in (first, second, whole)] == [(1, 22), (2, 4), (1, 21)]
 
 
