@@ -246,7 +246,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"sqlrl.{name}")
     from sqlrl.slips import no_name
 
-    raise no_name("module", name, "sqlrl", __all__)
+    raise no_name("sqlrl", name, __all__)
 
 
 def load_ipython_extension(shell: Any) -> None:

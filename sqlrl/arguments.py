@@ -1,4 +1,4 @@
-"""Arguments of another kind than a call takes: what was given, and what to give, by what was given in place of what."""
+"""Arguments of another kind than a call takes: what was given, what is needed, and what there is of what was given."""
 
 from __future__ import annotations
 
@@ -11,107 +11,52 @@ from sqlrl.wording import shortened
 
 _SHOWN = 60
 
-_OURS = (
-    "Database",
-    "Model",
-    "Prediction",
-    "Marginals",
-    "Split",
-    "Table",
-    "Scores",
-    "ProbabilityScores",
-    "Bias",
-    "Grammar",
-    "Modes",
-    "PredicateMapping",
-    "ServerFiles",
-)
-
-INSTEAD: Mapping[str, Mapping[str, str]] = {
-    "a model": {
-        "": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
-        "path": "read it with sqlrl.read_mln({value})",
-        "estimator": "pass its model_",
-        "unfitted": "it has learned nothing yet; call fit(db, model), and pass its model_",
-        "class": "make one, learn with fit(db, model), and pass its model_",
-        "Database": "a model comes after the database, as in db.predict(model) and fit(db, model)",
-        "Prediction": "pass the model that it was made with",
-        "Marginals": "pass the model that it was made with",
-    },
-    "a prediction or probabilities": {
-        "": "give what db.predict(model) or db.marginals(model) returned",
-        "Model": "predict with it, db.evaluate(db.predict(model)), or find probabilities, db.evaluate(db.marginals(model))",
-        "path": "read the model, model = sqlrl.read_mln({value}), and predict with it, db.evaluate(db.predict(model))",
-        "estimator": "predict with its model, db.evaluate(db.predict(fit.model_))",
-        "unfitted": "it has learned nothing yet; call fit(db, model), and then db.evaluate(db.predict(fit.model_))",
-        "Table": "give what db.predict(model) returned, since a table has no query atoms",
-        "frame": "give what db.predict(model) returned, since a frame has no query atoms; sqlrl.evaluate scores arrays",
-        "text": "give what db.predict(model) returned, not the name of a table",
-    },
-    "a prediction": {
-        "": "give what db.predict(model) returned",
-        "Model": "predict with it first, db.clusters(db.predict(model))",
-        "estimator": "predict with its model, db.clusters(db.predict(fit.model_))",
-    },
-    "a list of names, a query, a table, a frame or a file": {
-        "": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
-        "Split": "give split.train or split.test; of one network these are scopes, db.scope(split.predicate, split.train)",
-        "number": f"db.split(0.2) holds out a share of the examples, and split.train and split.test are what {Parameter('examples')} takes",
-    },
-    "something to load": {
-        "": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
-        "Split": "give split.train or split.test",
-        "Prediction": "give its true atoms, prediction.atoms()",
-        "Marginals": "give marginals.probabilities()",
-        "Model": "a model is no data; db.predict(model) and fit(db, model) hold it against data",
-        "Database": "give a table of it, db.sql(query)",
-        "ServerFiles": "db.load reads it, by the server of Spark; here give the path, which DuckDB reads",
-    },
-    "an Arrow table or a frame": {
-        "": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table()",
-        "Prediction": "give its table, prediction.table()",
-        "Marginals": "give its table, marginals.table()",
-        "text": "a query has a name as a view, db.sql('create view ...')",
-        "estimator": "give its clauses, fit.clauses()",
-    },
-    "the text of a query": {
-        "": "write SQL, such as db.sql('from sqlrl.predicate')",
-        "Model": "hold it against the data with db.predict(model), db.explain(model) or db.count(model)",
-    },
-    "a path": {
-        "": "give a str or a pathlib.Path",
-        "Database": "it is open already; db.cursor() is another one on the same data, for another thread",
-        "Model": "a model is held against a database: db = sqlrl.connect(path), db.predict(model)",
-    },
-    "the path of a file": {
-        "": "give a str or a pathlib.Path that ends in .mln or .json",
-        "Model": "the model comes first, sqlrl.save_model(model, path)",
-    },
-    "the name of a table": {"": "give a str"},
-    "a server of Spark": {
-        "": "give engine=sqlrl.Spark('sc://host:port', storage=...)",
-        "text": "give engine=sqlrl.Spark({value})",
-    },
-    "rules": {
-        "": "give a tuple of rules, such as model.rules",
-        "Model": "give its rules, model.with_rules(other.rules)",
-        "text": "parse them with sqlrl.parse_mln, beside their declarations, and give the rules of that model",
-    },
-    "names of examples": {
-        "": "give a list of them",
-        "Database": "give the names, such as those of db.sql('select name from sqlrl.example')",
-    },
+NEEDED: Mapping[str, str] = {
+    "a model": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
+    "a model, or an estimator that has learned one,": "read a file with sqlrl.read_mln or sqlrl.read_psl",
+    "a program of probabilistic soft logic": "parse it with sqlrl.parse_psl, or read a file with sqlrl.read_psl",
+    "a prediction or probabilities": "give what db.predict(model) or db.marginals(model) returned; sqlrl.evaluate scores arrays",
+    "a prediction": "give what db.predict(model) returned",
+    "a list of names, a query, a table, a frame or a file": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
+    "something to load": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
+    "an Arrow table or a frame": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table() and fit.clauses()",
+    "the text of a script, or its path,": "give a str or a pathlib.Path",
+    "the text of a query": "write SQL, such as db.sql('from sqlrl.predicate')",
+    "a path": "give a str or a pathlib.Path",
+    "the path of a file": "give a str or a pathlib.Path that ends in .mln or .json, after the model: sqlrl.save_model(model, path)",
+    "the name of a table": "give a str",
+    "a server of Spark": "give engine=sqlrl.Spark('sc://host:port', storage=...)",
+    "rules": "give a tuple of rules, such as model.rules; sqlrl.parse_mln(text) parses them, beside their declarations",
+    "names of examples": "give a list of them, such as those of db.sql('select name from sqlrl.example')",
 }
-"""What to give instead, by what is needed and what was given; "" is anything else."""
+"""What to give, by what is needed."""
+
+GIVEN: Mapping[str, str] = {
+    "estimator": "a learner has the model that it has learned in model_, as in db.predict(fit.model_)",
+    "unfitted": "it has learned nothing yet: call fit(db, model), which gives it model_",
+    "class": "make one, and call fit(db, model), which gives it model_",
+    "path": "sqlrl.read_mln({value}) reads that file",
+    "number": "db.split(0.2) holds out a share of the examples",
+    "Split": "a split has split.train and split.test, which are examples; of one network they are scopes, db.scope(split.predicate, split.train)",
+    "Prediction": "a prediction has its atoms in prediction.atoms(), and its table in prediction.table()",
+    "Marginals": "they are in marginals.probabilities(), and their table in marginals.table()",
+    "Model": "a model is held against data, as in db.predict(model), db.marginals(model) and db.count(model)",
+    "Database": "a database comes first, as in db.predict(model) and fit(db, model), and db.cursor() is another one on its data",
+    "ServerFiles": "db.load takes them, which a server of Spark reads",
+}
+"""What there is of a thing that was given, or is done with it."""
 
 
 def wrong_kind(needed: str, value: object) -> str:
-    """Return what is wrong with an argument, and what to give; `needed` is a key of `INSTEAD`."""
-    found = INSTEAD[needed]
-    kind = given(value)
-    sentence = found.get(kind) or found[""]
+    """Return what is wrong with an argument, and what to give: what is needed in general, and what there is of this one."""
     verb = "are" if needed in ("rules", "names of examples") else "is"
-    return f"{needed} {verb} needed, not {described(value, kind)}: {sentence.replace('{value}', repr(value))}."
+    return f"{needed} {verb} needed, not {described(value)}: {instead(needed, value)}."
+
+
+def instead(needed: str, value: object) -> str:
+    """Return what to give in place of an argument."""
+    further = GIVEN.get(given(value), "").replace("{value}", repr(value))
+    return f"{NEEDED[needed]}; {further}" if further else NEEDED[needed]
 
 
 def refuse(needed: str, value: object) -> InputError:
@@ -120,7 +65,7 @@ def refuse(needed: str, value: object) -> InputError:
 
 
 def given(value: object) -> str:
-    """Return what kind of thing an argument is, as `INSTEAD` calls it."""
+    """Return what kind of thing an argument is, as `GIVEN` calls it."""
     if value is None:
         return "None"
     if isinstance(value, os.PathLike):
@@ -132,25 +77,24 @@ def given(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     names = [each.__name__ for each in type(value).__mro__ if each.__module__.startswith("sqlrl.")]
+    if "Configured" in names:
+        return "estimator" if getattr(value, "model_", None) is not None else "unfitted"
     if names:
-        if any(name == "Configured" for name in names):
-            return "estimator" if getattr(value, "model_", None) is not None else "unfitted"
-        return next((name for name in names if name in _OURS), names[0])
+        return next((name for name in names if name in (*GIVEN, "Table")), names[0])
     library = type(value).__module__.partition(".")[0]
     return "frame" if library in ("pandas", "polars", "pyarrow", "duckdb") else "other"
 
 
-def described(value: Any, kind: str) -> str:
+def described(value: Any) -> str:
     """Return what was given, in words."""
-    if kind == "None":
-        return "None"
+    kind = given(value)
     if kind in ("path", "text"):
         return f"the {kind} {shortened(str(value), _SHOWN)!r}"
     if kind in ("estimator", "unfitted"):
         return f"the estimator {type(value).__name__}"
     if kind == "class":
         return f"the class {value.__name__}"
-    return f"an object of type {type(value).__name__}"
+    return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def predicate_names(option: str, given: object) -> tuple[str, ...]:

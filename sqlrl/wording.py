@@ -1,6 +1,9 @@
-"""Words of messages: numbers with their nouns."""
+"""Words of messages: numbers with their nouns, and names that were perhaps meant."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
 
 from sqlrl.errors import InputError
 
@@ -16,17 +19,21 @@ def shortened(text: str, most: int = 120) -> str:
     return line if len(line) <= most else line[: most - 3].rstrip() + "..."
 
 
-def edits(one: str, other: str) -> int:
-    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein)."""
-    rows = [list(range(len(other) + 1))]
-    for i, a in enumerate(one, 1):
-        row = [i]
-        for j, b in enumerate(other, 1):
-            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
-            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
-                row[j] = min(row[j], rows[-2][j - 2] + 1)
-        rows.append(row)
-    return rows[-1][-1]
+def nearest_names(name: str, known: Iterable[str], alike: float = 0.5) -> list[str]:
+    """Return the known names that are most like another one in any case, the nearest first, at most three; `alike` is 1 for the same name."""
+    folded: dict[str, str] = {}
+    for candidate in sorted(known):
+        folded.setdefault(candidate.casefold(), candidate)
+    return [folded[match] for match in difflib.get_close_matches(name.casefold(), list(folded), NEAREST, alike)]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """Return the end of a message that names alternatives."""
+    return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
+
+
+NEAREST = 3
+"""Names that a message offers in place of another one."""
 
 
 def check_characters(text: str, what: str) -> None:

@@ -21,7 +21,7 @@ from sqlrl.catalog.checks import (
 )
 from sqlrl.catalog.choices import NONE, Choices, refuse_missing
 from sqlrl.catalog.declarations import compact, declare, numbering
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names, used_predicates
+from sqlrl.catalog.dictionary import used_predicates
 from sqlrl.catalog.domains import (
     NamedConstants,
     bound_types,
@@ -46,6 +46,7 @@ from sqlrl.engine.stored import STORED, is_stored
 from sqlrl.errors import CatalogError, Parameter
 from sqlrl.logic.model import Model
 from sqlrl.logic.saving import SOFT
+from sqlrl.wording import did_you_mean, nearest_names
 
 
 def bind(

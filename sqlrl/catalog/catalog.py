@@ -13,7 +13,6 @@ from sqlrl.catalog import binding, changes, evidence, examples, loading, parts, 
 from sqlrl.catalog.checks import warn_of_types
 from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
@@ -27,6 +26,7 @@ from sqlrl.errors import CatalogError, ConflictError, LoadError, Parameter
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
+from sqlrl.wording import did_you_mean, nearest_names
 
 _filters = itertools.count(1)
 _PAUSES = (0.01, 0.05, 0.2)

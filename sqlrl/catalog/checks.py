@@ -15,11 +15,7 @@ from sqlglot import exp
 from sqlrl.catalog.atoms import Opening, atom_name
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.columns import map_columns, raw_query
-from sqlrl.catalog.dictionary import (
-    did_you_mean,
-    missing_constants,
-    nearest_names,
-)
+from sqlrl.catalog.dictionary import missing_constants
 from sqlrl.catalog.domains import NamedConstants
 from sqlrl.catalog.encoding import key_columns
 from sqlrl.catalog.fingerprints import file_fingerprint
@@ -34,7 +30,7 @@ from sqlrl.engine.nodes import column, integer, named, star_count
 from sqlrl.errors import CatalogError, LabelWarning, LoadWarning, ScopeWarning, SqlrlError, UnseenConstantWarning, warn
 from sqlrl.logic.evidence import read_evidence
 from sqlrl.logic.model import Model, Rule
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
 IntArray = npt.NDArray[np.int64]
 _OUTSIDE = "outside"

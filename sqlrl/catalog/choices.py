@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 
 from sqlrl.arguments import predicate_names
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.errors import CatalogError, Parameter, Phrase
 from sqlrl.logic.model import Model
+from sqlrl.wording import did_you_mean, nearest_names
 
 _REMEDIES = (
     f"Load them, name them in {Parameter('query')} if they are to be predicted, or say what they are: {Parameter('drop')} leaves out their rules, {Parameter('empty')} takes "

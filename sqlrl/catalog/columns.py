@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.sources import Source
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError, Parameter, Written
-from sqlrl.wording import counted
+from sqlrl.wording import counted, did_you_mean, nearest_names
 
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT", "GEOMETRY")
 _INTEGERS = (

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sqlrl.catalog.bins import declare_bins
 from sqlrl.catalog.checks import check_types
-from sqlrl.catalog.dictionary import add_constants, nearest_names
+from sqlrl.catalog.dictionary import add_constants
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, SourceRecord, with_types
 from sqlrl.catalog.loading import resolve
 from sqlrl.catalog.store import DICTIONARY, Store
@@ -20,7 +20,7 @@ from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, marked
 from sqlrl.logic.bins import piece_names
 from sqlrl.logic.model import Model
 from sqlrl.logic.terms import Predicate
-from sqlrl.wording import counted
+from sqlrl.wording import counted, nearest_names
 
 
 def declare(store: Store, model: Model) -> None:

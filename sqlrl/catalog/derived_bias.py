@@ -28,7 +28,6 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import ExampleSource, example_source
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, argument_columns
 from sqlrl.catalog.soft_truths import refuse_values, values_between
@@ -36,6 +35,7 @@ from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, integer, named, star_count, union_all
 from sqlrl.errors import CatalogError, InputError
 from sqlrl.logic.bias import CONSTANT, INPUT, OUTPUT, Bias, Mode, Place
+from sqlrl.wording import did_you_mean, nearest_names
 
 CONSTANTS = 16
 """The most values of an argument whose constants clauses may name, unless the caller says otherwise."""

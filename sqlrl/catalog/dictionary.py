@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -16,8 +15,7 @@ from sqlrl.engine.stored import is_stored
 from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, Written
 from sqlrl.logic.model import Model
 from sqlrl.logic.subformulas import atoms_of
-
-NEAREST = 3
+from sqlrl.wording import NEAREST
 
 _LEAST_PLACE, _MOST_PLACES = -3, 39
 """Numbers are written without an exponent from 0.0001 to the 39 digits that a HUGEINT can have."""
@@ -233,16 +231,3 @@ def nearest_constants(store: Store, record: TypeRecord, name: str) -> list[str]:
         .limit(NEAREST)
     )
     return [str(row["name"]) for row in store.rows(query, f"find constants like {name}")]
-
-
-def nearest_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that are most like another one, the nearest first."""
-    folded: dict[str, str] = {}
-    for candidate in sorted(known):
-        folded.setdefault(candidate.casefold(), candidate)
-    return [folded[match] for match in difflib.get_close_matches(name.casefold(), list(folded), NEAREST, 0.5)]
-
-
-def did_you_mean(names: Sequence[str]) -> str:
-    """Return the end of a message that names alternatives."""
-    return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""

@@ -15,7 +15,7 @@ from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.cooccurrence import with_inferred_types
 from sqlrl.catalog.declarations import declare, list_constants
-from sqlrl.catalog.dictionary import check_numbers, did_you_mean, nearest_names
+from sqlrl.catalog.dictionary import check_numbers
 from sqlrl.catalog.fingerprints import file_fingerprint
 from sqlrl.catalog.image import argument_columns
 from sqlrl.catalog.loading import register, with_sources, write_rows
@@ -29,7 +29,7 @@ from sqlrl.logic.evidence import EvidenceAtom, parse_domains, parse_evidence
 from sqlrl.logic.lexer import read_text
 from sqlrl.logic.model import Model
 from sqlrl.paths import expanded
-from sqlrl.wording import check_characters, counted
+from sqlrl.wording import check_characters, counted, did_you_mean, nearest_names
 
 _SHOWN = 5
 _UNNAMED = "the evidence"

@@ -10,7 +10,6 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.arguments import given, wrong_kind
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import TableName
 from sqlrl.catalog.sources import Source, open_source
@@ -18,6 +17,7 @@ from sqlrl.catalog.spellings import why_alike
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named, star_count, subquery, union_all
 from sqlrl.errors import CatalogError, LoadError, Parameter, Phrase, marked
+from sqlrl.wording import did_you_mean, nearest_names
 
 ONLY_EXAMPLE = "all"
 """Name of the example if all data are one."""

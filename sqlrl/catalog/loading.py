@@ -13,7 +13,6 @@ from sqlglot import exp
 from sqlrl.catalog.bins import cut_types, is_number
 from sqlrl.catalog.columns import Mapped, map_columns, raw_query
 from sqlrl.catalog.delimited import is_delimited
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.encoding import ROW, check_rows, drop_duplicates, encode, first_rows, key_columns, without_nulls
 from sqlrl.catalog.examples import list_examples
 from sqlrl.catalog.files import PARQUET
@@ -28,7 +27,7 @@ from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError, LoadError, Parameter, Phrase, Quoted, Written
 from sqlrl.logic.bias import Bias
 from sqlrl.logic.model import Model
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
 Sources = str | Path | Mapping[str, Any]
 Types = Bias | Mapping[str, Sequence[str]]

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.arguments import INSTEAD, described, given, refuse
+from sqlrl.arguments import described, given, instead, refuse
 from sqlrl.arrow import array
 from sqlrl.catalog.values import duration_text, kind_of, text_of
 from sqlrl.errors import InputError, LoadError, brief
@@ -65,9 +65,7 @@ def readable(source: Any) -> tuple[Any, str]:
     if isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         # A row is a sequence, an array, a mapping, or the one value that it would hold.
         return _rows(source)
-    kind = given(source)
-    instead = INSTEAD["something to load"]
-    raise LoadError(f"cannot load from {described(source, kind)}: {instead.get(kind) or instead['']}.")
+    raise LoadError(f"cannot load from {described(source)}: {instead('something to load', source)}.")
 
 
 def registrable(name: object, data: Any) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 from sqlglot import exp
 
 from sqlrl.catalog.bins import is_number, no_constant
-from sqlrl.catalog.dictionary import did_you_mean
 from sqlrl.catalog.encoding import number_rows, row_numbers
 from sqlrl.catalog.image import ArgumentRecord, PredicateRecord, argument_columns
 from sqlrl.catalog.options import check_name
@@ -19,7 +18,7 @@ from sqlrl.catalog.spellings import close_names
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import LoadError, ScopeWarning, warn
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted, did_you_mean, shortened
 
 
 def set_scope(store: Store, predicate: str, source: Any, limit: int) -> None:

@@ -15,14 +15,14 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import NEAREST, did_you_mean, nearest_constants, numeric_name
+from sqlrl.catalog.dictionary import nearest_constants, numeric_name
 from sqlrl.catalog.image import TypeRecord
 from sqlrl.catalog.options import LoadOptions
 from sqlrl.catalog.store import Store
 from sqlrl.catalog.values import value_text
 from sqlrl.engine.nodes import column, cte, named, union_all
 from sqlrl.errors import LoadWarning, Phrase, warn
-from sqlrl.wording import edits
+from sqlrl.wording import NEAREST, did_you_mean
 
 _SHOWN = 3
 
@@ -343,6 +343,19 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
         if distance == 0 or few:
             found.append((distance, each))
     return [each for _, each in sorted(found)]
+
+
+def edits(one: str, other: str) -> int:
+    """Return how many letters are to be put in, left out, changed or exchanged with their neighbours (restricted Damerau-Levenshtein)."""
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            row.append(min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                row[j] = min(row[j], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def suggestion(store: Store, record: TypeRecord, name: str) -> str:

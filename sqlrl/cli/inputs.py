@@ -200,7 +200,7 @@ def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool =
         return model
     names = asked(query, model).predicates
     if unknown := [name for name in names if name not in model.predicates]:
-        from sqlrl.catalog.dictionary import did_you_mean, nearest_names
+        from sqlrl.wording import did_you_mean, nearest_names
 
         like = did_you_mean(nearest_names(unknown[0], model.predicates))
         raise InputError(f"--query names predicates that the model does not declare: {', '.join(unknown)}{like}")

@@ -15,7 +15,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import shown_arguments
@@ -47,7 +46,7 @@ from sqlrl.progress import Stage, staged
 from sqlrl.report import Table
 from sqlrl.training.runs import Run
 from sqlrl.training.session import Session, check_model, verb
-from sqlrl.wording import counted
+from sqlrl.wording import counted, did_you_mean, nearest_names
 
 KEPT = ("leak", "audit_atom", "audit_fold", "audit_baseline")
 """The tables of an audit; those of an earlier audit of the target are emptied of it."""

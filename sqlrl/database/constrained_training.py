@@ -251,7 +251,7 @@ class ConstrainedTraining(Configured):
             return self.model_
         if name in LEARNED:
             raise NotFittedError(f"this ConstrainedTraining has no {name} yet: call fit(db, model) first")
-        raise no_name(type(self).__name__, name, "estimator", [*dir(type(self)), *LEARNED])
+        raise no_name(type(self).__name__, name, [*dir(type(self)), *LEARNED])
 
 
 def _check_options(learner: ConstrainedLearner, options: Mapping[str, object]) -> None:

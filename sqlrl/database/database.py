@@ -188,8 +188,6 @@ class Database(Helpful):
     Friends(person, person)  false      2  NULL     the tuples
     """
 
-    _owner = "Database"
-
     def __init__(self, catalog: Catalog, console: Console | None = None, spark: Spark | None = None) -> None:
         self._spark = spark
         if spark is not None:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.sources import open_source
 from sqlrl.database.holdout import Split
@@ -20,7 +19,7 @@ from sqlrl.evaluate.identity import NEITHER, TEST, TRAIN, SideArray
 from sqlrl.ground.clauses import argument_names, named_atoms
 from sqlrl.ground.network import IntArray
 from sqlrl.training.session import Session
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
 RANDOM = 10
 """Folds where nobody says which."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source, waiting_examples
 from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo
@@ -27,7 +26,7 @@ from sqlrl.logic.terms import Argument, Predicate
 from sqlrl.report import Table
 from sqlrl.slips import Helpful
 from sqlrl.training.session import Session, check_model, verb
-from sqlrl.wording import counted
+from sqlrl.wording import counted, did_you_mean, nearest_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +61,6 @@ class Split(Helpful):
     predicate: str | None = None
     neither: int = 0
     by: tuple[str, ...] = ()
-    _owner: ClassVar[str] = "Split"
     _repr_html_ = markup.field_table
 
     def __str__(self) -> str:

@@ -65,7 +65,6 @@ class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabil
     all      Chris      0.650245      0  elimination
     """
 
-    _owner = "Marginals"
     kept_in = "marginal"
     _found = "probabilities"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from sqlglot import exp
 
 from sqlrl import markup
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
 from sqlrl.database.view_tables import Naming, ViewTables
@@ -41,7 +40,7 @@ from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, selected
 from sqlrl.plan.tuples import holding
 from sqlrl.training.session import Query, Session, verb
-from sqlrl.wording import counted, shortened
+from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
 

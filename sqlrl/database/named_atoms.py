@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from sqlrl.catalog.bins import constant_name
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.catalog.spellings import suggestion
 from sqlrl.engine.base import QueryEngine
@@ -21,6 +20,7 @@ from sqlrl.logic.terms import Atom, Constant, Literal
 from sqlrl.plan.named_clauses import AtomKey
 from sqlrl.plan.sources import argument_columns
 from sqlrl.training.session import Query, Session
+from sqlrl.wording import did_you_mean, nearest_names
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:

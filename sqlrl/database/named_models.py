@@ -11,7 +11,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sqlrl.arguments import refuse
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.store import Store
 from sqlrl.engine.nodes import column, named
 from sqlrl.errors import CatalogError, InputError
@@ -20,7 +19,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.markup import printable
 from sqlrl.training.runs import LearnedModel, no_shapes, soft_clauses
 from sqlrl.training.session import Session
-from sqlrl.wording import shortened
+from sqlrl.wording import did_you_mean, nearest_names, shortened
 
 LONGEST_NAME = 200
 """Characters of the name of a model."""

@@ -71,7 +71,6 @@ class Prediction(InferenceResult["Scores", "Reasons"], InferredWorld):
     ['Bob', 'Chris']
     """
 
-    _owner = "Prediction"
     kept_in = "prediction"
     _unwritten = ("truth",)
 

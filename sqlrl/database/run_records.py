@@ -48,8 +48,6 @@ class RunRecord(RunData, Helpful):
     ('AdaGrad', 'done', [0.0, 0.5])
     """
 
-    _owner = "RunRecord"
-
     def report(self, path: str | Path | None = None) -> Report:
         """Return a page about the run: clauses, charts, examples with the clauses behind their atoms, timings and data.
 

@@ -68,7 +68,6 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
     [0.545, 0.364]
     """
 
-    _owner = "SoftPrediction"
     kept_in = "truth_value"
 
     @property

@@ -12,12 +12,12 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects import DuckDB
 from sqlglot.errors import TokenError
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.engine.graph import Graph
 from sqlrl.errors import InputError, ModelError, brief
 from sqlrl.logic.lexer import check_text, read_text
 from sqlrl.training.session import check_model
 from sqlrl.training.subgraphs import CENTRES, EXAMPLE, WINDOW, SubgraphQueries
+from sqlrl.wording import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     import duckdb

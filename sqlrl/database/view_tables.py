@@ -12,7 +12,6 @@ from sqlglot.errors import SqlglotError
 
 from sqlrl.catalog.binding import find_openings
 from sqlrl.catalog.columns import renamed
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.examples import example_source
 from sqlrl.catalog.image import PredicateRecord, SourceRecord, TypeRecord
 from sqlrl.catalog.layout import PredicateInfo
@@ -25,7 +24,7 @@ from sqlrl.logic.bins import piece_names
 from sqlrl.plan.plain_tables import PlainData, PlainLayout, PlainPredicate, PlainTable, text
 from sqlrl.plan.scoring import number as double
 from sqlrl.training.session import Query, Session
-from sqlrl.wording import shortened
+from sqlrl.wording import did_you_mean, nearest_names, shortened
 
 MOST_LISTED = 10_000
 """So many constants of a type that no table has, but labels, stand in a view at the most."""

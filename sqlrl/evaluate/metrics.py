@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +140,6 @@ class Scores(Helpful):
     examples: ExampleScores
     outside: int = 0
     seen: Seen | None = None
-    _owner: ClassVar[str] = "Scores"
 
     @property
     def precision(self) -> float:

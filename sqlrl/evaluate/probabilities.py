@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -168,7 +167,6 @@ class ProbabilityScores(Helpful):
     outside: int = 0
     seen: Seen | None = None
     ranking: Ranking | None = None
-    _owner: ClassVar[str] = "ProbabilityScores"
 
     @property
     def mean_log_likelihood(self) -> float:

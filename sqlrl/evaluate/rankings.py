@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,6 @@ class RankingScores(Helpful):
     auc: FloatArray
     outside: int = 0
     seen: Seen | None = None
-    _owner: ClassVar[str] = "RankingScores"
 
     @property
     def ranked(self) -> BoolArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +75,6 @@ class SoftScores(Helpful):
     seen: Seen | None = None
     ranking: Ranking | None = None
     constant_error: float = math.nan
-    _owner: ClassVar[str] = "SoftScores"
 
     def table(self) -> Table:
         """Return a row for each predicate and, if there are several, a last one named `(all)`.

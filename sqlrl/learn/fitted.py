@@ -224,7 +224,6 @@ class Fitted(Configured, Plotted):
         raise no_name(
             type(self).__name__,
             name,
-            "estimator",
             [*dir(type(self)), *(each for each in learned if not self._is_fitted() or each in vars(self))],
         )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlrl.errors import InputError, ParseError, Phrase
-from sqlrl.wording import check_characters, shortened
+from sqlrl.wording import check_characters, did_you_mean, nearest_names, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,13 +184,7 @@ def unescape(text: str, source: Source, offset: int) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `"; did you mean ...?"` with the known names nearest to one, or nothing if none is near."""
-    if len(name) > _LONGEST_LIKENED:
-        return ""
-    lowered: dict[str, str] = {}
-    for candidate in known:
-        lowered.setdefault(candidate.casefold(), candidate)
-    found = [lowered[n] for n in get_close_matches(name.casefold(), lowered, n=3)]
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return "" if len(name) > _LONGEST_LIKENED else did_you_mean(nearest_names(name, known, 0.6))
 
 
 # ---- a parser's steps --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
@@ -59,7 +59,6 @@ class Model(Helpful):
     learned: bool = field(default=False, compare=False)
     strict: bool = field(default=False, compare=False)
     bins: Bins = field(default_factory=dict)
-    _owner: ClassVar[str] = "Model"
 
     def save(self, path: str | Path) -> None:
         """Save as `.mln` (templates written out clause by clause, named in the first line) or `.json`, by the ending of the path.

@@ -191,7 +191,6 @@ class SoftModel(Helpful):
     query: frozenset[str] = frozenset()
     partitions: tuple[Partition, ...] = field(default=(), compare=False)
     options: Mapping[str, str] = field(default_factory=dict, compare=False)
-    _owner: ClassVar[str] = "SoftModel"
     semantics: ClassVar[str] = SOFT
 
     def __post_init__(self) -> None:

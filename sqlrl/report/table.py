@@ -79,8 +79,6 @@ class Table(Helpful):
     a                                           -0.125
     """
 
-    _owner = "Table"
-
     def __init__(self, data: pa.Table, *, title: str = "", limit: int = 20, whole: bool = False) -> None:
         if limit < 0:
             raise InputError(f"limit must not be negative, but is {limit}")

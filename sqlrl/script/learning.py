@@ -22,7 +22,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.psl_files import parse_psl, read_psl
 from sqlrl.script.settings import Context, Given
 from sqlrl.script.statements import CreateModel, Query, Text, Value
-from sqlrl.slips import WORDS
+from sqlrl.slips import PARAMETERS
 from sqlrl.wording import counted
 
 AUTO = "auto"
@@ -246,7 +246,7 @@ def _parameters(context: Context, given: Given, word: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def meant(name: str) -> str:
-        other = WORDS["parameter"].get(name)
+        other = PARAMETERS.get(name)
         return f"; did you mean {other!r}?" if other in declared else ""
 
     for name, value in given.rest(list(declared), word, meant).items():

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.paths import RelationalPaths
 from sqlrl.logic.model import Model
@@ -15,6 +14,7 @@ from sqlrl.logic.psl import SoftModel
 from sqlrl.logic.terms import Predicate
 from sqlrl.training.clause_search import declarations
 from sqlrl.training.session import Query, Session
+from sqlrl.wording import did_you_mean, nearest_names
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from sqlrl.cli.app import app
 from sqlrl.cli.words import IN_COMMANDS, OPTIONS, PHRASES, VALUES, in_options, words
 from sqlrl.errors import Mention, Message, Parameter, Phrase, Quoted, Written
 from sqlrl.script.settings import OUTSIDE, in_sql
+from tests.cli.conftest import Project, Run
 
 PACKAGE = Path(sqlrl.__file__).parent
 
@@ -146,11 +147,7 @@ def test_options_and_phrases_exist() -> None:
     called = {name for text in PHRASES.values() for name in re.findall(r"`sqlrl (\w+)", text)}
     assert called <= commands().keys()
     used = {mention.text for _, mention in mentioned() if isinstance(mention, Phrase)}
-    built = {
-        text
-        for text in PHRASES
-        if text.startswith("db.load({!r}, [],") or text.startswith(("load_evidence,", "Spark("))
-    }
+    built = {text for text in PHRASES if text.startswith(("db.load({!r}, [],", "load_evidence,", "Spark("))}
     assert PHRASES.keys() == used | built
 
 

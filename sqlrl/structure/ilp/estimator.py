@@ -306,7 +306,7 @@ class ILP(Relearning):
             name = "model_"
         if name in ILP.__annotations__:
             raise NotFittedError(f"this ILP has no {name} yet: call fit(db, target) first")
-        raise no_name(type(self).__name__, name, "estimator", [*dir(ILP), *ILP.__annotations__])
+        raise no_name(type(self).__name__, name, [*dir(ILP), *ILP.__annotations__])
 
     def facts(self) -> list[tuple[str, str]]:
         """Return what was learned, in words; nothing before `fit`."""

@@ -551,7 +551,7 @@ class Resolwe(Relearning):
             name = "model_"
         if name in Resolwe.__annotations__:
             raise NotFittedError(f"this Resolwe has no {name} yet: call fit(db, model) first")
-        raise no_name(type(self).__name__, name, "estimator", [*dir(Resolwe), *Resolwe.__annotations__])
+        raise no_name(type(self).__name__, name, [*dir(Resolwe), *Resolwe.__annotations__])
 
 
 @dataclass(frozen=True)
