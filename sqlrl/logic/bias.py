@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from sqlrl import markup
-from sqlrl.errors import InputError, ModelError
+from sqlrl.errors import InputError, ModelError, PythonValue
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.prolog import quoted
 from sqlrl.wording import counted
@@ -59,7 +59,9 @@ class Mode:
 
     def __post_init__(self) -> None:
         if self.recall is not None and self.recall < 1:
-            raise InputError(f"the recall of a mode is {self.recall}: expected 1 or more, or None for no limit")
+            raise InputError(
+                f"the recall of a mode is {self.recall}: expected 1 or more, or {PythonValue(None)} for no limit"
+            )
 
     def __str__(self) -> str:
         recall = "*" if self.recall is None else str(self.recall)

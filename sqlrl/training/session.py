@@ -22,7 +22,17 @@ from sqlrl.catalog.sizes import memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
-from sqlrl.errors import CatalogError, ConflictError, EngineError, GroundingWarning, InputError, Parameter, Phrase, warn
+from sqlrl.errors import (
+    CatalogError,
+    ConflictError,
+    EngineError,
+    GroundingWarning,
+    InputError,
+    Parameter,
+    Phrase,
+    PythonValue,
+    warn,
+)
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
@@ -346,7 +356,7 @@ def check_limit_option(limit: object, name: str = "limit", things: str = "ground
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
         raise InputError(
-            f"{Parameter(name, limit)} must be a whole number of {things}, 0 or more, or None for no limit."
+            f"{Parameter(name, limit)} must be a whole number of {things}, 0 or more, or {PythonValue(None)} for no limit."
         )
 
 

@@ -349,7 +349,7 @@ def test_what_fit_does_not_take_is_no_option() -> None:
         ("learner = 'constrained'", "constrained trains another learner: name that one"),
         ("learner = 'adagrad', delta = (SELECT 1)", "delta takes a value, and no query"),
         ("learner = 'adagrad', start = 3", "start names a model whose weights are the first ones, in quotes"),
-        ("learner = 'msl', then = '\"(\"'", "then is a learner, such as 'adagrad(delta = 2.0)'"),
+        ("learner = 'msl', then = '\"(\"'", "then is a learner, such as 'adagrad(delta=2.0)'"),
     ],
 )
 def test_options_that_are_no_values(read_only_db: Database, options: str, problem: str) -> None:
