@@ -9,7 +9,7 @@ What they word differently is therefore a value: a `Mention`, which stands in th
 
 An error keeps the message with its mentions (`error.message`, `error.mentions`). `str(error)` says it in the words of Python, `examples=`;
 who shows it elsewhere words the mentions, `error.message.worded(words)`: the command line as `--examples` (`sqlrl.cli.words`), scripts as
-`examples` (`sqlrl.script.words`). Nothing looks for words in a finished sentence. A text that is put into another one keeps its mentions as
+`examples` (`sqlrl.script.settings`). Nothing looks for words in a finished sentence. A text that is put into another one keeps its mentions as
 `marked(text)`; the text alone is that of Python.
 """
 
@@ -138,24 +138,6 @@ class Phrase(Mention):
         return cls(text, tuple(map(str, values)))
 
 
-@dataclass(frozen=True)
-class PythonValue(Mention):
-    """True, False or None as a value to give."""
-
-    value: bool | None
-
-    def __str__(self) -> str:
-        return repr(self.value)
-
-    def _fields(self) -> list[object]:
-        return [self.value]
-
-    @classmethod
-    def read(cls, value: bool | None) -> Self:
-        """Return a mention from its fields."""
-        return cls(value)
-
-
 class Message(str):
     """A text in the words of Python that keeps what it mentions.
 
@@ -209,9 +191,7 @@ def _parts(text: str) -> Iterator[str | Mention]:
         yield rest
 
 
-_KINDS: dict[str, type[Parameter | Phrase | PythonValue]] = {
-    kind.__name__: kind for kind in (Parameter, Phrase, PythonValue)
-}
+_KINDS: dict[str, type[Parameter | Phrase]] = {kind.__name__: kind for kind in (Parameter, Phrase)}
 
 
 def _read(text: str) -> Mention | None:

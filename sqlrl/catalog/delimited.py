@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column
-from sqlrl.errors import EngineError, LoadError, LoadWarning, Parameter, PythonValue, brief, warn
+from sqlrl.errors import EngineError, LoadError, LoadWarning, Parameter, Phrase, brief, warn
 from sqlrl.wording import counted
 
 SUFFIXES = {".csv", ".tsv", ".txt"}
@@ -39,7 +39,7 @@ class Dialect:
         r"""Refuse what cannot be a dialect."""
         if self.header not in (True, False):
             raise LoadError(
-                f"{Parameter('header', self.header)} must be {PythonValue(True)} (the first line names the columns) or {PythonValue(False)}."
+                f"{Parameter('header', self.header)} must be {Phrase('True')} (the first line names the columns) or {Phrase('False')}."
             )
         given: dict[str, object] = {"delimiter": self.delimiter, "quote": self.quote}
         for name, value in given.items():

@@ -14,7 +14,7 @@ import numpy as np
 from sqlrl.catalog.delimited import Dialect
 from sqlrl.catalog.image import PartRecord, SourceRecord
 from sqlrl.catalog.integrity import is_object, kept_json
-from sqlrl.errors import LoadError, Parameter, PythonValue, Written
+from sqlrl.errors import LoadError, Parameter, Phrase, Written
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import is_identifier
 from sqlrl.wording import shortened
@@ -152,9 +152,7 @@ def _plain(predicate: str, options: LoadOptions) -> LoadOptions:
     for name in ("target", "given", "fold_case"):
         value = getattr(options, name)
         if not isinstance(value, int | np.bool_) or value not in (0, 1):
-            raise LoadError(
-                f"{predicate}: {Parameter(name, value)} must be {PythonValue(True)} or {PythonValue(False)}."
-            )
+            raise LoadError(f"{predicate}: {Parameter(name, value)} must be {Phrase('True')} or {Phrase('False')}.")
         plain[name] = bool(value)
     # What else a header may be `Dialect` says, with the reason.
     header: Any = options.header

@@ -26,7 +26,7 @@ from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.database.definitions import follow
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError, Parameter, PythonValue
+from sqlrl.errors import InputError, Parameter, Phrase
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.limits import DENSITY, GROUNDING_LIMIT, GROWTH, MOST_GROUPS
 from sqlrl.logic.horn_parser import LOWER
@@ -1118,7 +1118,7 @@ class Database(Helpful):
             return self.records.model(named_models.number_of(self.session, wanted))
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
             raise InputError(
-                f"{Parameter('model', wanted)} must be the name of a model or its whole number in sqlrl.model, or {PythonValue(None)} for the newest one; "
+                f"{Parameter('model', wanted)} must be the name of a model or its whole number in sqlrl.model, or {Phrase('None')} for the newest one; "
                 "sqlrl.read_mln(path) reads a file."
             )
         return self.records.model(None if wanted is None else int(wanted))

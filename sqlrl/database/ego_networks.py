@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlrl import markup
 from sqlrl.engine.graph import Graph, trimmed
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import InputError, Parameter, PythonValue, brief
+from sqlrl.errors import InputError, Parameter, Phrase, brief
 from sqlrl.training.subgraphs import CENTRES, EXAMPLE, TRUTH, WINDOW, SubgraphQueries
 from sqlrl.wording import counted
 
@@ -150,7 +150,7 @@ def _ratio(negatives: object) -> float | None:
     number = isinstance(negatives, int | float | np.integer | np.floating) and not isinstance(negatives, bool)
     if not number or not 0 < float(str(negatives)) < float("inf"):
         raise InputError(
-            f"{Parameter('negatives', negatives)} is neither 'equal' nor a positive number for each true candidate, nor {PythonValue(None)} for all"
+            f"{Parameter('negatives', negatives)} is neither 'equal' nor a positive number for each true candidate, nor {Phrase('None')} for all"
         )
     return float(str(negatives))
 

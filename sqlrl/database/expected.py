@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import TableName
 from sqlrl.database.counting import decimals
-from sqlrl.errors import InputError, Parameter, PythonValue, Written
+from sqlrl.errors import InputError, Parameter, Phrase, Written
 from sqlrl.ground.atoms import read_labels
 from sqlrl.ground.clauses import clause_table, describer, shape_table, stated_model
 from sqlrl.ground.counts import true_counts
@@ -68,7 +68,7 @@ def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
     given: object = keep
     if not isinstance(given, bool):
         raise InputError(
-            f"{Parameter('keep', Written(shortened(repr(given))))} must be {PythonValue(True)} or {PythonValue(False)}."
+            f"{Parameter('keep', Written(shortened(repr(given))))} must be {Phrase('True')} or {Phrase('False')}."
         )
     asked.check(weighted=True)
     if keep:

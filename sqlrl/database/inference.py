@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sqlrl.catalog.layout import Layout
 from sqlrl.database.results import InferenceResult, into_tables
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter, Phrase, Written
 from sqlrl.ground.network import IntArray, NetworkAtoms
 from sqlrl.ground.program import Extent, Program
 from sqlrl.ground.unseen import Unseen, unseen
@@ -36,10 +36,12 @@ class Destination:
 
     def __post_init__(self) -> None:
         if self.into is not None and not isinstance(self.into, str):
-            raise InputError(f"into={shortened(repr(self.into))} must be the name of a table to create.")
+            raise InputError(
+                f"{Parameter('into', Written(shortened(repr(self.into))))} must be the name of a table to create."
+            )
         for name, value in (("replace", self.replace), ("keep", self.keep)):
             if not isinstance(value, bool):
-                raise InputError(f"{name}={shortened(repr(value))} must be True or False.")
+                raise InputError(f"{name}={shortened(repr(value))} must be {Phrase('True')} or {Phrase('False')}.")
 
     def names(self, layout: Layout) -> list[str]:
         """Return the names of the tables."""

@@ -15,7 +15,7 @@ from sqlglot import exp, parse_one
 from sqlrl import markup
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError, PythonValue, UnsupportedError
+from sqlrl.errors import InputError, Phrase, PythonValue, UnsupportedError
 from sqlrl.evaluate import auc_roc, average_precision, calibration
 from sqlrl.evaluate.curves import precision_recall_curve, roc_curve
 from sqlrl.evaluate.rankings import without_rounding
@@ -69,7 +69,7 @@ class RunData:
         wanted: object = number
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | np.integer)):
             raise InputError(
-                f"run={wanted!r} must be the whole number of a run in sqlrl.run, or {PythonValue(None)} for the newest one"
+                f"run={wanted!r} must be the whole number of a run in sqlrl.run, or {Phrase('None')} for the newest one"
             )
         records = session.records
         if number is None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from sqlrl import markup
-from sqlrl.errors import InputError, ModelError, PythonValue
+from sqlrl.errors import InputError, ModelError, Phrase
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.prolog import quoted
 from sqlrl.wording import counted
@@ -60,7 +60,7 @@ class Mode:
     def __post_init__(self) -> None:
         if self.recall is not None and self.recall < 1:
             raise InputError(
-                f"the recall of a mode is {self.recall}: expected 1 or more, or {PythonValue(None)} for no limit"
+                f"the recall of a mode is {self.recall}: expected 1 or more, or {Phrase('None')} for no limit"
             )
 
     def __str__(self) -> str:

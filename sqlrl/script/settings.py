@@ -20,7 +20,6 @@ from sqlrl.errors import (
     Parameter,
     ParseError,
     Phrase,
-    PythonValue,
     ScriptError,
     SqlrlError,
     Written,
@@ -191,8 +190,6 @@ def in_sql(mention: Mention) -> str | None:
     if isinstance(mention, Phrase):
         found = _PHRASES.get(mention.text)
         return found if found is None else mention.filled(found)
-    if isinstance(mention, PythonValue):
-        return _literal(mention.value)
     if not isinstance(mention, Parameter) or mention.call or mention.name in OUTSIDE:
         return None
     return mention.name if mention.value is ... else f"{mention.name} = {_literal(mention.value)}"
@@ -202,6 +199,9 @@ OUTSIDE = ("atom_limit", "memory_limit", "read_only", "run_queries", "storage", 
 """Parameters of what opens a database, and runs scripts in it."""
 
 _PHRASES: Mapping[str, str] = {
+    "True": "true",
+    "False": "false",
+    "None": "NULL",
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",
     "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",

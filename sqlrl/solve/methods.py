@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from sqlrl.errors import InputError, NumericError, Parameter, PythonValue
+from sqlrl.errors import InputError, NumericError, Parameter, Phrase
 from sqlrl.ground.network import BoolArray, IntArray
 from sqlrl.progress import staged
 from sqlrl.solve.cpsat import solve_cpsat
@@ -58,7 +58,7 @@ def check_effort(deterministic_limit: object, seed: object) -> None:
     real = isinstance(deterministic_limit, int | float | np.number) and not isinstance(deterministic_limit, bool)
     if deterministic_limit is not None and not (real and 0 < deterministic_limit < np.inf):  # type: ignore[operator]
         raise InputError(
-            f"{Parameter('deterministic_limit', deterministic_limit)} must be a positive number of seconds, or {PythonValue(None)} for no limit."
+            f"{Parameter('deterministic_limit', deterministic_limit)} must be a positive number of seconds, or {Phrase('None')} for no limit."
         )
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or not 0 <= seed < 2**31:  # type: ignore[operator]

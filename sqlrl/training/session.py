@@ -30,7 +30,6 @@ from sqlrl.errors import (
     InputError,
     Parameter,
     Phrase,
-    PythonValue,
     warn,
 )
 from sqlrl.ground.limits import GROUNDING_LIMIT
@@ -356,7 +355,7 @@ def check_limit_option(limit: object, name: str = "limit", things: str = "ground
     whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool) and limit >= 0
     if limit is not None and not whole:
         raise InputError(
-            f"{Parameter(name, limit)} must be a whole number of {things}, 0 or more, or {PythonValue(None)} for no limit."
+            f"{Parameter(name, limit)} must be a whole number of {things}, 0 or more, or {Phrase('None')} for no limit."
         )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from sqlrl import markup
-from sqlrl.errors import InputError, Parameter, PythonValue, UnboundedWeightError
+from sqlrl.errors import InputError, Parameter, Phrase, UnboundedWeightError
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.learn.parameters import Above, AtLeast, Option, Whole
@@ -83,7 +83,7 @@ def starting(network: HingeNetwork, start: FloatArray | None, default: float) ->
     wrong = np.flatnonzero(~network.hard & ~((start >= 0) & np.isfinite(start)))
     if len(wrong):
         raise InputError(
-            f"the weight of rule {wrong[0]} to start from is {start[wrong[0]]:g}: give a finite number of at least 0, or {PythonValue(None)} for those of the "
+            f"the weight of rule {wrong[0]} to start from is {start[wrong[0]]:g}: give a finite number of at least 0, or {Phrase('None')} for those of the "
             "learner"
         )
     return np.where(network.hard, 0.0, start)
