@@ -27,7 +27,7 @@ from string import Formatter
 from types import EllipsisType
 from typing import Any, Self
 
-from sqlrl.markup import pairs, printable
+from sqlrl.markup import field_table, pairs, paragraph, printable
 
 # ---- what messages mention -------------------------------------------------------------------------------
 
@@ -37,6 +37,8 @@ _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 
 class Mention:
     """What a message names in the words of whoever reads it; an f-string keeps it, `str` says it in those of Python."""
+
+    _repr_html_ = field_table
 
     def __format__(self, spec: str) -> str:
         return f"{_OPEN}{json.dumps([type(self).__name__, *self._fields()])}{_CLOSE}"
@@ -159,6 +161,9 @@ class Message(str):
         made = super().__new__(cls, "".join(map(str, _parts(kept))))
         made.marked = kept
         return made
+
+    def _repr_html_(self) -> str:
+        return paragraph(self)
 
     @property
     def mentions(self) -> tuple[Mention, ...]:
