@@ -539,7 +539,7 @@ def error_page() -> list[str]:
 
 def _error_part(name: str, kind: type) -> list[str]:
     """Return the part of the page about an error or a warning."""
-    bases = ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
+    bases = ", ".join(f"`{base.__name__}`" for base in kind.__bases__ if base.__name__[0] != "_")
     told = inspect.getdoc(kind) or ""
     first, _, rest = told.partition("\n\n")
     attributes = re.findall(

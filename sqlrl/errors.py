@@ -232,7 +232,7 @@ class _Said(Exception):  # noqa: N818 - warnings are said as well
         return printable(super().__str__())
 
 
-class SqlrlError(_Said):
+class SqlrlError(_Said, Exception):
     """Root of all errors that sqlrl raises.
 
     They can be pickled, so that they pass from a worker process to its parent.
