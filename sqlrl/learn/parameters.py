@@ -21,10 +21,10 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, get_args, get_orig
 
 import numpy as np
 
-from sqlrl.errors import InputError, both_ends
+from sqlrl.errors import InputError, Parameter, Phrase, Written, both_ends
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.limits import DEEPEST, LONGEST_INTEGER
-from sqlrl.slips import WORDS
+from sqlrl.slips import PARAMETERS
 from sqlrl.training.fit import Asked
 from sqlrl.wording import counted, shortened
 
@@ -119,7 +119,7 @@ class Declaration:
             values = listed(self.name, value)
             if not values:
                 remedy = getattr(self.range, "remedy", "give one or several")
-                raise InputError(f"{self.name}={value!r} has no value: {remedy}")
+                raise InputError(f"{Parameter(self.name, value)} has no value: {remedy}")
         else:
             values = [value]
         for each in values:
@@ -201,7 +201,7 @@ def check_number(name: str, value: object, low: float, strict: bool, remedy: str
     number = _finite(value)
     if number is None or number < low or (strict and number == low):
         wanted = f"a finite number {'above' if strict else 'of at least'} {low:g}"
-        raise InputError(f"{name}={shortened(repr(value))} is not {wanted}: {remedy}")
+        raise InputError(f"{Parameter(name, Written(shortened(repr(value))))} is not {wanted}: {remedy}")
 
 
 def _finite(value: object) -> float | None:
@@ -224,7 +224,9 @@ def listed(name: str, value: object) -> list[Any]:
     """Return one number or several as a list of Python numbers, and anything else alone in it; an iterator is an InputError."""
     # What is read once cannot be shown, kept with the run or used again.
     if isinstance(value, Iterator):
-        raise InputError(f"{name}={value!r} can be read only once: give a list, {name}=list(...)")
+        raise InputError(
+            f"{Parameter(name, value)} can be read only once: give a list, {Parameter(name, Written('list(...)'))}"
+        )
     plain: object = value.tolist() if isinstance(value, np.ndarray) else value
     return list(plain) if several(plain) else [plain]
 
@@ -234,14 +236,14 @@ def check_integer(name: str, value: object, low: int, high: int | None = None, *
     integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integer or value < low or (high is not None and value > high):  # type: ignore[operator]
         wanted = f"an integer of at least {low}{f' and at most {high}' if high else ''}"
-        raise InputError(f"{name}={value!r}: give {wanted}{reason and f', {reason}'}")
+        raise InputError(f"{Parameter(name, value)}: give {wanted}{reason and f', {reason}'}")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse anything but one of some words."""
     if value not in choices:
         *first, last = map(repr, choices)
-        raise InputError(f"{name}={value!r}: choose {', '.join(first)}{' or ' if first else ''}{last}")
+        raise InputError(f"{Parameter(name, value)}: choose {', '.join(first)}{' or ' if first else ''}{last}")
 
 
 def check_database(db: object) -> None:
@@ -258,13 +260,15 @@ def check_database(db: object) -> None:
 def _check_flag(name: str, value: object) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool):
-        raise InputError(f"{name}={value!r}: give True or False")
+        raise InputError(f"{Parameter(name, value)}: give {Phrase('True')} or {Phrase('False')}")
 
 
 def asked(callback: Callable[[Any], object] | None, checkpoint: bool, resume: int | None) -> Asked:
     """Check what `fit` is asked besides what to learn from."""
     if callback is not None and not callable(callback):
-        raise InputError(f"callback={callback!r}: give a function, which is called with each report, or None")
+        raise InputError(
+            f"{Parameter('callback', callback)}: give a function, which is called with each report, or None"
+        )
     _check_flag("checkpoint", checkpoint)
     if resume is not None:
         check_integer("resume", resume, 1)
@@ -442,7 +446,7 @@ def unknown_parameter(kind: type, name: str, known: Iterable[str] | None = None)
 def parameter_hint(kind: type, name: str, known: Iterable[str] | None = None) -> str:
     """Return the end of a message on a parameter that an estimator does not have: the one that was meant, or all that it has."""
     names = list(declarations(kind))
-    other = WORDS["parameter"].get(name)
+    other = PARAMETERS.get(name)
     if other in names:
         return f"; did you mean {other!r}?"
     its = f"; its {counted(len(names), 'parameter')}: {', '.join(names)}"

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.nodes import column, named, star_count, subquery
 from sqlrl.errors import InputError, Parameter, UnsupportedError
@@ -42,6 +41,7 @@ from sqlrl.training.records import Checkpoint
 from sqlrl.training.runs import Run, RunKey
 from sqlrl.training.session import Query, Session
 from sqlrl.training.stream import warn_forgotten
+from sqlrl.wording import did_you_mean, nearest_names
 
 MOST_ATOMS = 5_000_000
 """The most atoms of a predicate that are sampled."""

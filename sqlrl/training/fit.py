@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import SqlrlError, SqlrlWarning
+from sqlrl.errors import Message, Phrase, SqlrlError, SqlrlWarning
 from sqlrl.progress import Stage
 from sqlrl.training.records import ITERATION_SCHEMA, STEP_SCHEMA, Checkpoint, Iteration, iteration_table
 
@@ -72,6 +72,10 @@ class Asked:
         return self.checkpoint or self.resume is not None
 
 
+_MODEL = Phrase("db.model() is its model")
+"""Where what Ctrl-C has kept is, of a learner of weights."""
+
+
 class Fit:
     """One fit of a learner or finder, from the first step, or from where a saved run stopped, to a model that is kept."""
 
@@ -86,7 +90,7 @@ class Fit:
         stage: str = "learning weights",
         total: int | None = None,  # of what the stage advances by, if it is even
         things: str = "weights",  # what Ctrl-C keeps
-        where: str = "db.model() is its model",  # they are then
+        where: Phrase = _MODEL,  # they are then
         part: str = "learning",  # what the time of steps counts as
         since: float | None = None,  # when the work began, by `time.perf_counter`
     ) -> None:
@@ -207,7 +211,7 @@ class Fit:
         except (SqlrlError, SqlrlWarning) as error:
             stop.add_note(f"the {things} that run {run} had so far could not be kept: {error}")
             return None
-        stop.add_note(f"run {run} is kept as {status}, with the best {things} up to {note}; {self._where}")
+        stop.add_note(Message(f"run {run} is kept as {status}, with the best {things} up to {note}; {self._where}"))
         return taken
 
 

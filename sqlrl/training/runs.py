@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sqlrl.catalog.records import Kept, Records, model_json
-from sqlrl.errors import EngineError, InputError, SourceWarning, brief, warn
+from sqlrl.errors import EngineError, InputError, Message, Parameter, SourceWarning, brief, warn
 from sqlrl.ground.network import FloatArray
 from sqlrl.logic.model import Model
 from sqlrl.logic.printer import format_rule
@@ -210,7 +210,9 @@ class Run:
             self._ended_by = error
             if self._done:
                 error.add_note(
-                    f"run {self.number} is saved after {self.unit} {self._done}: resume={self.number} goes on"
+                    Message(
+                        f"run {self.number} is saved after {self.unit} {self._done}: {Parameter('resume', self.number)} goes on"
+                    )
                 )
             try:
                 self._stop("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -299,7 +301,7 @@ def _read_run(records: Records, run: int, key: RunKey) -> dict[str, Kept]:
     saved = records.state(run)
     if STREAM not in saved:
         raise InputError(
-            f"run {run} saved nothing from which it could be resumed: start anew, with checkpoint=True to save it as it goes on"
+            f"run {run} saved nothing from which it could be resumed: start anew, with {Parameter('checkpoint', True)} to save it as it goes on"
         )
     for problem in _differences(records, row, saved, key):
         raise InputError(f"run {run} cannot be resumed: {problem}")
@@ -313,7 +315,7 @@ def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, A
     before, now = row["parameters"], _plain(dict(key.parameters))
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
-            yield f"it began with {name}={before.get(name)!r}, not {name}={now.get(name)!r}: give the same"
+            yield f"it began with {Parameter(name, before.get(name))}, not {Parameter(name, now.get(name))}: give the same"
     model = _plain(model_json(key.model))
     if model != saved[MODEL]:
         yield _model_difference(saved[MODEL], model)
@@ -332,7 +334,7 @@ def _differences(records: Records, row: Mapping[str, Any], saved: Mapping[str, A
     if not np.array_equal(saved[EXAMPLES], key.examples):
         before_, now_ = (counted(len(np.unique(x)), "example") for x in (saved[EXAMPLES], key.examples))
         how = f"{before_} then, {now_} now" if before_ != now_ else "as many, but others or in another order"
-        yield f"its examples differ ({how}): give the same examples="
+        yield f"its examples differ ({how}): give the same {Parameter('examples')}"
 
 
 def _model_difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, warn
+from sqlrl.errors import ConvergenceWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.batch.penalised import Penalty, fit_weights, make_design
@@ -258,8 +258,8 @@ class PseudoLikelihood(WeightLearner):
                 )
                 if not found.converged:
                     unsaid.append(
-                        f"the weights are not as precise as tolerance={self.tolerance:g} asks for after {fit.done:,} iterations (optimality "
-                        f"{found.optimality:.3g}): allow more with max_iterations=, or a greater strength="
+                        f"the weights are not as precise as {Parameter('tolerance', Written(f'{self.tolerance:g}'))} asks for after {fit.done:,} iterations (optimality "
+                        f"{found.optimality:.3g}): allow more with {Parameter('max_iterations')}, or a greater {Parameter('strength')}"
                     )
                 return found.weights
 

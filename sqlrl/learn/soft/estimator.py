@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, warn
+from sqlrl.errors import ConvergenceWarning, InputError, LabelWarning, Parameter, Phrase, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.fitted import Fitted
@@ -131,7 +131,9 @@ class SoftEstimator(Fitted):
         following = asked(callback, checkpoint, resume)
         given: object = start
         if not isinstance(given, bool):
-            raise InputError(f"start={given!r} must be True or False: whether to begin with the weights of the model.")
+            raise InputError(
+                f"{Parameter('start', given)} must be {Phrase('True')} or {Phrase('False')}: whether to begin with the weights of the model."
+            )
         recorded = {**self.recorded(), **({"start": True} if start else {})}
         begun_at = time.perf_counter()
         with db.learning.soft_training(model, examples=examples, limit=limit) as training:

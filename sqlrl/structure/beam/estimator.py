@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from sqlrl.errors import NothingFoundWarning, warn
+from sqlrl.errors import NothingFoundWarning, Parameter, Written, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.batch.penalised import fit_weights, make_design
 from sqlrl.learn.fitted import Fitted
@@ -422,7 +422,7 @@ class MSL(Searching):
 
             def ended(found: Learned, rules: list[Rule]) -> Sought:
                 remark = (
-                    f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower penalty={self.penalty:g}, or "
+                    f"none of {counted(found.candidates, 'candidate')} raises the score by more than its literals cost: lower {Parameter('penalty', Written(f'{self.penalty:g}'))}, or "
                     "look whether predicates share constants"
                 )
                 model = search.model.with_rules(tuple(rules))

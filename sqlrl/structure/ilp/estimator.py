@@ -17,8 +17,11 @@ from sqlrl.errors import (
     LittleFoundWarning,
     NotFittedError,
     NothingFoundWarning,
+    Parameter,
     PassedOverWarning,
+    Phrase,
     UnsupportedError,
+    Written,
     warn,
 )
 from sqlrl.ground.network import BoolArray
@@ -457,7 +460,7 @@ class ILP(Relearning):
             stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             fit = Fit(
                 session, "ILP", stored, parameters.seed, following, stage="searching positive atoms", total=positives, things="clauses",
-                where="`from sqlrl.found_clauses` shows them in SQL, db.model() is their model", part="searching", since=clock,
+                where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.model() is their model"), part="searching", since=clock,
             )  # fmt: skip
             induction = Induction(session.source, bias, parameters, session.components)
             if fit.saved is not None:
@@ -497,7 +500,7 @@ class ILP(Relearning):
             # A file may have modes of several heads.
             return read_bias(self.bias, target=target if isinstance(target, str) else None)
         raise InputError(
-            f"bias={self.bias!r}: give what sqlrl.parse_bias returns, the path of a file with modes, or None to derive it"
+            f"{Parameter('bias', self.bias)}: give what sqlrl.parse_bias returns, the path of a file with modes, or None to derive it"
         )
 
     def _keep(
@@ -580,17 +583,17 @@ def _check_labels(truth: BoolArray, target: str) -> None:
     """Refuse a target without both positive and negative atoms."""
     if not len(truth):
         raise InputError(
-            f"{target} has no labelled query atoms to learn from: check examples=, its facts and its scope"
+            f"{target} has no labelled query atoms to learn from: check {Parameter('examples')}, its facts and its scope"
         )
     if truth.all():
         raise InputError(
             f"{target} has {counted(len(truth), 'positive atom')} and no negative one, so no clause is better than another: give "
-            f"the tuples that are false as well, with db.scope({target!r}, ...), or leave the scope out for all tuples, or check examples="
+            f"the tuples that are false as well, with {Phrase('db.scope({!r}, ...)', (target,))}, or leave the scope out for all tuples, or check {Parameter('examples')}"
         )
     if not truth.any():
         raise InputError(
             f"{target} has {counted(len(truth), 'negative atom')} and no positive one, so there is nothing to learn from: load "
-            "true atoms of it with target=True, or check examples="
+            f"true atoms of it with {Parameter('target', True)}, or check {Parameter('examples')}"
         )
 
 
@@ -607,7 +610,7 @@ _REMEDIES = {
     "noise": "raise noise",
     "min_accuracy": "lower min_accuracy",
     "min_score": "lower min_score",
-    "above_seed": "set above_seed=False",
+    "above_seed": f"set {Parameter('above_seed', False)}",
 }
 
 
@@ -634,10 +637,10 @@ def _little_found(induction: Induction, parameters: ILPParameters) -> str | None
     else:
         text += "; give other modes, or let clauses be longer (clause_length) or reach further (depth)"
     if induction.cut:
-        text += f", or raise nodes={parameters.nodes:,}, which ended the search of {counted(induction.cut, 'seed')}"
+        text += f", or raise {Parameter('nodes', Written(f'{parameters.nodes:,}'))}, which ended the search of {counted(induction.cut, 'seed')}"
     if not induction.ranks and positives < SPARSE * atoms:
         text += (
-            f". Only {100 * positives / atoms:.2g} % of the atoms are positive: command='rank' takes clauses that are right more often "
+            f". Only {100 * positives / atoms:.2g} % of the atoms are positive: {Parameter('command', 'rank')} takes clauses that are right more often "
             "than that, for a learner of weights"
         )
     return text
@@ -656,7 +659,7 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         )
     if not induction.missed.total():
         bar = (
-            ", or take clauses below the score of a seed's own fact, too (above_seed=False)"
+            f", or take clauses below the score of a seed's own fact, too ({Parameter('above_seed', False)})"
             if parameters.above_seed
             else ""
         )
@@ -669,14 +672,14 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         f"stopped most ({most:,}{rest})"
     )
     noisy = (
-        ". Where labels are noisy command='rank' takes clauses that make them likelier, for a learner of weights"
+        f". Where labels are noisy {Parameter('command', 'rank')} takes clauses that make them likelier, for a learner of weights"
         if name in _EXACT and not induction.ranks
         else ""
     )
     if induction.cut:
         return (
             f"{found}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
-            f"nodes={parameters.nodes:,} allows: raise nodes, or change {name}{noisy}"
+            f"{Parameter('nodes', Written(f'{parameters.nodes:,}'))} allows: raise nodes, or change {name}{noisy}"
         )
     return f"{found}. Change that, or let clauses be longer (clause_length) or reach further (depth){noisy}"
 
