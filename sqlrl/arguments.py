@@ -19,7 +19,8 @@ NEEDED: Mapping[str, str] = {
     "a prediction": "give what db.predict(model) returned",
     "a list of names, a query, a table, a frame or a file": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
     "something to load": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
-    "an Arrow table or a frame": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table() and fit.clauses()",
+    "an Arrow table or a frame": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table() and fit.clauses(); a query has a name as a view, "
+    "db.sql('create view ...')",
     "the text of a script, or its path,": "give a str or a pathlib.Path",
     "the text of a query": "write SQL, such as db.sql('from sqlrl.predicate')",
     "a path": "give a str or a pathlib.Path",
@@ -37,7 +38,7 @@ GIVEN: Mapping[str, str] = {
     "class": "make one, and call fit(db, model), which gives it model_",
     "path": "sqlrl.read_mln({value}) reads that file",
     "number": "db.split(0.2) holds out a share of the examples",
-    "Split": "a split has split.train and split.test, which are examples; of one network they are scopes, db.scope(split.predicate, split.train)",
+    "Split": "a split has split.train and split.test, which are examples; of one network these are scopes, db.scope(split.predicate, split.train)",
     "Prediction": "a prediction has its atoms in prediction.atoms(), and its table in prediction.table()",
     "Marginals": "they are in marginals.probabilities(), and their table in marginals.table()",
     "Model": "a model is held against data, as in db.predict(model), db.marginals(model) and db.count(model)",

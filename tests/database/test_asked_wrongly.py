@@ -35,7 +35,7 @@ def db() -> sqlrl.Database:
         (lambda db: db.marginals("1 Liked(d)"), "a model is needed, not the text"),
         (lambda db: db.count(3), "a model is needed, not an object of type int"),
         (lambda db: sqlrl.AdaGrad().fit(db, "1 Liked(d)"), "a model is needed, not the text"),
-        (lambda db: db.predict(sqlrl.AdaGrad().fit(db, MODEL)), "not the estimator AdaGrad: pass its model_"),
+        (lambda db: db.predict(sqlrl.AdaGrad().fit(db, MODEL)), "not the estimator AdaGrad: .* in model_"),
         (lambda db: sqlrl.parse_mln(b"Liked(d)"), "the text of a model is a str, not bytes: decode"),
         (
             lambda db: sqlrl.parse_mln("lc0.mln"),

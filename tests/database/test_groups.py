@@ -384,7 +384,7 @@ def test_the_same_call_gives_the_same_table(db: Database) -> None:
         ("Smokes(x)", {"by": "x", "limit": -1}, "limit=-1 must be"),
         ("Friends(+x, y)", {"by": "x"}, r"\+x has no constants .* write it without \+"),
         ("Friends(+x, y)", {}, r"\+x has no constants"),
-        ("model.mln", {"by": "x"}, "read it with"),
+        ("model.mln", {"by": "x"}, "read a file with"),
         ("", {"by": "x"}, "expected a formula"),
         ("Smokes(x", {"by": "x"}, r"\^"),
         ("Smoke(x)", {"by": "x"}, "unknown predicate 'Smoke'; did you mean 'Smokes'"),
