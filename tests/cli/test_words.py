@@ -111,7 +111,7 @@ def mentioned() -> Iterator[tuple[str, Mention]]:
 
 PYTHON_ALONE = {
     *("among", "closure", "confidence", "dictionary", "options", "predicates", "shown", "symmetric", "targets", "task", "temp_directory"),
-    *("threads", "semantics", "largest_range", "flips", "tries", "tabu", "excursion", "keep_steps", "distrust"),
+    *("threads", "semantics", "largest_range", "flips", "tries", "tabu", "excursion", "keep_steps", "distrust", "callback"),
 }  # fmt: skip
 """Parameters that the command line does not have."""
 
