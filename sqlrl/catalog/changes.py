@@ -218,7 +218,7 @@ def _check_tables(store: Store) -> None:
             kept[record.predicate] = f"{record.predicate} from {shortened(record.source, 120)!r}"
     if kept:
         raise UntrustedError(
-            f"refresh would run what the file keeps: {'; '.join(kept.values())}: if you want that, pass {Parameter('run_queries', True)}."
+            f"refresh would run what the file keeps: {'; '.join(kept.values())}: if you want that, {Phrase('pass run_queries=True')}."
         )
 
 

@@ -51,6 +51,9 @@ _PIECE = 1_000_000
 _SCHEME = re.compile(r"s3[an]://")
 
 
+_SERVER = "open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), or give the path itself to have DuckDB read the files"
+
+
 @dataclass(frozen=True, slots=True)
 class ServerFiles:
     """Parquet that the server of Spark reads, for `db.load(predicate, ServerFiles(path), types=[...])`.
@@ -179,10 +182,7 @@ def _server(store: Store, where: str) -> tuple[Server, str]:
 
     plans = store.plans
     if not isinstance(plans, SparkEngine):
-        raise InputError(
-            f"{where}: only a server of Spark reads ServerFiles: {Phrase('open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...))')}, "
-            "or give the path itself to have DuckDB read the files."
-        )
+        raise InputError(f"{where}: only a server of Spark reads ServerFiles: {Phrase(_SERVER)}.")
     server = plans.ready()
     storage = server.spark.folder
     if storage is None:

@@ -21,7 +21,7 @@ from sqlrl.catalog.objects import column_kinds, readable
 from sqlrl.catalog.values import column_kind, value_text
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, named
-from sqlrl.errors import EngineError, LoadError, Phrase, brief
+from sqlrl.errors import EngineError, LoadError, Phrase, brief, marked
 from sqlrl.wording import check_characters
 
 _PART = r'("(?:[^"]|"")+"|[^\s".]+)'
@@ -231,7 +231,7 @@ def read_delimited(engine: DuckDBEngine, data: bytes, label: str, dialect: Diale
                     return pa.table({})
                 return engine.fetch(exp.select("*").from_(source.table), step=f"read {label}")
         except LoadError as error:
-            raise LoadError(str(error).replace(str(path), label)) from error
+            raise LoadError(marked(error.message).replace(str(path), label)) from error
 
 
 def find_table(engine: DuckDBEngine, name: str) -> tuple[exp.Table, str] | None:

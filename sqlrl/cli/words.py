@@ -33,6 +33,7 @@ IN_COMMANDS: Mapping[tuple[str, str], str] = {
 
 VALUES: Mapping[Parameter, str] = {
     Parameter("above_seed", False): "--below-seed",
+    Parameter("above_seed", True): "the score of a seed's own fact, which clauses need not exceed with --below-seed,",
     Parameter("empty", "allow"): "--empty allow",
     Parameter("header", False): "--no-header",
     Parameter("strict", True): "--missing error",
@@ -58,6 +59,7 @@ PHRASES: Mapping[str, str] = {
     "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
     "another fraction, another random_state": "another --holdout, another --seed",
     "call db.set_numeric({!r}) in another database before its data are loaded": "load its data into another database with --numeric {}",
+    "change above_seed": "give --below-seed",
     "call refresh()": "run `sqlrl load --refresh`",
     "db.define": "`sqlrl define`",
     "db.load": "`sqlrl load`",
@@ -81,10 +83,12 @@ PHRASES: Mapping[str, str] = {
     "model=model": "--model",
     "open it with trusted=True": "leave --untrusted out",
     "open the database with sqlrl.Spark(address, storage=...)": "give --spark-storage FOLDER",
-    "open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...))": "give --spark ADDRESS and --spark-storage FOLDER",
+    "open the database with sqlrl.connect(path, engine=sqlrl.Spark(address, storage=...)), or give the path itself to have DuckDB read the files": ""
+    "give --spark ADDRESS and --spark-storage FOLDER, or leave out --on-server",
     "or 'likelihood', or None for the root of what a clause covers": "or `likelihood`; without it, the root of what a clause covers",
     "out of the model: model.without(names)": "out, --drop NAME",
     "pass it to {}": "save it in a file and name that",
+    "pass run_queries=True": "give --run-queries",
     "predict(into=...)": "`sqlrl infer --into`",
     "read it with sqlrl.read_psl": "`sqlrl psl` infers it, `sqlrl learn --learner soft-pseudo-likelihood` learns its weights",
     "read it with sqlrl.read_psl or sqlrl.parse_psl": "name a file that ends in .psl",

@@ -201,7 +201,9 @@ def check_number(name: str, value: object, low: float, strict: bool, remedy: str
     number = _finite(value)
     if number is None or number < low or (strict and number == low):
         wanted = f"a finite number {'above' if strict else 'of at least'} {low:g}"
-        raise InputError(f"{Parameter(name, Written(shortened(repr(value))))} is not {wanted}: {remedy}")
+        raise InputError(
+            f"{Parameter(name, shortened(value) if isinstance(value, str) else Written(shortened(repr(value))))} is not {wanted}: {remedy}"
+        )
 
 
 def _finite(value: object) -> float | None:

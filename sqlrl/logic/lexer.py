@@ -119,7 +119,7 @@ class Source:
         located = ParseError(problem, text=shown, line=line, column=column, path=self.path)
         if isinstance(located, kind):
             return located
-        error = kind(str(located))
+        error = kind(located.message)
         error.located = located
         return error
 

@@ -88,7 +88,7 @@ def test_the_query_names_one_of_several_heads(run: Run, family: Path) -> None:
     )
     options = ["--learner", "ilp", "--bias", modes]
     done = run("learn", family / "family.duckdb", *options)
-    assert "2 heads (grandparent, parent): choose the predicate to learn, as --query 'grandparent'" in " ".join(
+    assert "2 heads (grandparent, parent): choose the predicate to learn, as --query grandparent" in " ".join(
         done.err.split()
     )
     done = run(

@@ -147,7 +147,11 @@ def test_options_and_phrases_exist() -> None:
     called = {name for text in PHRASES.values() for name in re.findall(r"`sqlrl (\w+)", text)}
     assert called <= commands().keys()
     used = {mention.text for _, mention in mentioned() if isinstance(mention, Phrase)}
-    built = {text for text in PHRASES if text.startswith(("db.load({!r}, [],", "load_evidence,", "Spark("))}
+    built = {
+        text
+        for text in PHRASES
+        if text.startswith(("db.load({!r}, [],", "load_evidence,", "Spark(", "open the database with sqlrl.connect("))
+    }
     assert PHRASES.keys() == used | built
 
 

@@ -630,7 +630,7 @@ def _little_found(induction: Induction, parameters: ILPParameters) -> str | None
         name, most = induction.missed.most_common(1)[0]
         remedy = "lower min_lift" if induction.ranks and name == "min_accuracy" else _REMEDIES[name]
         text += (
-            f": of {counted(induction.nodes, 'clause')} that were scored, {name}={_short(getattr(parameters, name))} stopped most "
+            f": of {counted(induction.nodes, 'clause')} that were scored, {_bar(parameters, name)} stopped most "
             f"({most:,}); "
             f"{remedy}"
         )
@@ -665,10 +665,10 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
         )
         return f"no clause is acceptable: only {counted(induction.nodes, 'clause')} could be made; check the modes and depth{bar}"
     name, most = induction.missed.most_common(1)[0]
-    others = [f"{x}={getattr(parameters, x)} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
+    others = [f"{Parameter(x, getattr(parameters, x))} {n:,}" for x, n in induction.missed.most_common()[1:] if n]
     rest = f"; {', '.join(others)}" if others else ""
     found = (
-        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {name}={_short(getattr(parameters, name))} "
+        f"no clause is acceptable: of {counted(induction.nodes, 'clause')} that were scored, {_bar(parameters, name)} "
         f"stopped most ({most:,}{rest})"
     )
     noisy = (
@@ -679,9 +679,14 @@ def _nothing_found(induction: Induction, parameters: ILPParameters) -> str:
     if induction.cut:
         return (
             f"{found}. The search of {counted(induction.cut, 'seed')} of {induction.seeds:,} met as many clauses as "
-            f"{Parameter('nodes', Written(f'{parameters.nodes:,}'))} allows: raise nodes, or change {name}{noisy}"
+            f"{Parameter('nodes', Written(f'{parameters.nodes:,}'))} allows: raise nodes, or {Phrase('change above_seed') if name == 'above_seed' else f'change {name}'}{noisy}"
         )
     return f"{found}. Change that, or let clauses be longer (clause_length) or reach further (depth){noisy}"
+
+
+def _bar(parameters: object, name: str) -> Parameter:
+    value = getattr(parameters, name)
+    return Parameter(name, value if isinstance(value, bool) else Written(_short(value)))
 
 
 def _seeds_passed_over(induction: Induction) -> str:
