@@ -27,7 +27,19 @@ from sqlrl.catalog.spellings import close_constants, other_spellings, suggestion
 from sqlrl.catalog.store import Store
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.nodes import column, integer, named, star_count
-from sqlrl.errors import CatalogError, LabelWarning, LoadWarning, ScopeWarning, SqlrlError, UnseenConstantWarning, warn
+from sqlrl.errors import (
+    CatalogError,
+    LabelWarning,
+    LoadWarning,
+    Message,
+    Parameter,
+    Phrase,
+    ScopeWarning,
+    SqlrlError,
+    UnseenConstantWarning,
+    Written,
+    warn,
+)
 from sqlrl.logic.evidence import read_evidence
 from sqlrl.logic.model import Model, Rule
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
@@ -66,7 +78,11 @@ def note_outside(store: Store, records: Iterable[tuple[Opening, PredicateRecord]
                 if not outside:
                     continue
             first = store.rows(strays.order_by(*order).limit(1), "find a label outside the scope")
-            found[record.predicate] = [outside, atom_name(store, record, first[0]), _remedy(store, opening, record)]
+            found[record.predicate] = [
+                outside,
+                atom_name(store, record, first[0]),
+                str(Message(_remedy(store, record, full=opening.full))),
+            ]
     store.set_state(_OUTSIDE, json.dumps(found, ensure_ascii=False))
 
 
@@ -81,13 +97,13 @@ def _shares_constants(record: PredicateRecord, atoms: TableName) -> exp.Conditio
     return exp.or_(*found)
 
 
-def _remedy(store: Store, opening: Opening, record: PredicateRecord) -> str:
-    """Return what gives atoms to labels that have none."""
-    if not opening.full:
-        return f"widen the scope with db.scope({record.predicate!r}, ...)"
+def _remedy(store: Store, record: PredicateRecord, *, full: bool) -> str:
+    """Return what gives atoms to labels that have none, of a predicate that has all atoms or those of a scope."""
+    if not full:
+        return f"widen the scope with {Phrase('db.scope({!r}, ...)', (record.predicate,))}"
     types = store.types()
     local = sorted({t for t in record.known_types() if types[t].local})
-    calls = " and ".join(f"db.set_local({t!r}, False)" for t in local)
+    calls = " and ".join(f"{Phrase('db.set_local({!r}, False)', (t,))}" for t in local)
     return f"make the {'type' if len(local) == 1 else 'types'} global with {calls}"
 
 
@@ -95,13 +111,16 @@ def warn_outside(store: Store, predicates: Iterable[str]) -> None:
     """Warn of the labels of these predicates that lie outside their scope."""
     found: Mapping[str, Any] = json.loads(store.state(_OUTSIDE) or "{}")
     for name in sorted(found.keys() & set(predicates)):
-        number, shown, remedy = found[name]
+        number, shown, kept = found[name]
+        # The file has the remedy in the words of Python.
+        remedies = (_remedy(store, store.predicates()[name], full=full) for full in (False, True))
+        remedy = next((text for text in remedies if Message(text) == kept), kept)
         lies = "lies" if number == 1 else "lie"
         them, they = ("it", "it is") if number == 1 else ("them", "they are")
         warn(
             f"{counted(number, 'label')} of {name} {lies} outside the scope, such as {shown}: learners and predictions do not see "
-            f"{them}, and evaluate counts {them} as missed (not with outside='ignore'). To predict {them}, {remedy}; if {they} evidence, "
-            f"load {them} with given=True.",
+            f"{them}, and evaluate counts {them} as missed (not with {Parameter('outside', 'ignore')}). To predict {them}, {remedy}; if {they} evidence, "
+            f"load {them} with {Parameter('given', True)}.",
             ScopeWarning,
         )
 
@@ -182,7 +201,7 @@ def warn_unlabelled(store: Store, predicates: Iterable[str]) -> None:
         rows = f", which sqlrl.{view} lists" if view else ""
         warn(
             f"{what}, but {counted(others, 'more tuple')} {where} {have} as false, too. If they are unknown, let the scope have only "
-            f"the tuples with rows{rows}: db.scope({name!r}, ...)",
+            f"the tuples with rows{rows}: {Phrase('db.scope({!r}, ...)', (name,))}",
             LabelWarning,
         )
 
@@ -215,7 +234,9 @@ def warn_of_empty(number: int, every: int, name: str, kind: str = "example") -> 
     if number < every:
         one = number == 1
         remedy = (
-            "Leave them out with examples=, or check the scope of the target" if kind == "example" else "Leave them out"
+            f"Leave them out with {Parameter('examples')}, or check the scope of the target"
+            if kind == "example"
+            else "Leave them out"
         )
         warn(
             f"{number:,} of {counted(every, kind)} {'has' if one else 'have'} no query atoms, "
@@ -248,11 +269,11 @@ def warn_of_alike(name: str, atoms: int, true: int) -> None:
     all_ = f"the only label of {name} is" if atoms == 1 else f"all {atoms:,} labels of {name} are"
     if true:
         words = (
-            f"{all_} true, so nothing tells what makes it false: give the tuples that are false as well, with db.scope({name!r}, ...), "
-            "or leave the scope out for all tuples, or check examples="
+            f"{all_} true, so nothing tells what makes it false: give the tuples that are false as well, with {Phrase('db.scope({!r}, ...)', (name,))}, "
+            f"or leave the scope out for all tuples, or check {Parameter('examples')}"
         )
     else:
-        words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with target=True, or check examples="
+        words = f"{all_} false, so nothing tells what makes it true: load true atoms of it with {Parameter('target', True)}, or check {Parameter('examples')}"
     warn(words, LabelWarning)
 
 
@@ -278,7 +299,7 @@ def warn_of_types(predicate: str, types: Iterable[str], known: Collection[str]) 
         like = [folded[m] for m in difflib.get_close_matches(name.casefold(), list(folded), 1, 0.85)]
         if like and like[0].rstrip("0123456789") != name.rstrip("0123456789"):
             warn(
-                f"{predicate}: types= names {name!r}, a type that nothing else has; did you mean {like[0]!r}? Load it again with "
+                f"{predicate}: {Parameter('types')} names {name!r}, a type that nothing else has; did you mean {like[0]!r}? Load it again with "
                 "that type if so.",
                 LoadWarning,
             )
@@ -299,7 +320,7 @@ def check_declared(store: Store, model: Model, named: NamedConstants) -> None:
             f"the model lists the constants of {name}, and the data have {counted(len(extra), 'other')}:\n  "
             + "\n  ".join(shown)
             + f"{more}\nAdd them to the list {name} = {{...}} in the model, leave the list out, or load the data again and rename "
-            "them with constants={...}."
+            f"them with {Parameter('constants', Written('{...}'))}."
         )
     if faults:
         raise CatalogError("\n".join(faults))
@@ -401,7 +422,7 @@ def check_constants(store: Store, model: Model) -> None:
         more = [f"and {count - len(unknown):,} more"] if count > len(unknown) else []
         raise CatalogError(
             "\n".join([*unknown, *more])
-            + "\nConstants match exactly: rename them with constants={...}, or list them in the model (type = {...}). Without strict=True "
+            + f"\nConstants match exactly: rename them with {Parameter('constants', Written('{...}'))}, or list them in the model (type = {{...}}). Without {Parameter('strict', True)} "
             "they are part of the domain of their type."
         )
 
@@ -448,7 +469,7 @@ def warn_of_constants(store: Store, model: Model, named: NamedConstants, *, firs
         more = f"; and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
         warn(
             f"rules name constants that the data lack, and that are like others which they have: {'; '.join(like[:_SHOWN])}{more}. "
-            "They are taken as further constants of their types: if they are misspelt, correct them or rename them with constants={...}; "
+            f"They are taken as further constants of their types: if they are misspelt, correct them or rename them with {Parameter('constants', Written('{...}'))}; "
             "if not, list them in the model (type = {...}).",
             UnseenConstantWarning,
         )

@@ -22,7 +22,7 @@ from sqlrl.catalog.sources import open_source
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import named
-from sqlrl.errors import InputError, LoadError, ModelError, UnsupportedError
+from sqlrl.errors import InputError, LoadError, ModelError, Parameter, UnsupportedError
 from sqlrl.ground.binding import CompiledRules, bind_program
 from sqlrl.ground.clauses import atom_texts, constant_names, listed_types
 from sqlrl.ground.network import FloatArray, IntArray
@@ -273,11 +273,11 @@ class Part(WindowSource):
         """Refuse what is of loaded examples alone."""
         if order["order"] != "file":
             raise InputError(
-                "a stream has its own order: sort its centres, as by ORDER BY hash(name), and leave out order='shuffle'"
+                f"a stream has its own order: sort its centres, as by ORDER BY hash(name), and leave out {Parameter('order', 'shuffle')}"
             )
         if order["size"] is not None:
             raise InputError(
-                f"window={order['size']} is for loaded examples, and a stream has windows of its own: leave it out"
+                f"{Parameter('window', order['size'])} is for loaded examples, and a stream has windows of its own: leave it out"
             )
 
     def check_again(self, passes: int = 1) -> None:
@@ -576,7 +576,7 @@ class SubgraphStream(TrainingStream):
 
     def atom_groups(self, groups: Any) -> tuple[IntArray, IntArray]:
         """Refuse groups: they are of loaded atoms."""
-        raise UnsupportedError("groups= are of atoms that are loaded, not of a stream")
+        raise UnsupportedError(f"{Parameter('groups')} are of atoms that are loaded, not of a stream")
 
     def added_statistics(self, added: Program, support: pa.Table, shown: IntArray) -> pa.Table:
         """Return their delta n: what they have in subgraphs that are gone is not counted."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, UnsupportedError, warn
+from sqlrl.errors import InputError, NotFittedError, NothingFoundWarning, Parameter, Phrase, UnsupportedError, warn
 from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.learn.additive import ContrastiveDivergence
 from sqlrl.learn.fitted import THEN, call, parameters_html
@@ -266,14 +266,16 @@ class Resolwe(Relearning):
         for name in ("threshold", "implication_threshold", "confidence", "significance"):
             value = getattr(self, name)
             if value is not None and value > 1:
-                raise InputError(f"{name}={value!r} must be a number from 0 to 1: {_PROBABILITY}")
+                raise InputError(f"{Parameter(name, value)} must be a number from 0 to 1: {_PROBABILITY}")
         if self.confidence == 1:
-            raise InputError("confidence=1 would need infinitely many groundings: give a number below 1, such as 0.95")
+            raise InputError(
+                f"{Parameter('confidence', 1)} would need infinitely many groundings: give a number below 1, such as 0.95"
+            )
         for name in ("threshold", "implication_threshold"):
             value = getattr(self, name)
             if self.default == "estimated" and value is not None and value < 0.5:
                 raise InputError(
-                    f"{name}={value!r} with default='estimated' would keep every probability, since those up to 1 - {name} are kept, too: "
+                    f"{Parameter(name, value)} with {Parameter('default', 'estimated')} would keep every probability, since those up to 1 - {name} are kept, too: "
                     "give 0.5 or more"
                 )
         return Criteria(
@@ -412,12 +414,12 @@ class Resolwe(Relearning):
         targets = data.targets(model, examples)
         if model.semantics != "exact":
             raise UnsupportedError(
-                f"the model has the semantics {model.semantics!r}, under which a conjunction is as many rules as it has parts: leave semantics= out"
+                f"the model has the semantics {model.semantics!r}, under which a conjunction is as many rules as it has parts: leave {Parameter('semantics')} out"
             )
         if not targets:
             raise InputError(
-                "nothing of the model is to be predicted: load labels of a predicate with target=True, or name it when the model is read: "
-                "read_mln(path, query=[...])"
+                f"nothing of the model is to be predicted: load labels of a predicate with {Parameter('target', True)}, or name it when the model is read: "
+                f"{Phrase('read_mln(path, query=[...])')}"
             )
         candidates = grammar.expand(model, targets, limit=self.max_candidates)
         check_signs(candidates)
@@ -446,7 +448,7 @@ class Resolwe(Relearning):
         if isinstance(self.templates, str | Path):
             return read_grammar(self.templates)
         raise InputError(
-            f"templates={self.templates!r}: give what sqlrl.parse_grammar returns, or the path of a file with templates"
+            f"{Parameter('templates', self.templates)}: give what sqlrl.parse_grammar returns, or the path of a file with templates"
         )
 
     def _learner(self) -> OnlineEstimator:
@@ -474,19 +476,19 @@ class Resolwe(Relearning):
         """Return how many subgraphs choose, of so many, or of a stream of unknown length."""
         whole = isinstance(self.select, int | np.integer) or self.select > 1
         if whole and float(self.select) != int(self.select):
-            raise InputError(f"select={self.select!r} is neither a share below 1 nor a number of subgraphs")
+            raise InputError(f"{Parameter('select', self.select)} is neither a share below 1 nor a number of subgraphs")
         if subgraphs is None:
             if not whole:
                 raise InputError(
-                    f"select={self.select!r} is a share of a stream whose length nobody knows: give the number of subgraphs that choose, such as select=500"
+                    f"{Parameter('select', self.select)} is a share of a stream whose length nobody knows: give the number of subgraphs that choose, such as {Parameter('select', 500)}"
                 )
             return int(self.select)
         # Not one more than 7 of 100 where the share is .07, whose product is a little above 7.
         size = int(self.select) if whole else math.ceil(round(self.select * subgraphs, 6))
         if not 0 < size < subgraphs:
             raise InputError(
-                f"select={self.select!r} of {counted(subgraphs, 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
-                "each stage needs one at least; load data in examples (example=), or give other examples="
+                f"{Parameter('select', self.select)} of {counted(subgraphs, 'subgraph')} leaves {'none that chooses' if size < 1 else 'none to learn weights from'}: "
+                f"each stage needs one at least; load data in examples ({Parameter('example')}), or give other {Parameter('examples')}"
             )
         return size
 
@@ -612,17 +614,17 @@ def _check_drifting(learner: OnlineEstimator) -> None:
     """Refuse a learner of weights whose parameters need clauses that stay, or a stream that comes again."""
     if learner.passes > 1:
         raise InputError(
-            f"passes={learner.passes} of the learner of weights goes back to where the stream began, which half_life= leaves behind: leave it out"
+            f"{Parameter('passes', learner.passes)} of the learner of weights goes back to where the stream began, which {Parameter('half_life')} leaves behind: leave it out"
         )
     for name, usual in (("order", "file"), ("window", None)):
         if getattr(learner, name) != usual:
             raise InputError(
-                f"{name}={getattr(learner, name)!r} of the learner of weights would be another one than structure is chosen in, and with half_life= "
-                f"each window does both: give Resolwe the {name}="
+                f"{Parameter(name, getattr(learner, name))} of the learner of weights would be another one than structure is chosen in, and with {Parameter('half_life')} "
+                f"each window does both: give Resolwe the {Parameter(name)}"
             )
     if learner.record_history:
         raise UnsupportedError(
-            "record_history=True of the learner of weights needs clauses that stay, and with half_life= they come and go: leave it out"
+            f"{Parameter('record_history', True)} of the learner of weights needs clauses that stay, and with {Parameter('half_life')} they come and go: leave it out"
         )
 
 
@@ -634,7 +636,7 @@ def _nothing(reasons: Sequence[str]) -> str:
         kinds[kind] = kinds.get(kind, 0) + 1
     word = max(kinds, key=lambda kind: kinds[kind])
     remedy = {
-        "support": "lower min_support, or let more subgraphs choose (select=)",
+        "support": f"lower min_support, or let more subgraphs choose ({Parameter('select')})",
         "bound": "lower threshold, or confidence, which keeps the bound of few groundings below it",
         "probability": "lower threshold",
         "no": "raise significance",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import TableName
 from sqlrl.engine.base import QueryEngine
-from sqlrl.errors import UnsupportedError
+from sqlrl.errors import Parameter, UnsupportedError
 from sqlrl.ground.binding import bind_program
 from sqlrl.ground.candidates import CandidateProgram
 from sqlrl.ground.network import FloatArray, IntArray
@@ -81,11 +81,11 @@ class DriftingClauses(ClauseChanges):
     def hold(self, stream: TrainingStream) -> None:
         """Take the stream, which holds the clauses of the base."""
         base = stream.program
-        check_templates(base.model, "which come with each window: with half_life= write the constants")
+        check_templates(base.model, f"which come with each window: with {Parameter('half_life')} write the constants")
         self._owners, self._rules = owners_of(base), len(base.model.rules)
         if (self._owners < 0).any():
             raise UnsupportedError(
-                "a rule of the model has a quantifier over several literals of targets, and with half_life= its helper atoms would come and go with "
+                f"a rule of the model has a quantifier over several literals of targets, and with {Parameter('half_life')} its helper atoms would come and go with "
                 "the rules around it: write it without"
             )
         self.ids = np.arange(len(self._owners))
@@ -105,7 +105,7 @@ class DriftingClauses(ClauseChanges):
         wanted = np.concatenate([self._owners, self._rules + np.arange(len(active))])
         if not np.array_equal(owners_of(program), wanted):
             raise UnsupportedError(
-                "a rule of the model has clauses for constants of the data, which come with each window: with half_life= write it without them"
+                f"a rule of the model has clauses for constants of the data, which come with each window: with {Parameter('half_life')} write it without them"
             )
         self.ids = np.concatenate([np.arange(size), size + active])
 
