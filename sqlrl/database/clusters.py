@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.database.inferred import Inferred
 from sqlrl.engine.nodes import column, integer, named, table
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.clauses import argument_names
 from sqlrl.ground.network import IntArray
 from sqlrl.ground.program import shown_rows
@@ -102,7 +102,7 @@ def _check(prediction: Inferred, info: PredicateInfo, constant: IntArray, cluste
     # Probabilities and truth values on both sides of a half need not be transitive where the model is.
     raise InputError(
         f"{info.name} is predicted to join {a} with {b} and {b} with {c}, but not {a} with {c}, as in {len(wrong):,} of the clusters: "
-        f"{rules if prediction.value_column == 'truth' else ''}pass closure=True for whatever is connected"
+        f"{rules if prediction.value_column == 'truth' else ''}pass {Parameter('closure', True)} for whatever is connected"
     )
 
 

@@ -12,7 +12,7 @@ from sqlrl.catalog.checks import labels_outside
 from sqlrl.database.inferred import THRESHOLD, Inferred, InferredProbabilities, InferredValues, InferredWorld
 from sqlrl.database.outcomes import Compared, blocks_of, keep, outcomes_of, support_of
 from sqlrl.database.seen import seen
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate import ProbabilityScores, Scores, Seen, SoftScores, score, score_probabilities, score_values
 from sqlrl.ground.atoms import read_values
 from sqlrl.ground.clauses import example_names
@@ -29,7 +29,7 @@ def compared(found: Inferred, outside: str, threshold: float = THRESHOLD) -> Com
     """Read the labels of the query atoms, and with `outside` "missed" also the labels that have none; an error if there are no labels."""
     # Soft labels count as true from the threshold on.
     if outside not in OUTSIDE:
-        raise InputError(f"outside={outside!r} must be 'missed' or 'ignore'.")
+        raise InputError(f"{Parameter('outside', outside)} must be 'missed' or 'ignore'.")
     found.check_current()
     real = found.reported
     atoms = found.network_atoms.ids[real]
@@ -39,7 +39,7 @@ def compared(found: Inferred, outside: str, threshold: float = THRESHOLD) -> Com
     missed = [labels_outside(found.engine, found.layout, name, examples) for name in names]
     if not labelled.any() and not any(map(len, missed)):
         raise InputError(
-            "no predicted atom has a label to compare with: load the labels with target=True, or choose examples "
+            f"no predicted atom has a label to compare with: load the labels with {Parameter('target', True)}, or choose examples "
             "that have them"
         )
     kind = np.full(len(atoms), -1, np.int64)

@@ -232,5 +232,5 @@ def _check_distinct(names: list[str]) -> None:
     twice = next((name for i, name in enumerate(names) if folded[i] in folded[:i]), None)
     if twice is not None:
         raise InputError(
-            f"two results would go to one table, {twice}: give into=, samples_into= and means_into= different names"
+            f"two results would go to one table, {twice}: give {Parameter('into')}, {Parameter('samples_into')} and {Parameter('means_into')} different names"
         )

@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlrl.catalog.layout import Layout, PredicateInfo, TableName
 from sqlrl.engine.duckdb import DuckDBEngine
 from sqlrl.engine.nodes import column, table
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.atoms import read_labels, read_values
 from sqlrl.ground.clauses import named_atoms
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray, Network, NetworkAtoms
@@ -118,7 +118,7 @@ class Inferred(Helpful, ABC):
         kind, here = type(self).__name__, self._instead
         raise InputError(
             f"a {kind} cannot be pickled or copied, since its atoms have their names in an open database: take what it holds along, {here}, or "
-            "write it to a table with into=."
+            f"write it to a table with {Parameter('into')}."
         )
 
     def __copy__(self) -> Self:

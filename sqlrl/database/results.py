@@ -17,7 +17,7 @@ from sqlrl.database.evaluation import compared
 from sqlrl.database.inferred import THRESHOLD, Inferred
 from sqlrl.database.named_atoms import find_atom
 from sqlrl.database.outcomes import Compared
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.evaluate.probabilities import BINS
 from sqlrl.ground.network import BoolArray
 from sqlrl.progress import enough_memory
@@ -338,7 +338,7 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         """
         if self.run is None:
             raise InputError(
-                "a report is about a run that the database keeps, and this was not kept: give keep=True, and call evaluate() if there are labels"
+                f"a report is about a run that the database keeps, and this was not kept: give {Parameter('keep', True)}, and call evaluate() if there are labels"
             )
         from sqlrl.database.run_records import RunRecord
 

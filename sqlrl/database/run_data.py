@@ -15,7 +15,7 @@ from sqlglot import exp, parse_one
 from sqlrl import markup
 from sqlrl.catalog.records import Records
 from sqlrl.engine.duckdb import DuckDBEngine
-from sqlrl.errors import InputError, Phrase, PythonValue, UnsupportedError
+from sqlrl.errors import InputError, Phrase, UnsupportedError
 from sqlrl.evaluate import auc_roc, average_precision, calibration
 from sqlrl.evaluate.curves import precision_recall_curve, roc_curve
 from sqlrl.evaluate.rankings import without_rounding

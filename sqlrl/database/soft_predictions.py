@@ -16,7 +16,7 @@ from sqlrl.database.inferred import InferredValues
 from sqlrl.database.outcomes import Compared
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
-from sqlrl.errors import InputError
+from sqlrl.errors import InputError, Parameter
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
@@ -108,7 +108,7 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
 def refuse_options(**given: object) -> None:
     """Refuse options that say how a world of a Markov logic network is found."""
     usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "margins": False}
-    wrong = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    wrong = [f"{Parameter(name, value)}" for name, value in given.items() if value != usual[name]]
     if wrong:
         raise InputError(
             f"{', '.join(wrong)}: a soft model takes none of these; say how far its truth values are sought with options=HingeOptions(...)"
