@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlrl.catalog import binding, changes, evidence, examples, loading, parts, scopes
 from sqlrl.catalog.checks import warn_of_types
-from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
+from sqlrl.catalog.roles import NONE, Roles
 from sqlrl.catalog.server_files import ServerFiles, load_files
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.soft_models import declarations, typed
@@ -145,7 +145,7 @@ class Catalog:
         model: Model | SoftModel,
         *,
         training: bool,
-        choices: Choices = NONE,
+        roles: Roles = NONE,
     ) -> Layout:
         """Build examples, domains and atom tables for a model as far as the data changed, and return their layout; a changed source is an error."""
 
@@ -157,7 +157,7 @@ class Catalog:
                 held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
                 # In training a target of which nothing was loaded is false everywhere. Constants that rules name and the data lack are further
                 # ones of their types, unless the model is strict.
-                return binding.bind(self.store, held, training=training, choices=choices, limit=self.atom_limit)
+                return binding.bind(self.store, held, training=training, roles=roles, limit=self.atom_limit)
 
         for pause in _PAUSES:
             try:

@@ -129,7 +129,7 @@ def export(
                 format=None if file_format is None else NetworkFormat(file_format.value).value,
                 dialect=Dialect((dialect or AnyDialect.classic).value).value,
                 examples=job.examples,
-                **job.choices,
+                **job.roles,
                 limit=limit,
             )
         if job.run.as_json:
@@ -174,7 +174,7 @@ def _write_view(job: Job, out: Path, views: ViewOptions, dialect: AnyDialect, li
             scopes=pairs("--scope-table", views.scopes, "Same=pairs"),
             partial=views.partial,
             limit=limit,
-            **job.choices,
+            **job.roles,
         )
     if str(out) != "-":
         exported.write(out)

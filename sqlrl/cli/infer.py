@@ -77,9 +77,9 @@ def infer(
             raise typer.BadParameter(
                 f"--into writes all atoms of a predicate: name {', '.join(job.asked.predicates)} without arguments, or leave --into out"
             )
-        if not job.model.query and job.choices["hidden"] and not job.predicted:
+        if not job.model.query and job.roles["hidden"] and not job.predicted:
             raise typer.BadParameter(
-                f"nothing is asked: --query names what to predict, such as --query {job.choices['hidden'][0]}"
+                f"nothing is asked: --query names what to predict, such as --query {job.roles['hidden'][0]}"
             )
         found: Prediction | Marginals
         if sampler.marginals:

@@ -49,7 +49,7 @@ class Job:
     db: Database
     model: Model  # without what `--drop` names, with the predicates of `--query`
     examples: str | list[str] | None  # a query or table, names, or None for all
-    choices: Mapping[str, Any]  # `hidden` and `empty`, as the methods of the database take them
+    roles: Mapping[str, Any]  # `hidden` and `empty`, as the methods of the database take them
     asked: Asked  # what `--query` names
 
     @property
@@ -149,23 +149,23 @@ class Inputs(Opening):
                             empty="warn",
                             drop=dropped,
                         )
-                choices = self._choices(opened, model, inferred=bool(files) and not labels, run=run)
+                roles = self._roles(opened, model, inferred=bool(files) and not labels, run=run)
                 if files:
                     # A learner, which has no such choice, sees them as tables without rows.
-                    fill_empty(opened, model, choices.pop("empty"))
-                yield Job(run, opened, model, chosen_examples(examples), choices, asked(self.query, whole))
+                    fill_empty(opened, model, roles.pop("empty"))
+                yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole))
 
-    def _choices(self, db: Database, model: Model, *, inferred: bool, run: Session) -> dict[str, Any]:
+    def _roles(self, db: Database, model: Model, *, inferred: bool, run: Session) -> dict[str, Any]:
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
-        from sqlrl.catalog.choices import Choices
         from sqlrl.catalog.dictionary import used_predicates
+        from sqlrl.catalog.roles import Roles
         from sqlrl.catalog.spellings import close_names
 
         sources = db.catalog.store.sources()
         loaded = {name for (name, _), source in sources.items() if source.rows}
         labelled = {name for name, role in sources if role in ("label", "given", "soft")}
         closed, hidden = split_names(self.closed), list(split_names(self.opened))
-        Choices(hidden=hidden, empty=closed).check(model)
+        Roles(hidden=hidden, empty=closed).check(model)
         predicted = [name for name in closed if name in labelled]
         if predicted:
             raise InputError(f"{', '.join(predicted)} cannot both be closed and predicted: leave it out of --closed")

@@ -234,7 +234,7 @@ def learn(
             # Declarations alone do not say what is predicted: what has labels is, then.
             model=job.model if job.model.rules or job.model.query else None,
             examples=job.examples,
-            choices=job.choices,
+            roles=job.roles,
         ) as part:
             rest = replace(job, examples=part.examples)
             training: Any

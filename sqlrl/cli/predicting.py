@@ -91,7 +91,7 @@ class Solver:
             prediction = job.db.predict(
                 job.model,
                 examples=job.examples,
-                **job.choices,
+                **job.roles,
                 method=cast("WorldMethod", self.method.value),
                 limit=self.limit,
                 deterministic_limit=self.deterministic_limit or None,

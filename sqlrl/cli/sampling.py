@@ -138,7 +138,7 @@ class Probabilities:
             found = job.db.marginals(
                 job.model,
                 examples=job.examples,
-                **job.choices,
+                **job.roles,
                 method=cast("MarginalMethod", solver.method.value),
                 seed=solver.seed,
                 limit=solver.limit,

@@ -82,7 +82,7 @@ class Outside:
                 exported=self.exported,
                 bound=self.bound,
                 examples=job.examples,
-                **job.choices,
+                **job.roles,
                 limit=limit,
                 into=into,
                 replace=replace,

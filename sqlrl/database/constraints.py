@@ -52,7 +52,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
     asked.check()
     check_thresholds(growth, density)
     model = asked.model
-    kept = model.without(asked.choices.drop).rules if asked.choices.drop else model.rules
+    kept = model.without(asked.roles.drop).rules if asked.roles.drop else model.rules
     places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
     if not places:
         return []
@@ -67,7 +67,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
 def _hard_program(session: Session, asked: Query, places: Sequence[int]) -> Iterator[tuple[Program, list[int]]]:
     """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
     model = asked.model
-    layout = session.bind(model, asked.choices, training=not model.learned)
+    layout = session.bind(model, asked.roles, training=not model.learned)
     program = bind_program(
         session.plans_of(layout),
         layout,

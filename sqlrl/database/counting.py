@@ -82,7 +82,7 @@ def counting(
     """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
-    held = session.program(asked.model, choices=asked.choices, closed=True)
+    held = session.program(asked.model, roles=asked.roles, closed=True)
     with working, held as program, ExitStack() as stack:
         if check is not None:
             check(program)

@@ -17,11 +17,11 @@ from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.arrow import array
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS
 from sqlrl.catalog.image import PredicateRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atom_limit
 from sqlrl.database.definitions import follow
 from sqlrl.engine.connection import connect as connect_engine
@@ -1240,7 +1240,7 @@ class Database(Helpful):
         >>> db.bind(model).predicates["Smokes"].atom_count
         3
         """
-        return self.session.bind(model, Choices(drop, query, hidden, empty), training=training)
+        return self.session.bind(model, Roles(drop, query, hidden, empty), training=training)
 
     @contextmanager
     def program(
@@ -1301,7 +1301,7 @@ class Database(Helpful):
         with self.session.program(
             model,
             training=training,
-            choices=Choices(drop, query, hidden, empty),
+            roles=Roles(drop, query, hidden, empty),
             closed=closed,
             limit=limit,
             planned=planned,
@@ -1360,7 +1360,7 @@ class Database(Helpful):
         from sqlrl.ground.grounding import ground_network
         from sqlrl.ground.program import Extent
 
-        asked = Query(model, examples, Choices(drop, query, hidden, empty), limit)
+        asked = Query(model, examples, Roles(drop, query, hidden, empty), limit)
         asked.check()
         working = self.console.progress("grounding")
         with self.session.verb(), working, self.session.expanded(asked) as (program, chosen):
@@ -1401,7 +1401,7 @@ class Database(Helpful):
         from sqlrl.database.explanations import Explanations, explain
 
         working = self.console.progress("planning")
-        held = self.session.program(model, choices=Choices(drop, query, hidden, empty), planned=True)
+        held = self.session.program(model, roles=Roles(drop, query, hidden, empty), planned=True)
         with self.session.verb(), working, held as program:
             return Explanations(explain(program))
 
@@ -1471,7 +1471,7 @@ class Database(Helpful):
 
         return exports.export(
             self.session,
-            Query(model, examples, Choices(drop, query, hidden, empty), limit),
+            Query(model, examples, Roles(drop, query, hidden, empty), limit),
             path,
             format=format,
             dialect=dialect,
@@ -1558,7 +1558,7 @@ class Database(Helpful):
 
         return model_sql.export_sql(
             self.session,
-            Query(model, None, Choices(drop, query, hidden, empty), limit),
+            Query(model, None, Roles(drop, query, hidden, empty), limit),
             target,
             Naming(dialect, view, tables, columns, scopes),
             partial=partial,
@@ -1632,7 +1632,7 @@ class Database(Helpful):
         return cost_table(
             clause_costs(
                 self.session,
-                Query(model, examples, Choices(drop, query, hidden, empty), limit),
+                Query(model, examples, Roles(drop, query, hidden, empty), limit),
                 growth=growth,
                 density=density,
             )
@@ -1767,7 +1767,7 @@ class Database(Helpful):
         """
         from sqlrl.database.overlaps import overlap
 
-        return overlap(self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit))
+        return overlap(self.session, Query(model, examples, Roles(drop, query, hidden, empty), limit))
 
     def count(
         self,
@@ -1873,7 +1873,7 @@ class Database(Helpful):
         if formula is None and is_formula(model):
             model, formula = None, model
         whole: Any = model if formula is None else formula_model(self.session, formula, model, world)
-        asked = Query(whole, examples, Choices(drop, query, hidden, empty), limit)
+        asked = Query(whole, examples, Roles(drop, query, hidden, empty), limit)
         if by is not None:
             return count_groups(self.session, asked, world, by, groups, most_groups, formula)
         if groups != "all":
@@ -1934,7 +1934,7 @@ class Database(Helpful):
         from sqlrl.database import counting
 
         return counting.count_difference(
-            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), world, other
+            self.session, Query(model, examples, Roles(drop, query, hidden, empty), limit), world, other
         )
 
     def expected_counts(
@@ -2011,7 +2011,7 @@ class Database(Helpful):
         from sqlrl.database.expected import expected_counts
 
         return expected_counts(
-            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), keep=keep
+            self.session, Query(model, examples, Roles(drop, query, hidden, empty), limit), keep=keep
         )
 
     # ---- inference -----------------------------------------------------------------------------------------
@@ -2172,18 +2172,18 @@ class Database(Helpful):
         from sqlrl.database.inference import Destination
         from sqlrl.database.soft_predictions import predict_soft, refuse_options
 
-        destination, choices = Destination(into, replace, keep), Choices(drop, query, hidden, empty)
+        destination, roles = Destination(into, replace, keep), Roles(drop, query, hidden, empty)
         model = self._read_as(model, semantics)
         if isinstance(model, SoftModel):
             refuse_options(method=method, deterministic_limit=deterministic_limit, seed=seed, margins=margins)
-            asked = Query(Model({}), examples, choices, limit)
+            asked = Query(Model({}), examples, roles, limit)
             return predict_soft(self.session, model, asked, destination, options, observed_bodies=observed_bodies)
         if options is not None or observed_bodies:
             raise InputError(
                 "options= and observed_bodies= are of soft models: a Markov logic network takes method=, deterministic_limit= and seed="
             )
         return predictions.predict(
-            self.session, Query(model, examples, choices, limit), destination,
+            self.session, Query(model, examples, roles, limit), destination,
             method=method, deterministic_limit=deterministic_limit, seed=seed, margins=margins,
         )  # fmt: skip
 
@@ -2262,7 +2262,7 @@ class Database(Helpful):
         from sqlrl.database.inference import Destination
 
         return predictions.read_solution(
-            self.session, Query(model, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
+            self.session, Query(model, examples, Roles(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             path, format=format, exported=exported, bound=bound,
         )  # fmt: skip
 
@@ -2454,7 +2454,7 @@ class Database(Helpful):
                 "values themselves, predict()"
             )
         return marginals.marginals(
-            self.session, Query(read, examples, Choices(drop, query, hidden, empty), limit), Destination(into, replace, keep),
+            self.session, Query(read, examples, Roles(drop, query, hidden, empty), limit), Destination(into, replace, keep),
             method=method, samples=samples, burn_in=burn_in, chains=chains, seed=seed, time_limit=time_limit,
             samples_into=samples_into, means_into=means_into,
         )  # fmt: skip
@@ -2504,7 +2504,7 @@ class Database(Helpful):
         """
         from sqlrl.database.named_atoms import check_atoms
 
-        check_atoms(self.session, Query(model, examples, Choices(drop, query, hidden, empty)), atoms, example)
+        check_atoms(self.session, Query(model, examples, Roles(drop, query, hidden, empty)), atoms, example)
 
     def split(
         self,

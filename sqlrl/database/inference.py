@@ -106,7 +106,7 @@ def inference(
     asked.check(weighted=True)
     destination.check_writable(session, beside)
     start, limit = time.perf_counter(), asked.helper_limit if listed else None
-    held = session.program(asked.model, choices=asked.choices, limit=limit, keep=True)
+    held = session.program(asked.model, roles=asked.roles, limit=limit, keep=True)
     with session.console.progress(title) as task, held as program:
         layout = program.public_layout
         with bound_task(session, asked, destination, layout, program, task, start, beside=beside) as found:

@@ -128,12 +128,12 @@ def predict_soft(
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
-    model = model.without(asked.choices.drop)
+    model = model.without(asked.roles.drop)
     destination.check_writable(session)
     start = time.perf_counter()
     with (
         session.console.progress("predicting") as task,
-        session.soft_program(model, asked.choices, observed_bodies=observed_bodies) as soft,
+        session.soft_program(model, asked.roles, observed_bodies=observed_bodies) as soft,
         bound_task(session, asked, destination, soft.layout, soft.program, task, start, templates=False) as asking,
     ):
         windows = collected(_windows(soft, asking, options), task, len(asking.ids), RuleTotals.of)

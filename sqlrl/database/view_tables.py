@@ -57,7 +57,7 @@ class ViewTables:
         self.store = session.catalog.store
         self.layout = program.public_layout
         self.records, self.sources = self.store.predicates(), self.store.sources()
-        self.openings = find_openings(self.store, asked.model, asked.choices)
+        self.openings = find_openings(self.store, asked.model, asked.roles)
         self.source = example_source(self.store)
         self.types = self.store.types()
         self.excess: dict[str, str] = {}

@@ -78,7 +78,7 @@ class Learning:
         """Show loaded examples as a stream; a run that an error or Ctrl-C ends is kept with that status."""
         import numpy as np
 
-        from sqlrl.catalog.choices import Choices
+        from sqlrl.catalog.roles import Roles
         from sqlrl.training.stream import ClauseChanges, ExampleStream, check_training
 
         changes = changes or ClauseChanges()
@@ -91,7 +91,7 @@ class Learning:
         with (
             session.verb(),
             session.console.progress("learning"),
-            session.program(model, training=True, choices=Choices(query=targets), growing=changes.searching) as program,
+            session.program(model, training=True, roles=Roles(query=targets), growing=changes.searching) as program,
         ):
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:

@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
@@ -53,14 +53,13 @@ def test_a_new_type_that_looks_like_another(catalog: Catalog) -> None:
     with pytest.raises(
         CatalogError, match=r"types \(persn\), in which 'persn' may be meant for 'person': load them again"
     ):
-        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"]))
+        catalog.bind(parse_mln(TEXT), training=True, roles=Roles(query=["Smokes"]))
     # What the message says helps.
     catalog.load("Smokes", [("Anna",)], types=["person"])
     with pytest.raises(LoadError, match=r"has the types \(person\), not \(place\), .* those loaded as fact from"):
         catalog.load("Smokes", [("Bob",)], types=["place"], given=True)
     assert (
-        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"])).predicates["Smokes"].atom_count
-        == 4
+        catalog.bind(parse_mln(TEXT), training=True, roles=Roles(query=["Smokes"])).predicates["Smokes"].atom_count == 4
     )
 
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.soft_models import declarations
 from sqlrl.errors import CatalogError, LabelWarning, UnseenConstantWarning
 from tests.effort import draws
@@ -102,7 +102,7 @@ def test_tables_are_those_of_the_definitions(
             (load if valued in ("both", "label") else load_truths)(db, "Knows", labels, target=True)
         if scope is not None:
             db.scope("Knows", sorted(scope))
-        layout = db.catalog.bind(MODEL, training=False, choices=Choices(query=["Knows"]))
+        layout = db.catalog.bind(MODEL, training=False, roles=Roles(query=["Knows"]))
         assert facts(db, layout, "Trusts") == {pair: (v,) for pair, v in trust.items()}
         assert (layout.predicates["Trusts"].open, layout.predicates["Trusts"].valued) == (False, True)
         has = (valued in ("both", "given") and bool(observed)) or (valued in ("both", "label") and bool(labels))
@@ -139,14 +139,14 @@ def test_what_opens_a_predicate(kind: str) -> None:
     """A declaration, a choice, or the data."""
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
-    model, choices = sqlrl.parse_psl(OPENED), Choices(query=["Knows"] if kind == "chosen" else [])
+    model, roles = sqlrl.parse_psl(OPENED), Roles(query=["Knows"] if kind == "chosen" else [])
     if kind == "declared":
         model = sqlrl.SoftModel(model.predicates, model.rules, frozenset({"Knows"}))
     elif kind == "scope":
         db.scope("Knows", [("a", "b")])
     elif kind in ("label", "given"):
         load(db, "Knows", {("a", "b"): 0.25}, target=kind == "label", given=kind == "given")
-    layout = db.catalog.bind(model, training=False, choices=choices)
+    layout = db.catalog.bind(model, training=False, roles=roles)
     info = layout.predicates["Knows"]
     assert (info.open, info.has_given) == (True, kind == "given")
     every = set(itertools.product("ab", repeat=2))
@@ -266,7 +266,7 @@ def test_constants_of_rules_belong_to_their_types() -> None:
     assert sorted(named_by.rule_constants["person"]) == ["F", "Q", "X", "Y", "Z", "a", "b"]
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
-    layout = db.catalog.bind(model, training=True, choices=Choices(query=["Knows"]))
+    layout = db.catalog.bind(model, training=True, roles=Roles(query=["Knows"]))
     assert (layout.types["person"].size, layout.types["person"].of_rules) == (7, 5)
 
 
@@ -402,7 +402,7 @@ def test_a_fact_of_value_zero_puts_no_constant_into_an_example(beside: bool) -> 
     db.load("Word", rows, value=2, example="column0" if beside else "doc", **options)
     arguments = "W" if beside else "D, W"
     model = sqlrl.parse_psl(f"1: Word({arguments}) -> Tag({arguments})")
-    layout = db.catalog.bind(model, training=False, choices=Choices(query=["Tag"]))
+    layout = db.catalog.bind(model, training=False, roles=Roles(query=["Tag"]))
     assert layout.types["word"].local
     query = "select e.name, d.name from sqlrl.domain_word w join sqlrl.example e using (example) join sqlrl.dictionary_word d using (id) order by all"
     assert db.sql(query).fetchall() == [("d1", "x"), ("d2", "y"), ("d2", "z")]

@@ -19,7 +19,7 @@ _WHEN_LEARNING = "Load them, those that are false from an empty table (with empt
 
 
 @dataclass(frozen=True)
-class Choices:
+class Roles:
     """Predicates by what a caller takes them for, beside what the model and the data say."""
 
     drop: Iterable[str] = ()  # Rules with these are left out; without data they are absent from the layout.
@@ -38,7 +38,7 @@ class Choices:
         return frozenset((*self.query, *self.hidden))
 
     def check(self, model: Model) -> None:
-        """Refuse names that the model does not declare, and two choices for one predicate."""
+        """Refuse names that the model does not declare, and two roles for one predicate."""
         named = {each.name: dict.fromkeys(getattr(self, each.name)) for each in fields(self)}
         for option, names in named.items():
             unknown = [name for name in names if name not in model.predicates]
@@ -62,19 +62,19 @@ class Choices:
                 raise CatalogError(f"{', '.join(both)} cannot be in both {one}= and {other}=: choose one.")
 
 
-NONE = Choices()
+NONE = Roles()
 
 
 def refuse_missing(
-    used: Collection[str], loaded: Collection[str], openings: Mapping[str, object], choices: Choices, *, training: bool
+    used: Collection[str], loaded: Collection[str], openings: Mapping[str, object], roles: Roles, *, training: bool
 ) -> None:
     """Refuse predicates of rules that have neither data nor atoms, with what can be done about them."""
-    missing = sorted(set(used) - set(loaded) - set(openings) - set(choices.drop) - set(choices.empty))
+    missing = sorted(set(used) - set(loaded) - set(openings) - set(roles.drop) - set(roles.empty))
     if missing:
         texts = [f"{name}{did_you_mean(nearest_names(name, set(loaded) - {name}))}" for name in missing]
         raise CatalogError(
             f"predicates of the model without data: {', '.join(texts)}. {_WHEN_LEARNING if training else _REMEDIES}"
         )
-    filled = sorted(set(choices.empty) & set(loaded))
+    filled = sorted(set(roles.empty) & set(loaded))
     if filled:
         raise CatalogError(f"empty= names predicates that have data: {', '.join(filled)}. Leave them out of it.")
