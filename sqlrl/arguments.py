@@ -39,19 +39,14 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
         "Marginals": "pass the model that it was made with",
     },
     "a prediction or probabilities": {
-        "": "give what db.predict(model) or db.marginals(model) returned",
-        "Model": "predict with it, db.evaluate(db.predict(model)), or find probabilities, db.evaluate(db.marginals(model))",
+        "": "give what db.predict(model) or db.probabilities(model) returned",
+        "Model": "predict with it, db.evaluate(db.predict(model)), or find probabilities, db.evaluate(db.probabilities(model))",
         "path": "read the model, model = sqlrl.read_mln({value}), and predict with it, db.evaluate(db.predict(model))",
         "estimator": "predict with its model, db.evaluate(db.predict(fit.model_))",
         "unfitted": "it has learned nothing yet; call fit(db, model), and then db.evaluate(db.predict(fit.model_))",
         "Table": "give what db.predict(model) returned, since a table has no query atoms",
         "frame": "give what db.predict(model) returned, since a frame has no query atoms; sqlrl.evaluate scores arrays",
         "text": "give what db.predict(model) returned, not the name of a table",
-    },
-    "a prediction": {
-        "": "give what db.predict(model) returned",
-        "Model": "predict with it first, db.clusters(db.predict(model))",
-        "estimator": "predict with its model, db.clusters(db.predict(fit.model_))",
     },
     "a list of names, a query, a table, a frame or a file": {
         "": "sqlrl.example lists the names, and leaving examples= out takes all",
@@ -76,7 +71,7 @@ INSTEAD: Mapping[str, Mapping[str, str]] = {
     },
     "the text of a query": {
         "": "write SQL, such as db.sql('from sqlrl.predicate')",
-        "Model": "hold it against the data with db.predict(model), db.explain(model) or db.count(model)",
+        "Model": "hold it against the data with db.predict(model), model.plan(db) or db.count(model)",
     },
     "a path": {
         "": "give a str or a pathlib.Path",

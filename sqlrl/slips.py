@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from sqlrl.deprecated import NAMES
 from sqlrl.errors import UnknownNameError
 from sqlrl.wording import edits
 
@@ -32,22 +33,21 @@ _FILES = "dump dumps to_mln to_json write_mln to_file"
 WORDS: Mapping[str, Mapping[str, str]] = {
     "Database": _words(
         {
-            "tables table_names list_tables show_tables relations schema": "db.predicates() lists what is loaded, and "
+            "table_names list_tables show_tables relations schema": "db.tables() lists what is loaded, and "
             "db.sql('show all tables') all tables",
             _LEARN: "a learner learns from it: sqlrl.AdaGrad().fit(db, model), or sqlrl.choose_learner(db, model).estimator().fit(db, model)",
-            f"{_PROBABLE} probabilities probability marginal sample gibbs": "db.marginals(model) finds the probability of each atom",
-            f"{_SCORED} auc": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.marginals(model)) probabilities",
-            "infer inference map_inference mpe decode solve": "db.predict(model) finds the most probable world, db.marginals(model) probabilities",
-            "to_sql as_sql model_sql create_view export_view score_sql": "db.export_sql(model) writes a model as a view that gives each atom its "
+            f"{_PROBABLE} probability marginal sample gibbs": "db.probabilities(model) finds the probability of each atom",
+            f"{_SCORED} auc": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.probabilities(model)) probabilities",
+            "infer inference map_inference mpe decode solve": "db.predict(model) finds the most probable world, db.probabilities(model) probabilities",
+            "to_sql as_sql model_sql create_view export_view score_sql": "db.export(model, format='sql') writes a model as a view that gives each atom its "
             "probability",
             "query execute fetch fetchall fetchone run_sql read_sql": "db.sql(query) runs SQL on it",
             "count_by group_by group_counts": "db.count(model, by='x') counts the clauses by the constants of their variables",
             "examples example_names": "db.sql('from sqlrl.example') lists the examples",
-            "runs history": "db.sql('from sqlrl.run') lists the runs, and db.run_record(number) is one of them",
-            "report html_report plot charts": "db.run_record(number).report('report.html') writes a page about a run, and db.run_record(number).plot has its charts",
-            "models": "db.model(number) returns a model that was kept, and db.sql('from sqlrl.model') lists them",
+            "history": "db.runs() lists the runs, and db.runs[number] is one of them",
+            "report html_report plot charts": "db.runs[number].report('report.html') writes a page about a run, and db.runs[number].plot has its charts",
             "clauses weights rules": "db.sql('from sqlrl.strongest_clauses') lists those of the newest model",
-            "add insert add_facts load_facts load_csv load_parquet read_csv read_parquet load_table from_pandas register": "db.load('Predicate', source) "
+            "add insert add_facts load_facts load_csv load_parquet read_csv read_parquet load_table from_pandas": "db.load('Predicate', source) "
             "loads a file, a frame, a query or tuples",
             "labels load_labels targets set_target": "db.load('Predicate', source, target=True) loads labels",
             "load_model read_model read_mln parse": "sqlrl.read_mln(path) reads a model, which db.predict(model) takes",
@@ -59,15 +59,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "why": "db.predict(model).why('Predicate(constant)') says why an atom is predicted so",
             "confusion confusion_matrix worst_predictions": "once db.evaluate(db.predict(model, keep=True)) has filled them, db.sql('from sqlrl.confusion') and "
             "db.sql('from sqlrl.worst_predicted_examples') show them",
-            "redundant redundant_clauses overlaps": "db.overlap(model) finds the clauses that say the same",
+            "redundant redundant_clauses overlaps": "db.diagnose(model, kind='overlap') finds the clauses that say the same",
             "compare compare_runs": "db.sql('from sqlrl.run_comparison where first = 1 and second = 2') compares two runs",
-            "set_scope candidates": "db.scope('Predicate', rows) says which tuples are query atoms",
+            "set_scope": "db.scope('Predicate', rows) says which tuples are query atoms",
         }
     ),
     "estimator": _words(
         {
             "predict infer inference decode": "the model predicts: db.predict(fit.model_)",
-            f"{_PROBABLE} marginals probabilities": "db.marginals(fit.model_) finds probabilities",
+            f"{_PROBABLE} marginals probabilities": "db.probabilities(fit.model_) finds probabilities",
             f"{_SCORED} evaluate": "db.evaluate(db.predict(fit.model_)) scores it, on examples that it has not learned from",
             "fit_predict": "call fit(db, model), and then db.predict(fit.model_)",
             "fit_transform transform": "a learner transforms no data: call fit(db, model), and then db.predict(fit.model_)",
@@ -82,12 +82,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "db.sql('from sqlrl.step') the steps of an online one",
             "summary describe": "print it, or fit.clauses()",
             "params": "fit.get_params() returns its parameters",
-            "report html_report": "db.run_record(fit.run_).report('report.html') writes a page about its run",
+            "report html_report": "db.runs[fit.run_].report('report.html') writes a page about its run",
         }
     ),
     "Prediction": _words(
         {
-            f"{_PROBABLE} probabilities probability marginals": "it is one world, without probabilities: db.marginals(model).probabilities()",
+            f"{_PROBABLE} probabilities probability marginals": "it is one world, without probabilities: db.probabilities(model).probabilities()",
             f"{_SCORED} auc": "db.evaluate(prediction) compares it with the labels",
             _FRAME: "prediction.table().to_pandas() returns the true atoms as a frame, prediction.atoms() as an Arrow table",
             "true true_atoms facts labels y_pred predictions truth": "prediction.atoms() returns the true atoms, with every=True also the false ones",
@@ -115,15 +115,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         {
             _LEARN: "a learner learns its weights: sqlrl.AdaGrad().fit(db, model)",
             "predict infer inference decode": "db.predict(model) finds the most probable world",
-            f"{_PROBABLE} marginals probabilities": "db.marginals(model) finds probabilities",
+            f"{_PROBABLE} marginals probabilities": "db.probabilities(model) finds probabilities",
             f"{_SCORED} evaluate": "db.evaluate(db.predict(model)) scores it",
             "load read from_file from_string parse open": "sqlrl.read_mln(path) reads a model, sqlrl.parse_mln(text) makes one of a text",
-            "to_sql as_sql export_sql sql": "db.export_sql(model) writes it as a view that gives each atom its probability",
+            "to_sql as_sql export_sql sql": "db.export(model, format='sql') writes it as a view that gives each atom its probability",
             f"write export to_string {_FILES}": "model.save('model.mln') writes it, and str(model) is its text",
             "weights coef_ clauses formulas weight": "model.rules has the rules, each with its weight",
             "add add_rule append extend add_rules": "model.with_rules((*model.rules, *other.rules)) returns a model with more rules",
             "constants domains": "model.types has the constants that are declared",
-            "ground count explain": "db.ground(model), db.count(model) and db.explain(model) hold it against data",
+            "ground count explain": "db.advanced.ground(model), db.count(model) and model.plan(db) hold it against data",
         }
     ),
     "SoftModel": _words(
@@ -146,7 +146,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     ),
     "Scores": _words(
         {
-            "auc auc_roc roc_auc average_precision log_likelihood calibration log_loss": "they need probabilities: db.evaluate(db.marginals(model))",
+            "auc auc_roc roc_auc average_precision log_likelihood calibration log_loss": "they need probabilities: db.evaluate(db.probabilities(model))",
             "accuracy": "scores.example_accuracy is the share of examples that are all right, scores.total has the counts of atoms",
             "f1_score fscore micro_f1": "scores.f1 is it",
             "tp fp fn tn true_positives false_positives errors": "scores.total has the counts",
@@ -178,7 +178,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     ),
     "RunRecord": _words(
         {
-            "model": "db.model(run.model_number) returns it",
+            "model": "db.models[run.model_number] returns it",
             "html page to_html save": "run.report('report.html') writes a page about it",
             "timings": "run.seconds has the wall time by stage, and run.plot.timings() draws it",
         }
@@ -195,7 +195,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "PLL WPLL PseudoLogLikelihood GenerativeLearner Generative": "sqlrl.PseudoLikelihood learns weights by (weighted) pseudo-likelihood",
             "SVM SVC LinearSVC StructuredSVM SSVM": "sqlrl.MaxMargin learns weights with a large margin",
             "SGD Adam Optimizer FTRL": "sqlrl.AdaGrad is an online learner, and sqlrl.choose_learner(db, model) chooses one by the data",
-            "ContrastiveDivergenceLearner CD": "sqlrl.ContrastiveDivergence is it",
+            "ContrastiveDivergenceLearner CD": "sqlrl.baselines.ContrastiveDivergence is it",
             "Aleph Progol FOIL Metagol RuleLearner": "sqlrl.ILP learns clauses, and sqlrl.OSL clauses with weights",
             "StructureLearning StructureLearner LSM BUSL": "sqlrl.MSL learns clauses about all predicates, and sqlrl.OSL those of a target",
             "TransferLearner TAMAR Revision": "sqlrl.Transfer carries a model over to other data, and db.diagnose(model) tells which of its rules are wrong there",
@@ -205,7 +205,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "load_model read parse load_mln": "sqlrl.read_mln(path) reads a model, sqlrl.parse_mln(text) makes one of a text",
             _LEARN: "a learner learns: sqlrl.AdaGrad().fit(db, model)",
             "predict infer inference": "db.predict(model) predicts with a database, db = sqlrl.connect(path)",
-            f"{_PROBABLE} marginals probabilities": "db.marginals(model) finds probabilities with a database, db = sqlrl.connect(path)",
+            f"{_PROBABLE} marginals probabilities": "db.probabilities(model) finds probabilities with a database, db = sqlrl.connect(path)",
             "split train_test_split holdout": "db.split(0.2) holds out a part of the data of a database",
             "KFold StratifiedKFold kfold folds cross_validate cross_val_score": "sqlrl.k_fold(names) makes folds of examples",
             "GroupKFold LeaveOneGroupOut": "sqlrl.leave_one_group_out(names, groups) makes a fold for each group",
@@ -250,6 +250,9 @@ class Helpful:
             # Called only for what is not there; or where a property failed, whose error is the news.
             if name.startswith(_PROBES):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            old = NAMES.get(self._owner, {}).get(name)
+            if old is not None:
+                return old.of(self, name)
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             raise no_name(type(self).__name__, name, self._owner, dir(self))

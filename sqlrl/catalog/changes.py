@@ -133,7 +133,7 @@ def check_sources(store: Store) -> None:
     if any(change.again for change in changed):
         remedies.append("call refresh() to load what changed again")
     if any(not change.again for change in changed):
-        remedies.append("load evidence again with load_evidence")
+        remedies.append("load evidence again with Evidence")
     raise CatalogError(f"a source changed after it was loaded: {'; '.join(texts)}: {', and '.join(remedies)}.")
 
 

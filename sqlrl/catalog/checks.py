@@ -91,7 +91,7 @@ def _remedy(store: Store, opening: Opening, record: PredicateRecord) -> str:
         return f"widen the scope with db.scope({record.predicate!r}, ...)"
     types = store.types()
     local = sorted({t for t in record.known_types() if types[t].local})
-    calls = " and ".join(f"db.set_local({t!r}, False)" for t in local)
+    calls = " and ".join(f"db.load(local={{{t!r}: False}})" for t in local)
     return f"make the {'type' if len(local) == 1 else 'types'} global with {calls}"
 
 

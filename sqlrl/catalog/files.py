@@ -144,14 +144,14 @@ def _known() -> str:
     known = ", ".join(sorted(PARQUET | SUFFIXES))
     return (
         f"sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files (.db) go to "
-        "load_evidence."
+        "sqlrl.Evidence."
     )
 
 
 def _folder(path: Path) -> str:
     """Return what to pass in place of a folder."""
     return (
-        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; db.load_all loads each of its files as the "
+        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; db.load(folder) loads each of its files as the "
         "predicate that it is named after."
     )
 
@@ -215,7 +215,7 @@ def no_source(text: str) -> str | None:
         and not plain.endswith(";")
     ):
         return (
-            f"{shown} is text of evidence: save it as a file (.db) and pass that to load_evidence, or pass the constants as tuples, "
+            f"{shown} is text of evidence: save it as a file (.db) and pass that to sqlrl.Evidence, or pass the constants as tuples, "
             'such as [("Anna", "Bob")].'
         )
     first, _, rest = plain.partition("\n")

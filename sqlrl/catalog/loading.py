@@ -424,7 +424,7 @@ def kind_of_examples(
     if type_name is not None and known is not None and known != type_name:
         raise LoadError(
             f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
-            f"type, or call examples_from({type_name!r}) before."
+            f"type, or call load(example={type_name!r}) before."
         )
     return kind, type_name
 

@@ -179,7 +179,7 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
             what = "truth or probability" if base.value is None else "value"
             raise LoadError(
                 f"{where}: contradictory facts: {', '.join(shown)}{more}, which are there already with another {what}: remove "
-                f"them before, with db.remove({record.predicate!r}, ...)."
+                f"them before, with db.load({record.predicate!r}, ..., mode='remove')."
             )
         raise LoadError(
             f'{where}: duplicate facts: {", ".join(shown)}{more}, which are there already: remove them or pass duplicates="drop".'
@@ -215,7 +215,7 @@ def _changed(store: Store, source: SourceRecord) -> None:
 
 
 def remove(store: Store, predicate: str, source: Any) -> int:
-    """Remove facts from what is loaded of a predicate, in every role; `sqlrl.Database.remove` explains it."""
+    """Remove facts from what is loaded of a predicate, in every role; `sqlrl.Database.load` explains it."""
     check_name(predicate)
     with store.writing():
         sources = {role: s for (name, role), s in store.sources().items() if name == predicate}

@@ -20,12 +20,34 @@ _WHEN_LEARNING = "Load them, those that are false from an empty table (with empt
 
 @dataclass(frozen=True)
 class Roles:
-    """Predicates by what a caller takes them for, beside what the model and the data say."""
+    r"""What predicates are taken for, beside what the model and the data say: `roles=` of the verbs of a database.
 
-    drop: Iterable[str] = ()  # Rules with these are left out; without data they are absent from the layout.
-    query: Iterable[str] = ()  # These are open.
-    hidden: Iterable[str] = ()  # These are open, too, but their atoms are not reported.
-    empty: Iterable[str] = ()  # These have no facts, and are false.
+    Parameters
+    ----------
+    drop : iterable of str
+        Predicates that may lack data; rules that mention them are left out.
+    query : iterable of str
+        Predicates to predict, beside those of the model and the data.
+    hidden : iterable of str
+        Predicates that are open, too, but of which nothing is reported: what is not known of them is inferred with the rest.
+    empty : iterable of str
+        Closed predicates without data: all their atoms are false.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)\n2 Asthma(x) => !Smokes(x)"
+    >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\nAsthma(person)\n" + rules)
+    >>> db.predict(model, roles=sqlrl.Roles(query=["Smokes"], empty=["Asthma"])).table()["person"]
+    ['Anna', 'Bob', 'Chris']
+    """
+
+    drop: Iterable[str] = ()
+    query: Iterable[str] = ()
+    hidden: Iterable[str] = ()
+    empty: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         # What can be iterated over once may be asked for again; a single name is meant as one.

@@ -305,7 +305,11 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
         return engine.connection.sql(text)
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))
-        hint = "\nIf that is a variable of Python, pass the object itself, or db.register it." if unknown else ""
+        hint = (
+            "\nIf that is a variable of Python, pass the object itself, or show it with db.load(name, data, mode='view')."
+            if unknown
+            else ""
+        )
         raise LoadError(
             f"{_short(text)} is neither a file, nor a table or view, nor a query that DuckDB accepts: {brief(str(error))}{hint}"
         ) from error

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from sqlrl.cli.interrupts import INTERRUPTED, AtWork
 from sqlrl.cli.streams import check_arguments
+from sqlrl.deprecated import COMMAND_OPTIONS
 from sqlrl.errors import EngineError, MemoryUsedUpError, SqlrlError
 from sqlrl.markup import printable
 
@@ -41,16 +42,18 @@ _PHRASES = {
     "out of the model: model.without(names)": "out, --drop NAME",
     "say which one to split, predicate=": "name the one to split, --query ",
     "choose another fraction, another random_state": "choose another --holdout, another --seed",
-    'load_evidence, or pass the constants as tuples, such as [("Anna", "Bob")]': "--evidence",
-    "load_evidence(": "sqlrl load --evidence (",
-    "load_evidence": "--evidence",
-    "db.load_all loads": "`sqlrl load --folder` loads",
+    'sqlrl.Evidence, or pass the constants as tuples, such as [("Anna", "Bob")]': "--evidence",
+    "with Evidence and this model": "with --evidence and this model",
+    "with Evidence": "with --evidence",
+    "in one Evidence": "in one --evidence",
+    "Evidence: ": "--evidence: ",
+    "db.load(folder) loads": "`sqlrl load --folder` loads",
     "query: if it is a variable of Python, pass the object itself, without quotes": "query",
-    "\nIf that is a variable of Python, pass the object itself, or db.register it.": "",
+    "\nIf that is a variable of Python, pass the object itself, or show it with db.load(name, data, mode='view').": "",
     "path, or pass its rows as tuples": "path",
     "predict(into=...)": "`sqlrl infer --into`",
-    "`from sqlrl.found_clauses` shows them in SQL, db.model() is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
-    "db.model() is its model": "`sqlrl sql` with 'from sqlrl.strongest_clauses' shows its model",
+    "`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model": "`sqlrl sql` with 'from sqlrl.found_clauses' shows them",
+    "db.models[-1] is its model": "`sqlrl sql` with 'from sqlrl.strongest_clauses' shows its model",
     **{
         f"if this is the text itself, pass it to sqlrl.parse_{kind}": "if this is the text itself, save it in a file and name that"
         for kind in ("bias", "modes", "mln", "evidence", "subgraphs")
@@ -160,7 +163,7 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments apart, all of which must be text."""
         check_arguments(args)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_new_option(each) for each in args])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -188,6 +191,15 @@ class Commands(TyperGroup):
             words = "interrupted; what was finished is kept, the rest has left no trace in the database"
             complain("\n".join([words, *_notes(error)]))
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _new_option(argument: str) -> str:
+    """Return an argument with the new name of an option, and warn of the old one."""
+    new = COMMAND_OPTIONS.get(argument, argument)
+    if new != argument:
+        # No FutureWarning: this is for whoever typed it, also where Python hides warnings.
+        typer.echo(f"warning: {argument} is deprecated, and the next release does not have it: write {new}", err=True)
+    return new
 
 
 def _notes(error: BaseException) -> list[str]:

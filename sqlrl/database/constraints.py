@@ -48,7 +48,7 @@ class ClauseCost:
 
 @verb
 def clause_costs(session: Session, asked: Query, *, growth: float, density: float) -> list[ClauseCost]:
-    """Return what each hard clause costs; `Database.constraint_costs` explains it."""
+    """Return what each hard clause costs; `Database.diagnose` explains it."""
     asked.check()
     check_thresholds(growth, density)
     model = asked.model
@@ -140,7 +140,7 @@ def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tup
 
 
 def cost_table(costs: Iterable[ClauseCost]) -> Table:
-    """Return the costs of clauses as a table; `Database.constraint_costs` says what its columns are."""
+    """Return the costs of clauses as a table; `Database.diagnose` says what its columns are."""
     rows = list(costs)
     schema = [
         ("rule", pa.int64()), ("clause", pa.string()), ("examples", pa.int64()), ("nodes", pa.int64()),

@@ -25,6 +25,29 @@ from sqlrl.wording import shortened
 
 Found = TypeVar("Found", bound="InferenceResult[Any, Any]")
 
+_USUAL = {"method": "auto", "deterministic_limit": None, "random_state": 0, "margins": False, "solution": None}
+
+
+def search_options(given: Mapping[str, object]) -> list[str]:
+    """Return, as they are written, the options of how a world is found that are not as by default."""
+    return [f"{name}={value!r}" for name, value in given.items() if value != _USUAL[name]]
+
+
+def read_as(session: Session, model: Model | SoftModel, semantics: str | None) -> Model | SoftModel:
+    """Return a soft model as the network that it is in Boolean logic, where that is asked for."""
+    if semantics not in (None, "soft", "boolean"):
+        raise InputError(f"semantics={semantics!r} must be 'soft' or 'boolean'.")
+    if semantics is not None and not isinstance(model, SoftModel):
+        raise InputError(
+            f"semantics={semantics!r} is of soft models: a Markov logic network is Boolean as it is; leave it out."
+        )
+    if semantics != "boolean":
+        return model
+    from sqlrl.logic.psl_boolean import boolean_model
+
+    assert isinstance(model, SoftModel)
+    return boolean_model(session.catalog.typed(model))
+
 
 @dataclass(frozen=True)
 class Destination:

@@ -24,7 +24,7 @@ from sqlrl.training.session import Query, Session
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:
-    """Refuse texts that name no query atom of some examples; `Database.check_atoms` explains it."""
+    """Refuse texts that name no query atom of some examples; `Advanced.check_atoms` explains it."""
     layout = session.bind(asked.model, asked.roles)
     with session.only(asked.examples) as chosen:
         ids = atoms_of(session.engine, layout, chosen)

@@ -1,8 +1,8 @@
-"""Models under names in the database: what scripts and `Database.model` call them by."""
+"""Models under names in the database: what scripts and `Database.models` call them by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from sqlrl.errors import CatalogError, InputError
 from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.markup import printable
+from sqlrl.report import Table
 from sqlrl.training.runs import LearnedModel, no_shapes, soft_clauses
 from sqlrl.training.session import Session
 from sqlrl.wording import shortened
@@ -27,6 +28,107 @@ LONGEST_NAME = 200
 
 GIVEN = "given"
 """The origin of clauses that nobody learned."""
+
+
+class Models:
+    """The models that a database keeps; `Database.models` are its own.
+
+    Parameters
+    ----------
+    session : Session
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> len(sqlrl.connect().models())
+    0
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(self) -> Table:
+        """Return the models that have names.
+
+        Returns
+        -------
+        Table
+            Columns `name`, `model` (its number in `sqlrl.model`), `run` and `learner` (NULL if it was not learned), `rules` (how many
+            clauses it has), `created`; ordered by name.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> sqlrl.connect().models()["name"]
+        []
+        """
+        return Table(list_models(self._session))
+
+    def keep(self, name: str, model: Any, *, replace: bool = False) -> int:
+        r"""Keep a model under a name, unless another one has it.
+
+        Parameters
+        ----------
+        name : str
+            On one line; case does not tell names apart.
+        model : Model, SoftModel or estimator
+            Of an estimator what it has learned, with its run.
+        replace : bool
+            Whether another model of that name may lose it, as with `models[name] = model`; it stays under its number.
+
+        Returns
+        -------
+        int
+            Its number in `sqlrl.model`.
+
+        Raises
+        ------
+        CatalogError
+            There is a model of that name.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.models.keep("smoking", sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1.5 Smokes(x) => Cancer(x)"))
+        1
+        """
+        return keep_model(self._session, name, model, replace=replace)
+
+    def __getitem__(self, key: int | str) -> Model | SoftModel:
+        """Return the model of a name or of a number, -1 for the newest one that was kept; CatalogError if there is none."""
+        wanted: object = key
+        if isinstance(wanted, str):
+            return self._session.records.model(number_of(self._session, wanted))
+        if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer):
+            raise InputError(
+                f"model={wanted!r} must be the name of a model or its whole number in sqlrl.model, or -1 for the newest one; "
+                "sqlrl.read_mln(path) reads a file."
+            )
+        return self._session.records.model(None if wanted == -1 else int(wanted))
+
+    def __setitem__(self, name: str, model: Any) -> None:
+        """Keep a model, or what an estimator has learned, under a name; a model that has it loses it."""
+        self.keep(name, model, replace=True)
+
+    def __delitem__(self, name: str) -> None:
+        """Forget the name of a model; the run that learned it stays. CatalogError if there is none."""
+        drop_model(self._session, name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and find(self._session, name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self()["name"])
+
+    def __len__(self) -> int:
+        return len(self())
+
+    def __repr__(self) -> str:
+        return repr(self())
+
+    def _repr_html_(self) -> str:
+        return self()._repr_html_()
 
 
 def keep_model(session: Session, name: str, model: Any, *, replace: bool) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.evaluation import keep_values, value_scores
-from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run
+from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run, search_options
 from sqlrl.database.inferred import InferredValues
 from sqlrl.database.outcomes import Compared
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
@@ -108,8 +108,7 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
 
 def refuse_options(**given: object) -> None:
     """Refuse options that say how a world of a Markov logic network is found."""
-    usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "margins": False}
-    wrong = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
+    wrong = search_options(given)
     if wrong:
         raise InputError(
             f"{', '.join(wrong)}: a soft model takes none of these; say how far its truth values are sought with options=HingeOptions(...)"

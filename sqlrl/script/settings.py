@@ -54,7 +54,7 @@ class Context:
         """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
         listed = exp.select(exp.column("name")).from_(exp.Anonymous(this="duckdb_variables"))
         with self.at(at):
-            engine = self.db.engine
+            engine = self.db.advanced.engine
             names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
             if plain_case(name) not in map(plain_case, names):
                 if "missing" in missing:

@@ -86,7 +86,7 @@ class Fit:
         stage: str = "learning weights",
         total: int | None = None,  # of what the stage advances by, if it is even
         things: str = "weights",  # what Ctrl-C keeps
-        where: str = "db.model() is its model",  # they are then
+        where: str = "db.models[-1] is its model",  # they are then
         part: str = "learning",  # what the time of steps counts as
         since: float | None = None,  # when the work began, by `time.perf_counter`
     ) -> None:

@@ -208,7 +208,7 @@ def induction(
 
 
 def _derived(session: Session, target: str) -> Bias:
-    """Return the bias that types and keys suggest; `Database.derive_bias` explains it."""
+    """Return the bias that types and keys suggest; `Bias.derive` explains it."""
     with session.console.progress("deriving a bias"):
         return derive_bias(session.catalog.store, target, body=None, constants=CONSTANTS)
 

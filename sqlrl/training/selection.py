@@ -318,7 +318,7 @@ def _label_counts(session: Session, layout: Layout, names: Set[str]) -> tuple[In
 
 @verb
 def list_candidates(session: Session, templates: Grammar, model: Model, limit: int) -> pa.Table:
-    """Return the candidates of templates with the SQL that counts them; `Database.candidates` explains it."""
+    """Return the candidates of templates with the SQL that counts them; `Grammar.candidates` explains it."""
     opened = targets(session, model)
     found = templates.expand(model, opened, limit=limit)
     sql, groundings = [""] * len(found), [0] * len(found)

@@ -88,7 +88,7 @@ class Session:
         closed: bool = False,  # there may be no open predicate
         growing: bool = False,  # there may be no rule yet
     ) -> Layout:
-        """Check that model and data fit, and build the tables of query atoms; `Database.bind` explains it."""
+        """Check that model and data fit, and build the tables of query atoms; `Advanced.bind` explains it."""
         check_model(model)
         layout = self.catalog.bind(_without(model, roles.drop), training=training, roles=roles)
         if not closed and not any(p.open for p in layout.predicates.values()):
@@ -104,7 +104,7 @@ class Session:
         return layout
 
     def bind(self, model: Model, roles: Roles = NONE, *, training: bool = False) -> Layout:
-        """Do what `Database.bind` does."""
+        """Do what `Advanced.bind` does."""
         with self.console.progress("binding"):
             return self.layout(model, training=training, roles=roles)
 
@@ -121,7 +121,7 @@ class Session:
         growing: bool = False,
         keep: bool = False,  # keep the program for the next call if this comes to its end; no rules may be added then
     ) -> Iterator[Program]:
-        """Bind a model to the data while the context is open; `Database.program` explains it."""
+        """Bind a model to the data while the context is open; `Advanced.program` explains it."""
         from sqlrl.ground.binding import bind_program
 
         # It is at work until it is closed, whatever runs meanwhile.

@@ -14,11 +14,10 @@ import pytest
 
 import sqlrl
 from tests.docs.test_docstrings import EXAMPLES
+from tests.offered import OFFERED
 
 PACKAGE = Path(sqlrl.__file__).parent
-ESTIMATORS = {
-    name: made for name in sqlrl.__all__ if inspect.isclass(made := getattr(sqlrl, name)) and hasattr(made, "fit")
-}
+ESTIMATORS = {name: made for name, made in OFFERED.items() if inspect.isclass(made) and hasattr(made, "fit")}
 # It asks the database what hard clauses cost, and is one of its modules.
 WRAPPERS = {"ConstrainedTraining"}
 SHOWN = {"OnlineEstimator": "AdaGrad", "BatchEstimator": "VotedPerceptron", "SoftEstimator": "SoftPseudoLikelihood"}
