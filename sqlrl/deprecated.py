@@ -88,9 +88,9 @@ def takes_old_arguments(function: Callable[_Asked, _Found], name: str | None = N
             return function(*args, **given)
         for position, _ in zip(old.positions, args[most:], strict=False):
             _warn(f"{name}() with {position} by position", f"{position}=")
-        for keyword in given.keys() & old.keywords.keys():
+        for keyword in sorted(given.keys() & old.keywords.keys()):
             _warn(f"{name}({keyword}=)", shown(old.keywords[keyword]))
-        changed = {k: old.values[k][v] if k in old.values else v for k, v in given.items()}
+        changed = {k: old.values[k].get(v, v) if k in old.values else v for k, v in given.items()}
         positioned = dict(zip(old.positions, args[most:], strict=False))
         more: Any = {**positioned, **_renamed(changed, old.keywords)}
         rest: Any = (*args[:most], *args[most + len(old.positions) :])
@@ -121,6 +121,10 @@ def _renamed(given: Mapping[str, Any], keywords: Mapping[str, str]) -> dict[str,
         else:
             found[parameter] = value
     for (parameter, kind), values in fields.items():
+        if parameter in found:
+            raise TypeError(
+                f"{', '.join(f'{name}=' for name in values)} and {parameter}= are one argument: give {parameter}= alone"
+            )
         found[parameter] = getattr(sys.modules["sqlrl"], kind)(**values)
     return found
 

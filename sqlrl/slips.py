@@ -121,6 +121,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "to_sql as_sql export_sql sql": "db.export(model, format='sql') writes it as a view that gives each atom its probability",
             f"write export to_string {_FILES}": "model.save('model.mln') writes it, and str(model) is its text",
             "weights coef_ clauses formulas weight": "model.rules has the rules, each with its weight",
+            "clusters": "predict with it first, db.predict(model).clusters()",
             "add add_rule append extend add_rules": "model.with_rules((*model.rules, *other.rules)) returns a model with more rules",
             "constants domains": "model.types has the constants that are declared",
             "ground count explain": "db.advanced.ground(model), db.count(model) and model.plan(db) hold it against data",

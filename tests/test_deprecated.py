@@ -202,7 +202,7 @@ CASES: dict[str, tuple[Callable[[], Database], Call, Call]] = {
         lambda db: (db.drop_model("rules"), db.models())[1],
         lambda db: (db.models.__delitem__("rules"), db.models())[1],
     ),
-    "run_record": (with_run, lambda db: db.run_record(1).facts(), lambda db: db.runs[1].facts()),
+    "run_record": (with_run, lambda db: db.run_record(1).parameters, lambda db: db.runs[1].parameters),
     "candidates": (
         labelled,
         lambda db: db.candidates(GRAMMAR, sqlrl.parse_mln("Friends(person, person)\nSmokes(person)")),
@@ -382,3 +382,8 @@ def test_old_options_of_the_command_line_warn(capsys: pytest.CaptureFixture[str]
     assert "--marginals is deprecated, and the next release does not have it: write --probabilities" in said[0].err
     assert "deprecated" not in said[1].err
     assert COMMAND_OPTIONS == {"--marginals": "--probabilities"}
+
+
+def test_an_old_argument_and_the_new_one_are_too_many() -> None:
+    with pytest.warns(FutureWarning), pytest.raises(TypeError, match="drop= and roles= are one argument"):
+        opened().predict(WEIGHTED, drop=["Smokes"], roles=sqlrl.Roles())  # type: ignore[call-overload]

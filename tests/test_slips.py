@@ -111,9 +111,9 @@ def check(things: Things, sentence: str, tables: set[str]) -> None:
     ("owner", "slip", "wanted"),
     [
         ("Database", "lod", "load"),
-        ("Database", "explane", "explain"),
+        ("Database", "probabilites", "probabilities"),
         ("Database", "Predict", "predict"),
-        ("Database", "load_evidense", "load_evidence"),
+        ("Database", "tabels", "tables"),
         ("estimator", "getparams", "get_params"),
         ("estimator", "model__", "model_"),
         ("estimator", "setparams", "set_params"),
@@ -156,7 +156,7 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     (lambda t: t.db.evaluate(t.fit), r"not the estimator Likelihood: .*db\.evaluate\(db\.predict\(fit\.model_\)\)"),
     (lambda t: t.db.evaluate(sqlrl.baselines.MIRA()), r"the estimator MIRA: it has learned nothing yet"),
     (lambda t: t.db.evaluate("m.mln"), r"not the path 'm\.mln': read the model, model = sqlrl\.read_mln\('m\.mln'\)"),
-    (lambda t: t.db.evaluate(None), r"not None: give what db\.predict\(model\) or db\.marginals\(model\) returned"),
+    (lambda t: t.db.evaluate(None), r"not None: give what db\.predict\(model\) or db\.probabilities\(model\) returned"),
     (
         lambda t: t.db.evaluate(t.table),
         r"type Table: give what db\.predict\(model\) returned, since a table has no query",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.cooccurrence import with_inferred_types
@@ -104,6 +105,7 @@ class Evidence:
     empty: str | Collection[str] = "error"
     replace: bool = False
     drop: Iterable[str] = ()
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "drop", frozenset(self.drop))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
 
+from sqlrl import markup
 from sqlrl.arguments import predicate_names
 from sqlrl.catalog.dictionary import did_you_mean, nearest_names
 from sqlrl.errors import CatalogError
@@ -48,6 +49,7 @@ class Roles:
     query: Iterable[str] = ()
     hidden: Iterable[str] = ()
     empty: Iterable[str] = ()
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         # What can be iterated over once may be asked for again; a single name is meant as one.

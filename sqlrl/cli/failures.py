@@ -43,6 +43,7 @@ _PHRASES = {
     "say which one to split, predicate=": "name the one to split, --query ",
     "choose another fraction, another random_state": "choose another --holdout, another --seed",
     'sqlrl.Evidence, or pass the constants as tuples, such as [("Anna", "Bob")]': "--evidence",
+    "sqlrl.Evidence": "--evidence",
     "with Evidence and this model": "with --evidence and this model",
     "with Evidence": "with --evidence",
     "in one Evidence": "in one --evidence",

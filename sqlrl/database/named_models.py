@@ -55,14 +55,26 @@ class Models:
         Table
             Columns `name`, `model` (its number in `sqlrl.model`), `run` and `learner` (NULL if it was not learned), `rules` (how many
             clauses it has), `created`; ordered by name.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> sqlrl.connect().models()["name"]
-        []
         """
-        return Table(list_models(self._session))
+        store = self._session.catalog.store
+        counted = (
+            exp.select(column("model"), named(exp.Count(this=exp.Star()), "rules"))
+            .from_(store.table("clause"))
+            .group_by(column("model"))
+        )
+        query = (
+            exp.select(
+                *(column(x, "n") for x in ("name", "model", "run")),
+                column("learner", "r"),
+                named(exp.Coalesce(this=column("rules", "c"), expressions=[exp.convert(0)]), "rules"),
+                column("created", "n"),
+            )
+            .from_(store.table("named_model", "n"))
+            .join(store.table("run", "r"), on=column("run", "r").eq(column("run", "n")), join_type="left")
+            .join(counted.subquery("c"), on=column("model", "c").eq(column("model", "n")), join_type="left")
+            .order_by(exp.Ordered(this=column("name", "n"), nulls_first=False))
+        )
+        return Table(store.engine.fetch(query, step="list the models"))
 
     def keep(self, name: str, model: Any, *, replace: bool = False) -> int:
         r"""Keep a model under a name, unless another one has it.
@@ -93,7 +105,29 @@ class Models:
         >>> db.models.keep("smoking", sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1.5 Smokes(x) => Cancer(x)"))
         1
         """
-        return keep_model(self._session, name, model, replace=replace)
+        check_name(name)
+        store = self._session.catalog.store
+        store.check_writable()
+        if find(self._session, name) is not None and not replace:
+            raise CatalogError(f"there is a model {name} already: give it another name, or say that it may be replaced")
+        # Where weights of found clauses were learned again, the model is that of the run that did so.
+        run = getattr(getattr(model, "relearned_", None) or model, "run_", None)
+        learned = getattr(model, "model_", model)
+        if not isinstance(learned, Model | SoftModel):
+            raise refuse("a model, or an estimator that has learned one,", model)
+        with self._session.records.together():
+            row = None if run is None else self._session.records.run(run)
+            number = None if row is None else row["model"]
+            if number is None:
+                kept = rules_of(learned)
+                number = self._session.records.save_model(name, learned, kept[0], kept[1], origin=GIVEN)
+            _forget(store, name)
+            store.put(
+                "named_model",
+                [{"name": name, "model": number, "run": run, "created": datetime.now(UTC).replace(tzinfo=None)}],
+                "name a model",
+            )
+        return int(number)
 
     def __getitem__(self, key: int | str) -> Model | SoftModel:
         """Return the model of a name or of a number, -1 for the newest one that was kept; CatalogError if there is none."""
@@ -113,7 +147,11 @@ class Models:
 
     def __delitem__(self, name: str) -> None:
         """Forget the name of a model; the run that learned it stays. CatalogError if there is none."""
-        drop_model(self._session, name)
+        number_of(self._session, name)
+        store = self._session.catalog.store
+        store.check_writable()
+        with store.engine.transaction():
+            _forget(store, name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and find(self._session, name) is not None
@@ -129,33 +167,6 @@ class Models:
 
     def _repr_html_(self) -> str:
         return self()._repr_html_()
-
-
-def keep_model(session: Session, name: str, model: Any, *, replace: bool) -> int:
-    """Keep a model, or what an estimator learned, under a name; return its number."""
-    check_name(name)
-    store = session.catalog.store
-    store.check_writable()
-    if find(session, name) is not None and not replace:
-        raise CatalogError(f"there is a model {name} already: give it another name, or say that it may be replaced")
-    # Where weights of found clauses were learned again, the model is that of the run that did so.
-    run = getattr(getattr(model, "relearned_", None) or model, "run_", None)
-    learned = getattr(model, "model_", model)
-    if not isinstance(learned, Model | SoftModel):
-        raise refuse("a model, or an estimator that has learned one,", model)
-    with session.records.together():
-        row = None if run is None else session.records.run(run)
-        number = None if row is None else row["model"]
-        if number is None:
-            kept = rules_of(learned)
-            number = session.records.save_model(name, learned, kept[0], kept[1], origin=GIVEN)
-        _forget(store, name)
-        store.put(
-            "named_model",
-            [{"name": name, "model": number, "run": run, "created": datetime.now(UTC).replace(tzinfo=None)}],
-            "name a model",
-        )
-    return int(number)
 
 
 def rules_of(model: Model | SoftModel) -> tuple[pa.Table, pa.Table]:
@@ -185,38 +196,6 @@ def number_of(session: Session, name: str) -> int:
         )
         raise CatalogError(f"there is no model {shortened(printable(name))}{known}{file}")
     return int(row["model"])
-
-
-def drop_model(session: Session, name: str) -> None:
-    """Forget a name; the model itself stays with the run that learned it."""
-    number_of(session, name)
-    store = session.catalog.store
-    store.check_writable()
-    with store.engine.transaction():
-        _forget(store, name)
-
-
-def list_models(session: Session) -> pa.Table:
-    """Return the named models: `name`, `model`, `run`, `learner`, `rules`, `created`."""
-    store = session.catalog.store
-    counted = (
-        exp.select(column("model"), named(exp.Count(this=exp.Star()), "rules"))
-        .from_(store.table("clause"))
-        .group_by(column("model"))
-    )
-    query = (
-        exp.select(
-            *(column(x, "n") for x in ("name", "model", "run")),
-            column("learner", "r"),
-            named(exp.Coalesce(this=column("rules", "c"), expressions=[exp.convert(0)]), "rules"),
-            column("created", "n"),
-        )
-        .from_(store.table("named_model", "n"))
-        .join(store.table("run", "r"), on=column("run", "r").eq(column("run", "n")), join_type="left")
-        .join(counted.subquery("c"), on=column("model", "c").eq(column("model", "n")), join_type="left")
-        .order_by(exp.Ordered(this=column("name", "n"), nulls_first=False))
-    )
-    return store.engine.fetch(query, step="list the models")
 
 
 def check_name(name: object) -> None:

@@ -39,12 +39,6 @@ class Runs:
         Table
             Columns `run`, `learner` (or what else it was: predict, marginals, audit), `model` (its number in `sqlrl.model`, NULL if it has none),
             `status` and `started`; `sqlrl.run` has more.
-
-        Examples
-        --------
-        >>> import sqlrl
-        >>> sqlrl.connect().runs()["run"]
-        []
         """
         store = self._session.catalog.store
         query = exp.select(*map(column, _COLUMNS)).from_(store.table("run")).order_by(column("run"))

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
+from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, LabelWarning, LoadError, brief, warn
 from sqlrl.logic.psl import Partition, Role, SoftModel
@@ -63,6 +64,7 @@ class SoftData:
     model: SoftModel
     split: str = "infer"
     folder: str | Path | None = None
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         given: object = self.model

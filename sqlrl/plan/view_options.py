@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlrl import markup
+
 
 @dataclass(frozen=True)
 class SQLOptions:
@@ -48,3 +50,4 @@ class SQLOptions:
     columns: Mapping[str, Mapping[str, Any]] | None = None
     scopes: Mapping[str, str] | None = None
     partial: bool = False
+    _repr_html_ = markup.field_table

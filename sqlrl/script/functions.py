@@ -459,7 +459,8 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
     assert call.model is not None
     roles = {name: options.pop(name) for name in _ROLES if name in options}
     if roles:
-        options["roles"] = Roles(**roles)
+        with context.at(call.name.at):
+            options["roles"] = Roles(**roles)
     return Asked(context, call, model, call.model.text, examples, text, options)
 
 

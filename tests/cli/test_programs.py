@@ -134,7 +134,7 @@ def test_python_names_three_ways() -> None:
     def found(**options: list[str]) -> dict[str, float]:
         return {
             row["lamp"]: row["probability"]
-            for row in db.probabilities(model, **options).probabilities("Lit").to_pylist()
+            for row in db.probabilities(model, roles=sqlrl.Roles(**options)).probabilities("Lit").to_pylist()
         }
 
     assert found(hidden=["Live"]) == pytest.approx(enumerated(), abs=1e-12)
@@ -152,7 +152,7 @@ def test_python_names_three_ways() -> None:
         ({"empty": ["Wired"], "hidden": ["Live"]}, "empty= names predicates that have data: Wired"),
     ]:
         with pytest.raises(CatalogError, match=words):
-            db.predict(model, **options)
+            db.predict(model, roles=sqlrl.Roles(**options))
     # What was taken as empty is no fact: it can be loaded.
     db.predict(model, roles=sqlrl.Roles(empty=["Live"]))
     db.load("Live", [("L2",)], types=["lamp"])

@@ -114,7 +114,7 @@ def parts_before(kept: dict[str, str]) -> str:
 def test_forms_of_a_parameter_make_the_same_learner(kept: dict[str, str]) -> None:
     words = learners()
     forms = re.findall(
-        r"^Python        sqlrl\.\w+\((.*)\)\n(?:command.*\n)?SQL           OPTIONS \(learner = '(.*?)', (\w+) = (.*)\)$",
+        r"^Python        sqlrl\.(?:baselines\.)?\w+\((.*)\)\n(?:command.*\n)?SQL           OPTIONS \(learner = '(.*?)', (\w+) = (.*)\)$",
         kept["parameters.md"],
         re.MULTILINE,
     )

@@ -106,7 +106,7 @@ def test_describe_says_the_columns_without_computing(db: Database, name: str, mo
         call = "ML.TRAINING_INFO(MODEL learned)"
     real = db.run(f"FROM {call}").table
     assert real is not None
-    for verb in ("predict", "marginals", "count", "diagnose", "evaluate"):
+    for verb in ("predict", "probabilities", "count", "diagnose", "evaluate"):
         monkeypatch.setattr(Database, verb, None)
     described = {row["column_name"]: row["column_type"] for row in rows(db, f"DESCRIBE FROM {call}")}
     monkeypatch.undo()
@@ -261,7 +261,7 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.PREDICT(MODEL taste, random_state => -1)", 9, "random_state = -1 must be"),
         ("FROM ML.PREDICT(MODEL taste, limit => 'x')", 9, "or NULL for no limit"),
         ("FROM ML.PREDICT(MODEL taste, limit => (SELECT 1))", 39, "limit takes a value, and no query"),
-        ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
+        ("FROM ML.PREDICT(MODEL taste, metod => 1)", 30, "ML.PREDICT has no option metod; did you mean 'method'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),
         ("FROM ML.EXPLAIN(MODEL taste)", 9, "the atom is missing"),

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.exchange.lpfile import column_names, place_in_lp, program_of
@@ -89,6 +90,7 @@ class OutsideSolution:
     format: Format | None = None
     exported: str | Path | None = None
     bound: bool = False
+    _repr_html_ = markup.field_table
 
 
 NetworkFormat = Literal[Format, "parquet"]
