@@ -86,13 +86,13 @@ def takes_old_arguments(function: Callable[_Asked, _Found], name: str | None = N
     def called(*args: _Asked.args, **given: _Asked.kwargs) -> _Found:
         if len(args) <= most and given.keys().isdisjoint(old.keywords):
             return function(*args, **given)
-        for position, _ in zip(old.positions, args[most:], strict=False):
-            _warn(f"{name}() with {position} by position", f"{position}=")
-        for keyword in sorted(given.keys() & old.keywords.keys()):
-            _warn(f"{name}({keyword}=)", shown(old.keywords[keyword]))
         changed = {k: old.values[k].get(v, v) if k in old.values else v for k, v in given.items()}
         positioned = dict(zip(old.positions, args[most:], strict=False))
         more: Any = {**positioned, **_renamed(changed, old.keywords)}
+        for position in positioned:
+            _warn(f"{name}() with {position} by position", f"{position}=")
+        for keyword in sorted(given.keys() & old.keywords.keys()):
+            _warn(f"{name}({keyword}=)", shown(old.keywords[keyword]))
         rest: Any = (*args[:most], *args[most + len(old.positions) :])
         return function(*rest, **more)
 

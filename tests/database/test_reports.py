@@ -181,9 +181,7 @@ def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> Non
     assert f"The 3 strongest of {every} clauses" in run.plot.weight_history(most=3).note
     assert "Weights while learning" in titles(run.report())
     # Who keeps none says how it is kept.
-    assert "fit an online learner with record_history=True" in sentences(
-        db.runs[studied.fit.run_].report(), "learning"
-    )
+    assert "fit an online learner with record_history=True" in sentences(db.runs[studied.fit.run_].report(), "learning")
     with pytest.raises(InputError, match="keeps no history"):
         db.runs[studied.prediction.run].plot.weight_history()
     with pytest.raises(InputError, match="most=0"):

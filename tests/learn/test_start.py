@@ -26,7 +26,9 @@ ONLINE: dict[str, Any] = {
     "MIRA": sqlrl.baselines.MIRA,
     "Perceptron": sqlrl.baselines.Perceptron,
     "ContrastiveDivergence": lambda **kw: sqlrl.baselines.ContrastiveDivergence("mpe", **kw),
-    "ContrastiveDivergence, constant": lambda **kw: sqlrl.baselines.ContrastiveDivergence("mpe", steps="constant", **kw),
+    "ContrastiveDivergence, constant": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
+        "mpe", steps="constant", **kw
+    ),
     "ContrastiveDivergence, penalised": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
         "mpe", steps="constant", learning_rate=0.25, regularization=0.5, **kw
     ),
@@ -206,7 +208,9 @@ def test_a_start_is_like_a_fixed_feature_of_the_same_weight(
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
-@pytest.mark.parametrize("learner", [lambda: sqlrl.PSCG(0 + 1), lambda: sqlrl.baselines.VotedPerceptron(1e-9, 1, average=False)])
+@pytest.mark.parametrize(
+    "learner", [lambda: sqlrl.PSCG(0 + 1), lambda: sqlrl.baselines.VotedPerceptron(1e-9, 1, average=False)]
+)
 def test_steps_of_batch_learners_begin_at_the_start(learner: Any, db: sqlrl.Database) -> None:
     start = sqlrl.Likelihood(penalty="l2", strength=0.25).fit(db, sqlrl.parse_mln(TEXT))
     found = learner().fit(db, sqlrl.parse_mln(TEXT), start=start.model_)

@@ -108,7 +108,10 @@ def followed(db: sqlrl.Database) -> sqlrl.Resolwe:
 def fitted() -> Callable[[str, str], sqlrl.Resolwe]:
     """Learners that followed what is loaded and a stream of it from beginning to end, with weights by AdaGrad or another learner."""
     db = load(some())
-    learners = {"AdaGrad": sqlrl.AdaGrad(), "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(regularization=0.01)}
+    learners = {
+        "AdaGrad": sqlrl.AdaGrad(),
+        "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(regularization=0.01),
+    }
 
     @cache
     def fit(source: str, weights: str) -> sqlrl.Resolwe:

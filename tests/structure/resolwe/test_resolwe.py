@@ -327,7 +327,9 @@ def test_subgraphs_are_those_that_were_named_though_others_went() -> None:
             first = ", ".join(f"'s{s:03d}'" for s in range(6))
             for name in ("Talks", "Links", "Old", "Swims", "Good"):
                 columns = "example, user" if name == "Good" else "*"
-                db.load(name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"), mode="remove")
+                db.load(
+                    name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"), mode="remove"
+                )
         fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=7).fit(db, MODEL, examples=names)
         found.append((fit.formulations_.to_arrow().to_pylist(), str(fit.model_)))
     assert found[0] == found[1]
