@@ -107,7 +107,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             "true world truth labels predict y_pred": "they are probabilities, and no world: db.predict(model).atoms() has the atoms that are true "
             "in the most probable one",
             "explain reasons": "db.predict(model).why('Predicate(constant)') gives reasons of a predicted atom",
-            "samples": "db.marginals(model, samples_into='name') makes a table of the sampled worlds",
+            "samples": "db.probabilities(model, samples_into='name') makes a table of the sampled worlds",
             f"save to_parquet to_table into {_FILES}": "marginals.write('name') makes a table of them",
         }
     ),

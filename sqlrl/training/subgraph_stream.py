@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.checks import warn_of_alike, warn_of_empty
-from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.sources import open_source
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine

@@ -250,7 +250,7 @@ def test_a_learner_of_clauses_lets_no_other_learn_again_from_a_stream() -> None:
 REFUSING: dict[str, Callable[[], Any]] = {
     "Likelihood": lambda: sqlrl.Likelihood().fit(new(), WEIGHED, examples=stream()),
     "MaxMargin": lambda: sqlrl.MaxMargin().fit(new(), WEIGHED, examples=stream()),
-    "VotedPerceptron": lambda: sqlrl.VotedPerceptron(1.0).fit(new(), WEIGHED, examples=stream()),
+    "VotedPerceptron": lambda: sqlrl.baselines.VotedPerceptron(1.0).fit(new(), WEIGHED, examples=stream()),
     "PSCG": lambda: sqlrl.PSCG().fit(new(), WEIGHED, examples=stream()),
     "PseudoLikelihood": lambda: sqlrl.PseudoLikelihood().fit(new(), WEIGHED, examples=stream()),
     "MSL": lambda: sqlrl.MSL().fit(new(), WEIGHED, examples=stream()),

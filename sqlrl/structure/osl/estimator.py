@@ -279,7 +279,9 @@ class OSL(OnlineEstimator, Relearning):
             order["size"] = order["size"] or FIRST
         elif self.then is not None:
             raise refuse_stream()
-        return db.advanced.learning.training_windows(model, examples=drawn, changes=AddedClauses(self._modes()), **order)
+        return db.advanced.learning.training_windows(
+            model, examples=drawn, changes=AddedClauses(self._modes()), **order
+        )
 
     def _learner(
         self,

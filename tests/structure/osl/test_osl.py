@@ -200,7 +200,7 @@ def test_parameters_make_the_same_estimator(shared: sqlrl.Database) -> None:
 def test_a_window_is_learned_example_by_example(shared: sqlrl.Database) -> None:
     db, model, modes = shared, sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
     changes = AddedClauses(modes)
-    with db.learning.training_windows(model, examples=TRAIN[:6], changes=changes) as stream:
+    with db.advanced.learning.training_windows(model, examples=TRAIN[:6], changes=changes) as stream:
         types = changes.types
         whole, single = learner().learner(types), learner().learner(types)
         for window in stream:
