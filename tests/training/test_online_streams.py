@@ -16,6 +16,7 @@ import pytest
 import sqlrl
 from sqlrl.errors import GroundingLimitError, GroundingWarning, InputError, LabelWarning, UnsupportedError
 from sqlrl.learn import OnlineEstimator
+from tests.offered import OFFERED
 
 Tables = dict[str, pa.Table]
 Learner = sqlrl.OSL | OnlineEstimator
@@ -31,8 +32,8 @@ NAMES = [f"s{i}" for i in range(8)]
 
 WEIGHTS = {
     name: made
-    for name in sqlrl.__all__
-    if isinstance(made := getattr(sqlrl, name), type)
+    for name in OFFERED
+    if isinstance(made := OFFERED[name], type)
     and issubclass(made, OnlineEstimator)
     and made not in (OnlineEstimator, sqlrl.OSL)
 }
