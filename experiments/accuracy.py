@@ -46,7 +46,7 @@ def accuracy(model: sqlrl.Model, test: Relations, target: str, seed: int = 0) ->
     if not test.pairs(area, target):
         return Accuracy(math.nan, math.nan, 0, 0, 0, 0.0)
     start = time.perf_counter()
-    found = replace(test, target=target).load().marginals(model, seed=seed).probabilities()
+    found = replace(test, target=target).load().probabilities(model, random_state=seed).probabilities()
     seconds = time.perf_counter() - start
     arguments = [found.column(k).to_pylist() for k in range(1, 1 + len(test.types[target]))]
     true = {tuple(row) for row in test.areas[area][target]}

@@ -105,8 +105,14 @@ def f1_of(db: sqlrl.Database, model: sqlrl.Model, job: Job, citations: Sequence[
     """Predict citations as a row does; return F1."""
     if not job.system.startswith("PSCG"):
         return db.evaluate(db.predict(model, examples=list(citations), method="lp")).f1
-    found = db.marginals(
-        model, examples=list(citations), method="mcsat", samples=SAMPLES, burn_in=BURN_IN, chains=1, seed=job.seed
+    found = db.probabilities(
+        model,
+        examples=list(citations),
+        method="mcsat",
+        samples=SAMPLES,
+        burn_in=BURN_IN,
+        chains=1,
+        random_state=job.seed,
     )
     names = ("bib", "field", "position")
     facts = pq.read_table(Path(job.folder) / "infield.parquet", columns=list(names))

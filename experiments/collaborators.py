@@ -169,7 +169,7 @@ def learn(con: duckdb.DuckDBPyConnection, job: Job, seconds: Mapping[str, float]
         threshold=job.threshold,
         min_support=SUPPORT,
         select=job.select,
-        weights=sqlrl.ContrastiveDivergence(
+        weights=sqlrl.baselines.ContrastiveDivergence(
             steps="constant", learning_rate=job.learning_rate, regularization=REGULARIZATION
         ),
         random_state=job.seed,
@@ -290,7 +290,7 @@ def probabilities(tables: Tables, model: sqlrl.Model) -> pa.Table:
             )
             if name == TARGET:
                 db.scope(name, facts)
-        return db.marginals(model).probabilities().select(["example", "article", "editor", "probability"])
+        return db.probabilities(model).probabilities().select(["example", "article", "editor", "probability"])
 
 
 def _rankings(scored: Sequence[Mapping[str, Floats]]) -> dict[str, RankingScores]:

@@ -136,7 +136,7 @@ def auc(model: sqlrl.Model, facts: Facts) -> float:
     true = labels.filter(labels["truth"]).drop_columns(["truth"])
     db.load("Shares", true, types=["reader"], target=True, example="example")
     db.scope("Shares", labels.drop_columns(["truth"]))
-    return db.evaluate(db.marginals(model)).by_example().mean_auc
+    return db.evaluate(db.probabilities(model)).by_example().mean_auc
 
 
 # ---- what a log says -------------------------------------------------------------------------------------------------

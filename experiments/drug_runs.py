@@ -143,7 +143,7 @@ def run(job: Job) -> list[Outcome]:
     """Run the baselines and all systems on the folds of a job."""
     task, bias = read_task(job.folder, job.task), read_modes(job.folder, job.task)
     asked, db = Asked(job.folder, bias, pairs_of(task)), connect()
-    db.load_all(Path(job.folder) / "background", bias)
+    db.load(Path(job.folder) / "background", types=bias)
     with evaluated_once(job.folder, bias, task.pairs) as once:
         shared = Shared(task, bias, asked, once, db)
         return [outcome for fold in job.folds for outcome in run_fold(job, fold, shared)]

@@ -220,7 +220,7 @@ class Asked:
 
     def _ground(self, model: sqlrl.Model) -> tuple[sparse.csc_matrix, FloatArray]:
         """Return how many groundings each clause has at each pair, and the weights of the clauses."""
-        with self.db.program(model) as program:
+        with self.db.advanced.program(model) as program:
             program.expand(None)
             network = ground_network(Extent(program))
             assert not len(network.row_clause), "a grounding has two query atoms"
@@ -257,7 +257,7 @@ def transitive_network(pairs: tuple[Pair, ...]) -> tuple[Network, tuple[Pair, ..
     db = connect()
     db.load("Drug", [(drug,) for drug in sorted({drug for pair in pairs for drug in pair})], types=["drug"])
     db.scope("better", list(pairs))
-    network = db.ground(sqlrl.parse_mln(f"better(drug, drug)\n{transitive('better')}", query=("better",)))
+    network = db.advanced.ground(sqlrl.parse_mln(f"better(drug, drug)\n{transitive('better')}", query=("better",)))
     return network, tuple(named_pairs(db, "better", "drug"))
 
 

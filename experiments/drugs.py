@@ -117,7 +117,7 @@ def load_drugs(
     positive : iterable of (str, str) or None
         Those whose label is true, all others are false; None for no labels at all.
     """
-    db.load_all(Path(folder) / "background", bias)
+    db.load(Path(folder) / "background", types=bias)
     label_pairs(db, bias, pairs, positive)
 
 

@@ -60,7 +60,7 @@ class EvaluatedOnce:
             if known == bias:
                 return opened
         target = bias.head.predicate
-        opened = _Whole(self._stack.enter_context(self.db.learning.induction(target, bias)), target)
+        opened = _Whole(self._stack.enter_context(self.db.advanced.learning.induction(target, bias)), target)
         self._opened.append((bias, opened))
         return opened
 
@@ -83,13 +83,18 @@ class Part:
         self._once, self._labels, self.saved = once, labels, 0.0
 
     @property
+    def advanced(self) -> Self:
+        """Whose `learning` learners ask for."""
+        return self
+
+    @property
     def learning(self) -> Learning:
         """What learners ask for: this has what ILP calls."""
         return cast(Learning, self)
 
     def induction_bias(self, target: sqlrl.Model | str, bias: sqlrl.Bias | None) -> sqlrl.Bias:
         """Return the bias, checked against the data."""
-        return self._once.db.learning.induction_bias(target, bias)
+        return self._once.db.advanced.learning.induction_bias(target, bias)
 
     @contextmanager
     def induction(self, target: sqlrl.Model | str, bias: sqlrl.Bias, **_: object) -> Iterator[_Session]:

@@ -26,8 +26,8 @@ class _Kept(ExampleStream):
     """A stream of one window with all examples, as often as it is asked for; its runs are not kept in the database."""
 
     def __init__(self, db: sqlrl.Database, program: Any) -> None:
-        ids = db.example_ids()
-        super().__init__(program, db.session, [ids], size=max(len(ids), 1), limit=None)
+        ids = db.advanced.example_ids()
+        super().__init__(program, db.advanced.session, [ids], size=max(len(ids), 1), limit=None)
         self.windows = list(super().__iter__())
 
     def __iter__(self) -> Generator[Window]:
@@ -82,6 +82,11 @@ class GroundedOnce:
         return found
 
     @property
+    def advanced(self) -> Self:
+        """Whose `learning` learners ask for."""
+        return self
+
+    @property
     def learning(self) -> Learning:
         """What learners ask for: this has what batch learners call."""
         return cast(Learning, self)
@@ -97,6 +102,6 @@ class GroundedOnce:
             self.saved += seconds
             return stream
         start = time.perf_counter()
-        stream = _Kept(self.db, self._stack.enter_context(self.db.program(model, training=True)))
+        stream = _Kept(self.db, self._stack.enter_context(self.db.advanced.program(model, training=True)))
         self._streams[id(model)] = model, stream, time.perf_counter() - start
         return stream

@@ -214,9 +214,9 @@ def names(centres: Sequence[int]) -> list[str]:
     return list(map(str, centres))
 
 
-def learner(rate: float, seed: int, window: int | None = WINDOW) -> sqlrl.ContrastiveDivergence:
+def learner(rate: float, seed: int, window: int | None = WINDOW) -> sqlrl.baselines.ContrastiveDivergence:
     """Return the learner of weights, the same for every system; windows make no difference to what it learns."""
-    return sqlrl.ContrastiveDivergence(learning_rate=rate, sweeps=SWEEPS, window=window, random_state=seed)
+    return sqlrl.baselines.ContrastiveDivergence(learning_rate=rate, sweeps=SWEEPS, window=window, random_state=seed)
 
 
 # ---- settings --------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def estimator(job: Job, setting: Setting, select: int, top: int = MOST) -> sqlrl
 
 def rank(db: sqlrl.Database, model: sqlrl.Model, centres: Sequence[int]) -> RankingScores:
     """Rank the candidates of subgraphs by their marginals."""
-    scores: RankingScores = db.evaluate(db.marginals(model, examples=names(centres))).by_example()
+    scores: RankingScores = db.evaluate(db.probabilities(model, examples=names(centres))).by_example()
     return scores
 
 

@@ -71,7 +71,7 @@ def model_scores(db: sqlrl.Database, model: sqlrl.Model, examples: list[str], la
     prediction = db.predict(model, examples=examples)
     found = prediction_scores(db.evaluate(prediction), field_counts(prediction, labels).f1)
     try:
-        marginals = db.marginals(model, examples=examples, method="exact")
+        marginals = db.probabilities(model, examples=examples, method="exact")
         scores = db.evaluate(marginals)
         found = replace(found, ece=100 * scores.calibration_error, brier=100 * scores.brier)
         found = replace(found, f1_marginal=marginal_f1(marginals.probabilities(), labels))
@@ -128,9 +128,9 @@ def label_log_likelihood(db: sqlrl.Database, model: sqlrl.Model, examples: list[
 
     The mean is over the other examples, None if there are none.
     """
-    with db.program(model) as program:
-        ids = db.example_ids(examples)
-        stream = ExampleStream(program, db.session, [ids], size=len(ids), limit=None)
+    with db.advanced.program(model) as program:
+        ids = db.advanced.example_ids(examples)
+        stream = ExampleStream(program, db.advanced.session, [ids], size=len(ids), limit=None)
         (window,) = stream
         wrong = np.unique(infeasible_truth(window.network, window.truth).example)
         left = ids[~np.isin(ids, wrong)]

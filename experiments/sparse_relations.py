@@ -124,7 +124,7 @@ def run(job: Job) -> Outcome:
     # Without a clause all pairs are alike.
     probability = dict.fromkeys(pairs, 0.5)
     if fit is not None:
-        ranked = db.marginals(fit.model_, examples=[area]).probabilities()
+        ranked = db.probabilities(fit.model_, examples=[area]).probabilities()
         names = [ranked.column(k).to_pylist() for k in range(1, 1 + len(relations.types[target]))]
         found_of = dict(zip(zip(*names, strict=True), ranked.column("probability").to_pylist(), strict=True))
         probability = {pair: found_of[pair] for pair in pairs}

@@ -109,7 +109,7 @@ def load_domain(data: Path, domain: str) -> sqlrl.Database:
     db = sqlrl.connect()
     files = {file.stem: file for file in area_files(data, domain)}
     model = sqlrl.parse_mln(_declarations(TYPES[domain]))
-    db.load_evidence(files, model, drop=left_out, empty=LACKING.get(domain, ()))
+    db.load(sqlrl.Evidence(files, model, drop=left_out, empty=LACKING.get(domain, ())))
     return db
 
 

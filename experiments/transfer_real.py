@@ -193,7 +193,7 @@ def _generative(db: sqlrl.Database, job: Job) -> Learned:
     source = sqlrl.parse_mln(job.model)
     mapping = sqlrl.PredicateMapping(dict(MAPPINGS[job.source, job.target]))
     if job.system == MSL:
-        mapped = transferred(source, mapping, db.learning.declarations()).model
+        mapped = transferred(source, mapping, db.advanced.learning.declarations()).model
         fit = sqlrl.MSL(max_literals=job.max_literals).fit(db, mapped)
         return Learned(fit.model_, fit.candidates_, fit.n_statements_, len(mapped.rules), parts=fit.seconds_)
     new = sqlrl.Transfer(

@@ -109,7 +109,7 @@ def run(job: Job) -> Outcome:
         fit = Transfer(mapping=mapping, max_literals=MAX_LITERALS).fit(db, source)
         marked = len(fit.diagnosis_.general | fit.diagnosis_.specific)
     elif job.system == MSL:
-        mapped = transferred(source, mapping, db.learning.declarations()).model
+        mapped = transferred(source, mapping, db.advanced.learning.declarations()).model
         fit = sqlrl.MSL(max_literals=MAX_LITERALS).fit(db, mapped)
     else:
         fit = sqlrl.MSL(max_literals=MAX_LITERALS).fit(db)

@@ -146,9 +146,9 @@ def f1_of_test(db: sqlrl.Database, model: sqlrl.Model, inference: str, job: Job)
         return db.evaluate(db.predict(model, examples=examples, method="lp")).f1
     if inference != "MCSAT":
         method: Any = {"exact": "auto", "MaxWalkSAT": "walksat"}[inference]
-        return db.evaluate(db.predict(model, examples=examples, method=method, seed=job.seed)).f1
-    found = db.marginals(
-        model, examples=examples, method="mcsat", samples=SAMPLES, burn_in=BURN_IN, chains=1, seed=job.seed
+        return db.evaluate(db.predict(model, examples=examples, method=method, random_state=job.seed)).f1
+    found = db.probabilities(
+        model, examples=examples, method="mcsat", samples=SAMPLES, burn_in=BURN_IN, chains=1, random_state=job.seed
     )
     labels = {(row["class"], row["page"]) for row in read_pages(job.folder, job.most)["PageClass"].to_pylist()}
     rows = found.probabilities().to_pylist()

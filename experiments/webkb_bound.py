@@ -134,7 +134,7 @@ def run(job: Job) -> Bound:
     db = sqlrl.connect(":memory:")
     pages = read_pages(job.folder, job.most)
     load_pages(db, pages)
-    network = db.ground(starting_model(), examples=list(job.fold.train))
+    network = db.advanced.ground(starting_model(), examples=list(job.fold.train))
     labels = db.sql('SELECT atom, truth FROM sqlrl."atom_PageClass"').to_arrow_table().to_pydict()
     known = dict(zip(labels["atom"], labels["truth"], strict=True))
     margins = label_margins(network, np.array([known[atom] for atom in network.atoms.tolist()], dtype=np.bool_))

@@ -25,8 +25,12 @@ from reference_api import parameters_told, section
 from reference_text import cell, code, prose, table
 
 import sqlrl
-from sqlrl import errors
+from sqlrl import baselines, errors
 from sqlrl.cli.app import app
+from sqlrl.database.advanced import Advanced
+from sqlrl.database.named_models import Models
+from sqlrl.database.run_list import Runs
+from sqlrl.deprecated import ARGUMENTS, COMMAND_OPTIONS, MODULE, NAMES, SQL_FUNCTIONS, SQL_OPTIONS, shown
 from sqlrl.learn import OnlineEstimator
 from sqlrl.learn.batch.estimator import BatchEstimator
 from sqlrl.learn.fitted import Configured
@@ -304,7 +308,7 @@ def _learner_part(word: str, kind: type[Configured]) -> list[str]:
             )
         )
     anchors = f"[API](api/learners.md#{kind.__name__.lower()})"
-    lines = [f"### {word}", "", f"`sqlrl.{kind.__name__}`: {prose(' '.join(summary.split()))} {anchors}", ""]
+    lines = [f"### {word}", "", f"`{_imported(kind)}`: {prose(' '.join(summary.split()))} {anchors}", ""]
     return [*lines, *table(("parameter", "values", "default", "command line", "what it is"), rows), *_forms(word, kind)]
 
 
@@ -370,7 +374,7 @@ def _forms(word: str, kind: type[Configured]) -> list[str]:
     given = {each.name: each for each in declared.values() if each.default is REQUIRED and each.name != name}
     needed = "".join(f"{each}={_needed(given[each])}, " for each in given)
     quoted = f"'{value}'" if isinstance(value, str) else value_text(value)
-    lines = ["```text", f"Python        sqlrl.{kind.__name__}({needed}{name}={value!r})"]
+    lines = ["```text", f"Python        {_imported(kind)}({needed}{name}={value!r})"]
     if declared[name].option is not None and word != "constrained":
         lines.append(
             f"command line  sqlrl learn ... --learner {word} {_switch(declared[name]).split('/')[0]} {shlex.quote(str(value))}"
@@ -416,7 +420,6 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
         "Exact counts of the groundings of each rule.",
         "the rule, `groundings`, `n`, and with `by` its variables",
     ),
-    "EXPECTED_COUNTS": ("Counts at the labels beside those that the model expects.", ""),
     "DIAGNOSE": ("Which rules are wrong on the data, by the bins of their groundings.", ""),
 }
 """What each function returns, and its columns in words where they depend on the model."""
@@ -551,10 +554,51 @@ def _error_part(name: str, kind: type) -> list[str]:
     return [*lines, ""]
 
 
+# ---- names of before -----------------------------------------------------------------------------------
+
+
+def renamed_page() -> list[str]:
+    """Return the page about names that are deprecated."""
+    lines = [
+        "# New names",
+        "",
+        NOTE,
+        "",
+        "Old names work in this release, with a `FutureWarning` that says what to write. The next release does not have them.",
+        "",
+    ]
+    for owner, names in NAMES.items():
+        rows = [(code(name), code(old.now)) for name, old in sorted(names.items())]
+        lines += [f"## {owner}", "", *table(("before", "write"), rows)]
+    rows = [
+        (code(f"{method}({old}=)"), code(shown(new)))
+        for method, arguments in ARGUMENTS.items()
+        for old, new in arguments.keywords.items()
+    ]
+    rows += [
+        (f"{code(method)} with {code(name)} by position", code(f"{name}="))
+        for method, arguments in ARGUMENTS.items()
+        for name in arguments.positions
+    ]
+    lines += ["## Arguments", "", *table(("before", "write"), rows)]
+    rows = [(code(f"sqlrl.{old}"), code(new)) for old, new in MODULE.items()]
+    lines += ["## The package", "", *table(("before", "write"), rows)]
+    rows = [(code(f"sqlrl ... {old}"), code(f"sqlrl ... {new}")) for old, new in COMMAND_OPTIONS.items()]
+    rows += [(code(f"ML.PREDICT(..., {old} => ...)"), code(f"{new} => ...")) for old, new in SQL_OPTIONS.items()]
+    rows += [
+        (code(f"ML.{old}(...)"), code(f"ML.{new}(..., {', '.join(options)} => true)"))
+        for old, (new, options) in SQL_FUNCTIONS.items()
+    ]
+    return [*lines, "## The command line and scripts", "", *table(("before", "write"), rows)]
+
+
 # ---- the API -------------------------------------------------------------------------------------------
 
+HELD: Mapping[str, type] = {"Models": Models, "Runs": Runs, "Advanced": Advanced}
+"""What attributes of a database are, which nobody makes."""
+
 API: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "database": ("The database", ("connect", "Database", "Spark", "ServerFiles")),
+    "database": ("The database", ("connect", "Database", "Roles", "Evidence", "SoftData", "OutsideSolution", "SQLOptions", "Spark", "ServerFiles", *HELD)),
     "models": (
         "Models and languages",
         (
@@ -566,9 +610,9 @@ API: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "learners": (
         "Learners",
         (
-            "AdaGrad", "CDA", "Subgradient", "MIRA", "Perceptron", "ContrastiveDivergence", "ConstrainedTraining", "Likelihood", "PSCG",
-            "VotedPerceptron", "MaxMargin", "PseudoLikelihood", "OSL", "ILP", "Resolwe", "MSL", "Transfer", "SoftPseudoLikelihood",
+            "AdaGrad", "CDA", "ConstrainedTraining", "Likelihood", "PSCG", "MaxMargin", "PseudoLikelihood", "OSL", "ILP", "Resolwe", "MSL", "Transfer", "SoftPseudoLikelihood",
             "SoftPiecewiseLikelihood", "SoftMapLikelihood", "SoftStructure", "choose_learner",
+            *baselines.__all__,
         ),
     ),
     "results": ("Results", ("Prediction", "Marginals", "SoftPrediction", "HingeOptions", "Diagnosis", "Audit", "Split", "Table")),
@@ -591,6 +635,16 @@ SHARED: Mapping[str, type] = {
 """What learners have in common, described once."""
 
 
+def public(name: str) -> Any:
+    """Return what a name of these pages is."""
+    return HELD[name] if name in HELD else getattr(baselines if name in baselines.__all__ else sqlrl, name)
+
+
+def _imported(kind: type) -> str:
+    """Return the name by which a learner is called."""
+    return f"sqlrl.{'baselines.' if kind.__name__ in baselines.__all__ else ''}{kind.__name__}"
+
+
 def api() -> Iterator[tuple[str, list[str]]]:
     """Yield the pages of the API."""
     index = ["# API", "", NOTE, "", "What `import sqlrl` offers.", ""]
@@ -602,9 +656,9 @@ def api() -> Iterator[tuple[str, list[str]]]:
             for each, kind in SHARED.items():
                 lines += section(each, kind)
         for each in names:
-            lines += section(each, getattr(sqlrl, each), common if name == "learners" else ())
+            lines += section(each, public(each), common if name == "learners" else ())
         yield name, lines
-        rows = [(f"[`{each}`]({name}.md#{each.lower()})", cell(_summary(getattr(sqlrl, each)))) for each in names]
+        rows = [(f"[`{each}`]({name}.md#{each.lower()})", cell(_summary(public(each)))) for each in names]
         index += [f"## {title}", "", *table(("name", "what it is"), rows)]
     yield "index", index
 
@@ -622,6 +676,7 @@ MADE: Mapping[str, Callable[[], list[str]]] = {
     "parameters.md": parameters,
     "functions.md": function_page,
     "errors.md": error_page,
+    "renamed.md": renamed_page,
 }
 """Pages by their names; those of the API come by `api`."""
 

@@ -13,6 +13,8 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
+    from sqlrl.catalog.evidence import Evidence
+    from sqlrl.catalog.roles import Roles
     from sqlrl.catalog.server_files import ServerFiles
     from sqlrl.database.audit import Audit
     from sqlrl.database.choice import choose_learner
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from sqlrl.database.holdout import Split
     from sqlrl.database.marginals import Marginals
     from sqlrl.database.predictions import Prediction
+    from sqlrl.database.soft_data import SoftData
     from sqlrl.database.soft_predictions import SoftPrediction
     from sqlrl.database.subgraph_views import parse_subgraphs, read_subgraphs
     from sqlrl.engine.spark.server import Spark
@@ -39,9 +42,8 @@ if TYPE_CHECKING:
         score_rankings,
         score_values,
     )
-    from sqlrl.learn import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+    from sqlrl.learn import CDA, AdaGrad
     from sqlrl.learn.batch.likelihood import Likelihood
-    from sqlrl.learn.batch.perceptron import VotedPerceptron
     from sqlrl.learn.batch.pscg import PSCG
     from sqlrl.learn.margin.estimator import MaxMargin
     from sqlrl.learn.pseudo.estimator import PseudoLikelihood
@@ -63,7 +65,9 @@ if TYPE_CHECKING:
     from sqlrl.logic.psl_files import parse_psl, read_psl
     from sqlrl.logic.saving import save_model
     from sqlrl.logic.templates import Symbol
+    from sqlrl.plan.view_options import SQLOptions
     from sqlrl.report import Table
+    from sqlrl.solve.exchange.solutions import OutsideSolution
     from sqlrl.solve.hinge.result import HingeOptions
     from sqlrl.structure.beam.estimator import MSL
     from sqlrl.structure.diagnosis.diagnosis import Diagnosis
@@ -75,13 +79,17 @@ if TYPE_CHECKING:
     from sqlrl.training.subgraphs import SubgraphQueries, SubgraphTables
 
 _HOMES = {
+    "SoftData": "sqlrl.database.soft_data",
+    "SQLOptions": "sqlrl.plan.view_options",
+    "OutsideSolution": "sqlrl.solve.exchange.solutions",
+    "Roles": "sqlrl.catalog.roles",
+    "Evidence": "sqlrl.catalog.evidence",
     "AdaGrad": "sqlrl.learn",
     "ArithmeticRule": "sqlrl.logic.psl_arithmetic",
     "Audit": "sqlrl.database.audit",
     "Bias": "sqlrl.logic.bias",
     "CDA": "sqlrl.learn",
     "ConstrainedTraining": "sqlrl.database.constrained_training",
-    "ContrastiveDivergence": "sqlrl.learn",
     "Database": "sqlrl.database.database",
     "Diagnosis": "sqlrl.structure.diagnosis.diagnosis",
     "EgoNetworks": "sqlrl.database.ego_networks",
@@ -89,7 +97,6 @@ _HOMES = {
     "ILP": "sqlrl.structure.ilp.estimator",
     "Likelihood": "sqlrl.learn.batch.likelihood",
     "LogicalRule": "sqlrl.logic.psl",
-    "MIRA": "sqlrl.learn",
     "MSL": "sqlrl.structure.beam.estimator",
     "Marginals": "sqlrl.database.marginals",
     "MaxMargin": "sqlrl.learn.margin.estimator",
@@ -97,7 +104,6 @@ _HOMES = {
     "Modes": "sqlrl.logic.modes",
     "OSL": "sqlrl.structure.osl.estimator",
     "PSCG": "sqlrl.learn.batch.pscg",
-    "Perceptron": "sqlrl.learn",
     "PredicateMapping": "sqlrl.logic.mapping",
     "Prediction": "sqlrl.database.predictions",
     "ProbabilityScores": "sqlrl.evaluate",
@@ -109,7 +115,6 @@ _HOMES = {
     "SoftModel": "sqlrl.logic.psl",
     "Split": "sqlrl.database.holdout",
     "SqlrlError": "sqlrl.errors",
-    "Subgradient": "sqlrl.learn",
     "SubgraphQueries": "sqlrl.training.subgraphs",
     "SoftMapLikelihood": "sqlrl.learn.soft.map_likelihood",
     "SoftPiecewiseLikelihood": "sqlrl.learn.soft.piecewise",
@@ -122,7 +127,6 @@ _HOMES = {
     "Symbol": "sqlrl.logic.templates",
     "Table": "sqlrl.report",
     "Transfer": "sqlrl.structure.diagnosis.estimator",
-    "VotedPerceptron": "sqlrl.learn.batch.perceptron",
     "choose_learner": "sqlrl.database.choice",
     "auc_roc": "sqlrl.evaluate",
     "average_precision": "sqlrl.evaluate",
@@ -152,13 +156,12 @@ _HOMES = {
     "SoftScores": "sqlrl.evaluate",
 }
 
-_MODULES = ("evaluate",)
+_MODULES = ("baselines", "evaluate")
 """Rooms that are there without being imported by name."""
 
 __all__ = [
     "CDA",
     "ILP",
-    "MIRA",
     "MSL",
     "OSL",
     "PSCG",
@@ -167,10 +170,10 @@ __all__ = [
     "Audit",
     "Bias",
     "ConstrainedTraining",
-    "ContrastiveDivergence",
     "Database",
     "Diagnosis",
     "EgoNetworks",
+    "Evidence",
     "Grammar",
     "HingeOptions",
     "Likelihood",
@@ -179,15 +182,18 @@ __all__ = [
     "MaxMargin",
     "Model",
     "Modes",
-    "Perceptron",
+    "OutsideSolution",
     "PredicateMapping",
     "Prediction",
     "ProbabilityScores",
     "PseudoLikelihood",
     "RankingScores",
     "Resolwe",
+    "Roles",
+    "SQLOptions",
     "Scores",
     "ServerFiles",
+    "SoftData",
     "SoftMapLikelihood",
     "SoftModel",
     "SoftPiecewiseLikelihood",
@@ -198,13 +204,11 @@ __all__ = [
     "Spark",
     "Split",
     "SqlrlError",
-    "Subgradient",
     "SubgraphQueries",
     "SubgraphTables",
     "Symbol",
     "Table",
     "Transfer",
-    "VotedPerceptron",
     "__version__",
     "auc_roc",
     "average_precision",
@@ -244,6 +248,11 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOMES[name]), name)
     if name in _MODULES:
         return import_module(f"sqlrl.{name}")
+    from sqlrl.deprecated import MODULE, moved
+
+    if name in MODULE:
+        module, _, attribute = moved(name).rpartition(".")
+        return getattr(import_module(module), attribute)
     from sqlrl.slips import no_name
 
     raise no_name("sqlrl", name, __all__)

@@ -15,8 +15,7 @@ NEEDED: Mapping[str, str] = {
     "a model": "parse it with sqlrl.parse_mln, or read a file with sqlrl.read_mln",
     "a model, or an estimator that has learned one,": "read a file with sqlrl.read_mln or sqlrl.read_psl",
     "a program of probabilistic soft logic": "parse it with sqlrl.parse_psl, or read a file with sqlrl.read_psl",
-    "a prediction or probabilities": "give what db.predict(model) or db.marginals(model) returned; sqlrl.evaluate scores arrays",
-    "a prediction": "give what db.predict(model) returned",
+    "a prediction or probabilities": "give what db.predict(model) or db.probabilities(model) returned; sqlrl.evaluate scores arrays",
     "a list of names, a query, a table, a frame or a file": f"sqlrl.example lists the names, and leaving {Parameter('examples')} out takes all",
     "something to load": "pass a path, an Arrow table, a pandas or polars frame, a DuckDB relation, the name of a table, a query, or an iterable of tuples",
     "an Arrow table or a frame": "give an Arrow table, a pandas or polars frame, or a table of sqlrl's, such as prediction.table() and fit.clauses(); a query has a name as a view, "
@@ -41,7 +40,7 @@ GIVEN: Mapping[str, str] = {
     "Split": "a split has split.train and split.test, which are examples; of one network these are scopes, db.scope(split.predicate, split.train)",
     "Prediction": "a prediction has its atoms in prediction.atoms(), and its table in prediction.table()",
     "Marginals": "they are in marginals.probabilities(), and their table in marginals.table()",
-    "Model": "a model is held against data, as in db.predict(model), db.marginals(model) and db.count(model)",
+    "Model": "a model is held against data, as in db.predict(model), db.probabilities(model) and db.count(model)",
     "Database": "a database comes first, as in db.predict(model) and fit(db, model), and db.cursor() is another one on its data",
     "ServerFiles": "db.load takes them, which a server of Spark reads",
 }

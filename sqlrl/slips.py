@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from sqlrl.deprecated import NAMES
 from sqlrl.errors import UnknownNameError
 from sqlrl.wording import did_you_mean, nearest_names
 
@@ -28,16 +29,16 @@ WORDS: Mapping[str, str] = _words(
         "fit train learn partial_fit fit_predict fit_transform update learn_one": "a learner learns: sqlrl.AdaGrad().fit(db, model), or "
         "sqlrl.choose_learner(db, model).estimator().fit(db, model)",
         "predict infer inference map_inference mpe decode solve world y_pred predictions truth": "db.predict(model) finds the most probable world",
-        "predict_proba predict_log_proba decision_function proba probability probabilities marginal marginals sample gibbs": "db.marginals(model) "
+        "predict_proba predict_log_proba decision_function proba probability marginal marginals sample gibbs": "db.probabilities(model) "
         "finds the probability of each atom",
         "score scores accuracy metrics f1 f1_score precision recall classification_report evaluate auc auc_roc roc_auc average_precision log_loss "
-        "log_likelihood calibration accuracy_score": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.marginals(model)) probabilities",
+        "log_likelihood calibration accuracy_score": "db.evaluate(db.predict(model)) scores a prediction, db.evaluate(db.probabilities(model)) probabilities",
         "roc_auc_score average_precision_score brier_score_loss calibration_curve confusion_matrix confusion ndcg": "the metrics are in sqlrl.evaluate",
         "to_pandas to_polars to_arrow to_df to_dict to_csv to_list df pandas head tail columns iloc loc values shape sort_values groupby merge": "results "
         "have tables, which are frames on demand: prediction.table().to_pandas(), fit.clauses().to_pandas()",
         "query sql execute fetch fetchall fetchone run_sql read_sql": "db.sql(query) runs SQL on a database",
-        "tables table_names list_tables show_tables relations schema": "db.predicates() lists what is loaded, and db.sql('show all tables') all tables",
-        "examples runs models types history iterations loss_curve_ history_": "they are tables: db.sql('from sqlrl.run') lists the runs, and "
+        "table_names list_tables show_tables relations schema": "db.tables() lists what is loaded, and db.sql('show all tables') all tables",
+        "examples types history iterations loss_curve_ history_": "they are tables: db.runs() lists the runs, db.models() models with names, and "
         "sqlrl.example, sqlrl.model, sqlrl.type, sqlrl.iteration, sqlrl.step the rest",
         "open Connection DB Database open_database create_engine": "sqlrl.connect(path) opens a database",
         "load add insert add_facts load_facts load_csv load_parquet read_csv read_parquet load_table load_data from_pandas DataFrame Dataset": ""
@@ -48,13 +49,13 @@ WORDS: Mapping[str, str] = _words(
         "save dump dumps write export to_file to_mln to_json write_mln to_parquet to_table into": "model.save('model.mln') writes a model, and "
         "prediction.write('name') makes a table of a prediction; what a call has done is in the database when it returns",
         "commit flush disconnect": "what a call has done is in the file when it returns; db.close() closes it",
-        "to_sql as_sql model_sql create_view export_view score_sql": "db.export_sql(model) writes a model as a view that gives each atom its probability",
+        "to_sql as_sql model_sql create_view export_view score_sql": "db.export(model, format='sql') writes a model as a view that gives each atom its probability",
         "clauses weights weight rules formulas theory coef_ coefs_ coef intercept_ feature_importances_": "fit.clauses() lists the clauses with their "
         "weights, the strongest first, and model.rules has the rules",
         "why explain explanation reasons": "prediction.why('Predicate(constant)') says why an atom is predicted so",
         "clusters cluster groups": "prediction.clusters('Predicate') returns the clusters of a predicted equivalence",
-        "report html_report plot charts page html timings": "db.run_record(number).report('report.html') writes a page about a run, and "
-        "db.run_record(number).plot has its charts",
+        "report html_report plot charts page html timings": "db.runs[number].report('report.html') writes a page about a run, and "
+        "db.runs[number].plot has its charts",
         "split train_test_split holdout hold_out train_examples test_examples X_train X_test validation": "db.split(0.2) holds out a part of the data, "
         "and split.train and split.test are its parts",
         "KFold StratifiedKFold kfold folds cross_validate cross_val_score": "sqlrl.k_fold(names) makes folds of examples",
@@ -97,6 +98,9 @@ class Helpful:
             # Called only for what is not there; or where a property failed, whose error is the news.
             if name.startswith(_PROBES):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            for kind in type(self).__mro__:
+                if name in NAMES.get(kind.__name__, {}):
+                    return NAMES[kind.__name__][name].of(self, name)
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             raise no_name(type(self).__name__, name, dir(self))

@@ -132,9 +132,9 @@ hard = sqlrl.parse_mln("*Friends(person, person)\\nSmokes(person)\\n\\n0.4 Frien
 with sqlrl.connect(progress=False) as db:
     db.load("Friends", [("a", "b"), ("b", "c"), ("c", "a")], types=["person", "person"])
     db.load("Smokes", [("a",), ("b",)], types=["person"], target=True)
-    for learner in (sqlrl.AdaGrad(), sqlrl.ContrastiveDivergence(), sqlrl.Likelihood()):
+    for learner in (sqlrl.AdaGrad(), sqlrl.baselines.ContrastiveDivergence(), sqlrl.Likelihood()):
         db.predict(learner.fit(db, hard).model)
-    db.marginals(hard)
+    db.probabilities(hard)
 print(compilation.compiled_late())
 """
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import sqlrl
 from sqlrl import markup
+from tests.offered import OFFERED
 
 ROOMS = ("sqlrl.engine.", "sqlrl.plan.", "sqlrl.logic.lexer", "sqlrl.learn.parameters", "sqlrl.learn.learner")
 """Where contracts between rooms live, which nobody calls for."""
@@ -127,8 +128,7 @@ def is_shown(kind: type) -> bool:
 def met() -> Mapping[type, str]:
     """Every class that a user meets, with the way to it."""
     found: dict[type, str] = {}
-    for name in sqlrl.__all__:
-        value = getattr(sqlrl, name)
+    for name, value in OFFERED.items():
         if inspect.isclass(value):
             found[value] = name
         elif inspect.isfunction(value):
@@ -208,8 +208,8 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
     if few:
         yield sqlrl.Likelihood(strength=1.0).fit(db, model)
     for learner in () if few else (
-        sqlrl.AdaGrad(window=2), sqlrl.CDA(), sqlrl.MIRA(), sqlrl.Perceptron(), sqlrl.Subgradient(), sqlrl.ContrastiveDivergence(),
-        sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin(), sqlrl.PSCG(iterations=2), sqlrl.VotedPerceptron(iterations=2),
+        sqlrl.AdaGrad(window=2), sqlrl.CDA(), sqlrl.baselines.MIRA(), sqlrl.baselines.Perceptron(), sqlrl.baselines.Subgradient(), sqlrl.baselines.ContrastiveDivergence(),
+        sqlrl.Likelihood(strength=1.0), sqlrl.MaxMargin(), sqlrl.PSCG(iterations=2), sqlrl.baselines.VotedPerceptron(iterations=2),
         sqlrl.PseudoLikelihood(), sqlrl.ConstrainedTraining(sqlrl.CDA(), mode="none"),
     ):  # fmt: skip
         yield learner.fit(db, model)
@@ -225,7 +225,7 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
         yield sqlrl.ILP(bias, min_positive=1, min_score=0).fit(db, "Liked")
     fit = sqlrl.AdaGrad().fit(db, model)
     yield fit.clauses()["clause"]
-    prediction, chances = db.predict(fit.model, margins=True), db.marginals(fit.model)
+    prediction, chances = db.predict(fit.model, margins=True), db.probabilities(fit.model)
     yield from (prediction, chances, db.evaluate(prediction), db.evaluate(chances))
     first, second = (
         sqlrl.score_rankings([True, False, False, True, True, True], scores, [0, 0, 1, 1, 2, 2], names=NAMES[:3])
@@ -234,10 +234,16 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
     yield from (first, first.compare(second))
     kept = db.predict(fit.model, keep=True)
     _ = db.evaluate(kept)
-    record = db.run_record(db.sql("select max(run) from sqlrl.outcome").fetchall()[0][0])
+    record = db.runs[db.sql("select max(run) from sqlrl.outcome").fetchall()[0][0]]
     yield from (record, record.report(), record.plot.outcomes(), fit.plot.weights())
     yield prediction.why(f"Liked({quoted(NAMES[0])})")
-    yield from (db.explain(model), db.bind(model), db.ground(model), db.overlap(model), db.count(model))
+    yield from (
+        model.plan(db),
+        db.advanced.bind(model),
+        db.advanced.ground(model),
+        db.diagnose(model, kind="overlap"),
+        db.count(model),
+    )
     yield from (db.export(fit.model, folder / "<b>.wcnf"), db.split(0.4), sqlrl.k_fold(NAMES, 3), db.models())
     yield db.run(f"create table t as select '{SCRIPT}' as name; from t")
     words = sqlrl.connect()
@@ -246,7 +252,7 @@ def learned(folder: Path, *, few: bool = False) -> Iterator[object]:
     score = sqlrl.parse_mln(
         'Word(doc, word)\nLiked(doc)\n1.5 Word(d, "<b>") => Liked(d)\n2 Liked(d) ^ Liked(e) => d = e', query=["Liked"]
     )
-    yield words.export_sql(score, tables={"Word": "words"}, partial=True)
+    yield words.export(score, format="sql", options=sqlrl.SQLOptions(tables={"Word": "words"}, partial=True))
     yield model.rules + score.rules
 
 

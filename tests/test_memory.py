@@ -23,7 +23,7 @@ TEXT = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => 
 
 VERBS: dict[str, Callable[[sqlrl.Database, sqlrl.Model], Any]] = {
     "predict": lambda db, model: db.predict(model),
-    "marginals": lambda db, model: db.marginals(model, samples=10),
+    "marginals": lambda db, model: db.probabilities(model, samples=10),
     "count": lambda db, model: db.count(model),
     "adagrad": lambda db, model: sqlrl.AdaGrad(passes=1).fit(db, model),
     "likelihood": lambda db, model: sqlrl.PSCG(iterations=2).fit(db, model),
@@ -103,8 +103,8 @@ ARROW = pa.ArrowMemoryError("malloc of size 80 failed")
 )
 def test_rows_that_do_not_fit(verb: str, error: MemoryError) -> None:
     db, model = opened()
-    db.bind(model, training=True)
-    db.engine._connection = Full(db.engine.connection, error)
+    db.advanced.bind(model, training=True)
+    db.advanced.engine._connection = Full(db.advanced.engine.connection, error)
     with pytest.raises(MemoryUsedUpError, match=rf"^[\w ]+: the memory is used up( \({error}.*\))?: pass fewer"):
         VERBS[verb](db, model)
 

@@ -14,6 +14,7 @@ import sqlrl
 from sqlrl.report import PlainConsole, QuietConsole
 from sqlrl.solve.marginal import Method as MarginalMethod
 from sqlrl.solve.methods import Method
+from tests.offered import OFFERED
 
 FRIENDS = [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Ann"), ("Dan", "Eve"), ("Eve", "Ann")]
 DECLARED = "Friends(person, person)\nSmokes(person)\n"
@@ -60,7 +61,7 @@ BATCH: dict[str, tuple[Callable[[], Any], sqlrl.Model]] = {
     "Likelihood": (sqlrl.Likelihood, TEMPLATE),
     "MaxMargin": (sqlrl.MaxMargin, MODEL),
     "PSCG": (lambda: sqlrl.PSCG(3), MODEL),
-    "VotedPerceptron": (lambda: sqlrl.VotedPerceptron(3), MODEL),
+    "VotedPerceptron": (lambda: sqlrl.baselines.VotedPerceptron(3), MODEL),
 }
 
 
@@ -69,33 +70,33 @@ def predicting(method: Any) -> Callable[[sqlrl.Database], object]:
 
 
 def sampling(method: Any) -> Callable[[sqlrl.Database], object]:
-    return lambda db: db.marginals(MODEL, method=method, samples=20, burn_in=5)
+    return lambda db: db.probabilities(MODEL, method=method, samples=20, burn_in=5)
 
 
 VERBS: dict[str, Verb] = {
     "load": Verb("loading Likes", lambda db: db.load("Likes", FRIENDS, types=["person", "person"])),
-    "remove": Verb("removing from Friends", lambda db: db.remove("Friends", FRIENDS[:1])),
-    "load_evidence": Verb("loading evidence", lambda db: db.load_evidence([], MODEL, empty="allow")),
-    "load_all": Verb("loading", lambda db: db.load_all({"A": FRIENDS, "B": FRIENDS})),
+    "remove": Verb("removing from Friends", lambda db: db.load("Friends", FRIENDS[:1], mode="remove")),
+    "load_evidence": Verb("loading evidence", lambda db: db.load(sqlrl.Evidence([], MODEL, empty="allow"))),
+    "load_all": Verb("loading", lambda db: db.load({"A": FRIENDS, "B": FRIENDS})),
     "scope": Verb("setting the scope of Smokes", lambda db: db.scope("Smokes", [("Ann",)])),
-    "examples_from": Verb("finding the examples", lambda db: db.examples_from("person")),
+    "examples_from": Verb("finding the examples", lambda db: db.load(example="person")),
     "define": Verb("defining", lambda db: db.define("Known(x) :- Friends(x, y).")),
     "refresh": Verb("loading what changed", lambda db: db.refresh()),
-    "derive_bias": Verb("deriving a bias", lambda db: db.derive_bias("Smokes")),
-    "bind": Verb("binding", lambda db: db.bind(MODEL)),
-    "ground": Verb("grounding", lambda db: db.ground(MODEL), (HELD, GROUNDED)),
-    "templates": Verb("grounding", lambda db: db.ground(TEMPLATE), ("expanding templates: 0 of 1",)),
-    "explain": Verb("planning", lambda db: db.explain(MODEL), (GROUNDED,)),
-    "constraint_costs": Verb("counting", lambda db: db.constraint_costs(HARD), ("binding", "looking at shapes of clauses")),
+    "derive_bias": Verb("deriving a bias", lambda db: sqlrl.Bias.derive(db, "Smokes")),
+    "bind": Verb("binding", lambda db: db.advanced.bind(MODEL)),
+    "ground": Verb("grounding", lambda db: db.advanced.ground(MODEL), (HELD, GROUNDED)),
+    "templates": Verb("grounding", lambda db: db.advanced.ground(TEMPLATE), ("expanding templates: 0 of 1",)),
+    "explain": Verb("planning", MODEL.plan, (GROUNDED,)),
+    "constraint_costs": Verb("counting", lambda db: db.diagnose(HARD, kind="costs"), ("binding", "looking at shapes of clauses")),
     "count": Verb("counting", lambda db: db.count(MODEL), ("counting shapes of clauses: 0 of 3",)),
-    "count_difference": Verb("counting", lambda db: db.count_difference(MODEL, "observed"), (HELD,)),
+    "count_difference": Verb("counting", lambda db: db.count(MODEL, world="observed", against="observed"), (HELD,)),
     "export": Verb("exporting", lambda db: db.export(MODEL, "a.wcnf"), (HELD, GROUNDED)),
     "why": Verb("predicting|explaining", lambda db: db.predict(MODEL).why("Smokes(Eve)"), (HELD, "looking through shapes of clauses")),
     "choose_learner": Verb("choosing a learner", lambda db: sqlrl.choose_learner(db, MODEL), (HELD,)),
     **{f"predict {word}": Verb("predicting", predicting(word), (HELD, said)) for word, said in PROVED.items()},
     **{f"marginals {word}": Verb("finding probabilities", sampling(word), (HELD, GROUNDED, said)) for word, said in FOUND.items()},
     **{
-        f"fit {name}": Verb("learning", fitting(getattr(sqlrl, name)), (HELD, "examples: 0 of 1", "steps of this window", "keeping the model"))
+        f"fit {name}": Verb("learning", fitting(OFFERED[name]), (HELD, "examples: 0 of 1", "steps of this window", "keeping the model"))
         for name in ONLINE
     },
     **{
@@ -148,7 +149,7 @@ def test_each_call_draws_one_task_with_its_stages_on_standard_error(
     monkeypatch.chdir(tmp_path)
     db, verb = database(), VERBS[name]
     assert capsys.readouterr() == ("", "")
-    db.console = PlainConsole(delay=0, interval=0)
+    db.advanced.console = PlainConsole(delay=0, interval=0)
     verb.call(db)
     out, err = capsys.readouterr()
     assert out == ""
@@ -160,15 +161,15 @@ def test_each_call_draws_one_task_with_its_stages_on_standard_error(
 
 def test_progress_is_shown_unless_it_is_not_wanted() -> None:
     with sqlrl.connect() as db:
-        assert isinstance(db.console, PlainConsole)
-        assert db.console.delay == 2
+        assert isinstance(db.advanced.console, PlainConsole)
+        assert db.advanced.console.delay == 2
     with sqlrl.connect(progress=False) as db:
-        assert isinstance(db.console, QuietConsole)
+        assert isinstance(db.advanced.console, QuietConsole)
 
 
 def test_an_evaluation_draws_one_task_through_the_prediction_or_the_database() -> None:
     db, stream = database(), io.StringIO()
-    db.console = PlainConsole(stream, delay=0)
+    db.advanced.console = PlainConsole(stream, delay=0)
     prediction = db.predict(MODEL, keep=True)
     for evaluate in (prediction.evaluate, lambda: db.evaluate(prediction)):
         stream.seek(0)
@@ -179,7 +180,7 @@ def test_an_evaluation_draws_one_task_through_the_prediction_or_the_database() -
 
 def test_learning_that_stops_draws_no_more_though_its_error_is_kept() -> None:
     db, stream = database(), io.StringIO()
-    db.console = PlainConsole(stream, delay=0)
+    db.advanced.console = PlainConsole(stream, delay=0)
     kept: list[Exception] = []
 
     def stop(_: object) -> None:

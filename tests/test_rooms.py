@@ -23,6 +23,7 @@ BELOW = (
     "kernels",
     "compilation",
     "garbage",
+    "deprecated",
     "slips",
     "arguments",
     "arrow",

@@ -33,9 +33,9 @@ def found(*settings: str) -> dict[str, Any]:
     db.load("Friends", [("Anna", "f1"), ("Bob", "f2"), ("Anna", "f2"), ("Chris", "f1")], types=["person", "friend"])
     model = sqlrl.parse_mln(TEXT, query=("Smokes", "Talks"))
     prediction = db.predict(model, keep=True)
-    network = db.ground(model)
+    network = db.advanced.ground(model)
     return {
-        "predicates": db.predicates()["predicate"],
+        "predicates": db.tables()["predicate"],
         "facts": db.sql("from sqlrl.named_Friends").fetchall(),
         "dictionary": db.sql("from sqlrl.dictionary_person").fetchall(),
         "smokes": prediction.table("Smokes").to_arrow().to_pylist(),
@@ -85,7 +85,7 @@ def test_a_default_collation_is_refused_when_sqlrl_connects_and_when_it_is_set_l
             lambda: db.load("Smokes", [("bob",)], types=["person"]),
             lambda: db.scope("Cancer", [("anna",)]),
             lambda: db.predict(model),
-            lambda: db.example_ids(["all"]),
+            lambda: db.advanced.example_ids(["all"]),
             db.refresh,
         ):
             with pytest.raises(InputError, match=message):

@@ -19,6 +19,7 @@ from sqlrl.errors import InputError, Message, NotFittedError, ScopeWarning, Sqlr
 from sqlrl.evaluate import score_rankings
 from sqlrl.learn.parameters import declarations
 from sqlrl.slips import PARAMETERS, WORDS
+from tests.offered import OFFERED
 
 TEXT = 'Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)'
 
@@ -33,10 +34,10 @@ class Things:
         self.db.load("Liked", [("d1",)], types=["doc"], target=True)
         self.model = sqlrl.parse_mln(TEXT)
         self.fit = sqlrl.Likelihood().fit(self.db, self.model)
-        self.prediction, self.marginals = self.db.predict(self.model), self.db.marginals(self.model)
+        self.prediction, self.marginals = self.db.predict(self.model), self.db.probabilities(self.model)
         self.scores, self.chances = self.db.evaluate(self.prediction), self.db.evaluate(self.marginals)
         self.table, self.split = self.prediction.table(), self.db.split(0.4)
-        self.ilp, self.constrained = sqlrl.ILP(), sqlrl.ConstrainedTraining(sqlrl.MIRA())
+        self.ilp, self.constrained = sqlrl.ILP(), sqlrl.ConstrainedTraining(sqlrl.baselines.MIRA())
 
     def owners(self) -> dict[str, list[object]]:
         return {
@@ -50,7 +51,7 @@ class Things:
             "Scores": [self.scores],
             "ProbabilityScores": [self.chances],
             "RankingScores": [score_rankings([True, False], [0.5, 0.25], [0, 0])],
-            "RunRecord": [self.db.run_record(self.fit.run_)],
+            "RunRecord": [self.db.runs[self.fit.run_]],
             "Split": [self.split],
             "sqlrl": [sqlrl],
         }
@@ -113,9 +114,9 @@ def check(things: Things, sentence: str, tables: set[str]) -> None:
     ("owner", "slip", "wanted"),
     [
         ("Database", "lod", "load"),
-        ("Database", "explane", "explain"),
+        ("Database", "probabilites", "probabilities"),
         ("Database", "Predict", "predict"),
-        ("Database", "load_evidense", "load_evidence"),
+        ("Database", "tabels", "tables"),
         ("estimator", "getparams", "get_params"),
         ("estimator", "model__", "model_"),
         ("estimator", "setparams", "set_params"),
@@ -158,9 +159,9 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
         r"not an object of type Model: give what db\.predict\(model\) or .*; a model is held against data",
     ),
     (lambda t: t.db.evaluate(t.fit), r"not the estimator Likelihood: .*db\.predict\(fit\.model_\)"),
-    (lambda t: t.db.evaluate(sqlrl.MIRA()), r"the estimator MIRA: .*; it has learned nothing yet"),
+    (lambda t: t.db.evaluate(sqlrl.baselines.MIRA()), r"the estimator MIRA: .*; it has learned nothing yet"),
     (lambda t: t.db.evaluate("m.mln"), r"not the path 'm\.mln': .*; sqlrl\.read_mln\('m\.mln'\) reads that file"),
-    (lambda t: t.db.evaluate(None), r"not None: give what db\.predict\(model\) or db\.marginals\(model\) returned"),
+    (lambda t: t.db.evaluate(None), r"not None: give what db\.predict\(model\) or db\.probabilities\(model\) returned"),
     (
         lambda t: t.db.evaluate(t.table),
         r"type Table: give what db\.predict\(model\)",
@@ -168,13 +169,11 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
     (lambda t: t.db.evaluate(t.table.to_pandas()), r"type DataFrame: .* sqlrl\.evaluate scores arrays"),
     (lambda t: t.db.evaluate([t.prediction]), r"type list: give what db\.predict\(model\)"),
     (lambda t: t.db.evaluate(t.scores), r"type Scores: give what"),
-    (lambda t: t.db.clusters(t.marginals), r"type Marginals: give what db\.predict\(model\) returned"),
-    (lambda t: t.db.clusters(t.model), r"type Model: give what db\.predict\(model\) returned"),
     (lambda t: t.db.predict("a/m.mln"), r"not the path 'a/m\.mln': .*sqlrl\.read_mln\('a/m\.mln'\) reads that file"),
-    (lambda t: t.db.marginals("m.json"), r"not the path 'm\.json': .*sqlrl\.read_mln\('m\.json'\) reads"),
+    (lambda t: t.db.probabilities("m.json"), r"not the path 'm\.json': .*sqlrl\.read_mln\('m\.json'\) reads"),
     (lambda t: t.db.predict(t.db), r"type Database: .*; a database comes first"),
-    (lambda t: t.db.predict(sqlrl.MIRA()), r"the estimator MIRA: .*; it has learned nothing yet: call fit"),
-    (lambda t: t.db.predict(sqlrl.MIRA), r"not the class MIRA: .*; make one"),
+    (lambda t: t.db.predict(sqlrl.baselines.MIRA()), r"the estimator MIRA: .*; it has learned nothing yet: call fit"),
+    (lambda t: t.db.predict(sqlrl.baselines.MIRA), r"not the class MIRA: .*; make one"),
     (lambda t: t.db.predict(t.prediction), r"type Prediction: parse it with"),
     (lambda t: t.db.count([t.model]), r"type list: parse it"),
     (lambda t: t.fit.fit(t.db, "x.mln"), r"not the path 'x\.mln': .*sqlrl\.read_mln\('x\.mln'\) reads"),
@@ -211,7 +210,7 @@ KINDS: list[tuple[Callable[[Things], object], str]] = [
         r"the text of a query is needed, not an object of type Model: .*; a model is held against",
     ),
     (lambda t: t.db.sql(None), r"the text of a query is needed, not None: write SQL"),
-    (lambda t: t.db.model("m.mln"), r"there is no model m\.mln; .*sqlrl\.read_mln"),
+    (lambda t: t.db.models["m.mln"], r"there is no model m\.mln; .*sqlrl\.read_mln"),
     (lambda t: t.db.split("doc"), r"a type whose constants are not to be shared is by='doc'"),
     (
         lambda t: sqlrl.connect(t.db),
@@ -242,7 +241,7 @@ def test_arguments_of_another_kind(things: Things, slip: Callable[[Any], object]
     assert isinstance(caught.value, SqlrlError)
 
 
-LEARNERS = [getattr(sqlrl, name) for name in sqlrl.__all__ if hasattr(getattr(sqlrl, name), "get_params")]
+LEARNERS: list[Any] = [made for made in OFFERED.values() if hasattr(made, "get_params")]
 
 
 @pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.__name__)
@@ -337,7 +336,7 @@ def test_an_error_of_a_property_is_not_taken_for_a_missing_name(things: Things) 
 def test_clauses_print_as_a_table_and_do_what_a_table_of_arrow_does(things: Things) -> None:
     for fit in (
         things.fit,
-        sqlrl.MIRA().fit(things.db, things.model),
+        sqlrl.baselines.MIRA().fit(things.db, things.model),
         sqlrl.ILP(noise=9, min_score=-9, min_positive=1, above_seed=False).fit(things.db, "Liked"),
     ):
         clauses = fit.clauses()

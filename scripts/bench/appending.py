@@ -66,7 +66,7 @@ def measure(folder: Path, citations: int, rounds: int, *, append: bool) -> list[
         rows = of(token, [names[k]] if append else names[: k + 1])
         start = time.perf_counter()
         if append:
-            db.load("Token", rows, append=True)
+            db.load("Token", rows, mode="append")
         else:
             db.load("Token", rows, types=("token", "position", "bib"), example="bib")
         between = time.perf_counter()
@@ -76,7 +76,7 @@ def measure(folder: Path, citations: int, rounds: int, *, append: bool) -> list[
     engine.addHandler(counter)
     engine.setLevel(logging.DEBUG)
     engine.propagate = False
-    db.load("Token", [("new", "p00", "one more")], append=True)
+    db.load("Token", [("new", "p00", "one more")], mode="append")
     db.predict(model, examples=["one more"])
     engine.removeHandler(counter)
     engine.setLevel(logging.NOTSET)

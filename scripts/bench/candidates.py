@@ -55,7 +55,7 @@ def noted(asked: Asked) -> Iterator[None]:
 
 def count(db: sqlrl.Database, steps: list[Wanted]) -> tuple[int, int, float]:
     """Count steps of which nothing is known; return how many clauses there were, how many statements, and seconds."""
-    with db.learning.clause_search(None, examples=None, limit=None) as search:
+    with db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
         start = time.perf_counter()
         for step in steps:
             search.source.learn(step)

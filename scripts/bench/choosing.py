@@ -153,10 +153,10 @@ def estimated(make: Callable[..., Problem], arguments: tuple[object, ...]) -> di
     """Say what is known before grounding."""
     warnings.simplefilter("ignore")
     db, model, examples = make(*arguments)
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         extent = Extent(program)
         if examples is not None:
-            with program.only(db.example_ids(examples)) as chosen:
+            with program.only(db.advanced.example_ids(examples)) as chosen:
                 program.expand(chosen)
                 known = estimate(ProgramOracle(Extent(program, chosen)), program.weights())
         else:

@@ -56,11 +56,13 @@ def measure(nodes: int, edges: int, *, skewed: bool, seed: int, rounds: int) -> 
     rows: list[dict[str, object]] = []
     with sqlrl.connect() as db:
         db.load("Edge", graph(nodes, edges, skewed=skewed, seed=seed), types=("node", "node"))
-        db.engine.execute_sql('create view edge as select a0, a1 from sqlrl."fact_Edge"', step="name the edges")
+        db.advanced.engine.execute_sql(
+            'create view edge as select a0, a1 from sqlrl."fact_Edge"', step="name the edges"
+        )
         for length, by in product((2, 3), ("", "x0")):
             literals = " v ".join(f"!Edge(x{i}, x{i + 1})" for i in range(length))
             model = sqlrl.parse_mln(f"Edge(node, node)\nMarked(node)\n1 {literals}\n", query=("Marked",))
-            with db.program(model) as program:
+            with db.advanced.program(model) as program:
                 (use,) = program.shapes.values()
                 # Of a path the first node is the first variable of the shape.
                 groups = (("b0", Slot(False, 0)),) if by else ()

@@ -36,10 +36,10 @@ def main() -> None:
     model = sqlrl.parse_mln(MODEL, query=("Smokes",))
     with sqlrl.connect() as db:
         db.load("Friends", graph(people, friends, skewed=False, seed=options.seed), types=("person", "person"))
-        with db.program(model) as program:
+        with db.advanced.program(model) as program:
 
             def stream() -> int:
-                cursor = db.engine.connection.cursor()
+                cursor = db.advanced.engine.connection.cursor()
                 return sum(batch.num_rows for batch in cursor.sql(JOIN).to_arrow_reader(ROWS_PER_BATCH))
 
             network = ground_network(Extent(program))

@@ -53,16 +53,16 @@ def sparse(atoms: int, seed: int) -> Problem:
 def smokers(people: int, seed: int) -> Problem:
     """Return the network of friends-smokers."""
     db, model = load_smokers(people, seed)
-    with db, db.program(model) as program:
-        return db.ground(model), program.weights()
+    with db, db.advanced.program(model) as program:
+        return db.advanced.ground(model), program.weights()
 
 
 def load_cse(folder: Path) -> tuple[sqlrl.Database, sqlrl.Model]:
     """Return a database in memory with the evidence of the program tuffy/cse, and the program."""
     model = sqlrl.read_mln(folder / "prog.mln", query=["advisedBy"], learned=True)
     db = sqlrl.connect()
-    db.load_evidence(folder / "evidence.db", model, given=True, duplicates="drop", empty="allow")
-    loaded = {name for name, record in db.catalog.predicates().items() if record.rows or record.open}
+    db.load(sqlrl.Evidence(folder / "evidence.db", model, given=True, duplicates="drop", empty="allow"))
+    loaded = {name for name, record in db.advanced.catalog.predicates().items() if record.rows or record.open}
     fill_empty(db, model, sorted(model.predicates.keys() - loaded - model.query))
     return db, model
 
@@ -72,8 +72,8 @@ def cse(folder: Path) -> Problem:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constants of rules that the evidence does not mention
         db, model = load_cse(folder)
-        with db, db.program(model) as program:
-            return db.ground(model), program.weights()
+        with db, db.advanced.program(model) as program:
+            return db.advanced.ground(model), program.weights()
 
 
 def solve(make: Callable[..., Problem], arguments: tuple[object, ...], method: Method) -> dict[str, object]:

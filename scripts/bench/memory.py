@@ -107,7 +107,7 @@ def one(shape: str, limit: int, n: int) -> None:
                 db.load("Q", query("select 'c' || range from range(0, $n, 2)", n), types=("t",), target=True)
                 sqlrl.PSCG(iterations=3).fit(db, model)
             elif shape == "marginals":
-                db.marginals(model, samples=20, burn_in=5, chains=2)
+                db.probabilities(model, samples=20, burn_in=5, chains=2)
             else:
                 db.predict(model, method="full")
         except sqlrl.SqlrlError as error:

@@ -101,7 +101,7 @@ def marginals(chains: int) -> Ask:
     """Return a question: marginals by MC-SAT, 1,000 samples of each chain after 100."""
 
     def ask(db: sqlrl.Database, model: sqlrl.Model) -> Row:
-        result = db.marginals(model, method="mcsat", samples=1_000, burn_in=100, chains=chains).result
+        result = db.probabilities(model, method="mcsat", samples=1_000, burn_in=100, chains=chains).result
         return {
             "atoms": len(result.probability),
             "method": f"mcsat, chains: {chains}",

@@ -35,7 +35,7 @@ def main() -> None:
         db.load("Friends", graph(people, friends, skewed=False, seed=options.seed), types=("person", "person"))
         db.scope("Likes", 'select x.name, y.name from sqlrl."fact_Friends" f join sqlrl."dictionary_person" x on x.id = f.a0 '
                  'join sqlrl."dictionary_person" y on y.id = f.a1')  # fmt: skip
-        with db.program(model) as program:
+        with db.advanced.program(model) as program:
             before = peak_memory_mb()
             start = time.perf_counter()
             rows = sum(batch.num_rows for batch in stream(Extent(program)))

@@ -26,7 +26,7 @@ Found = tuple[list[float], float, int, float]
 
 def at_once(db: sqlrl.Database, model: sqlrl.Model) -> tuple[float, int]:
     """Ground all examples, and solve their network; return the objective and the number of query atoms."""
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         program.expand()
         network = ground_network(Extent(program))
         return mpe(network, program.weights()).objective, len(network.atoms)

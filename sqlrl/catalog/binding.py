@@ -19,7 +19,6 @@ from sqlrl.catalog.checks import (
     warn_outside,
     warn_unlabelled,
 )
-from sqlrl.catalog.choices import NONE, Choices, refuse_missing
 from sqlrl.catalog.declarations import compact, declare, numbering
 from sqlrl.catalog.dictionary import used_predicates
 from sqlrl.catalog.domains import (
@@ -36,6 +35,7 @@ from sqlrl.catalog.examples import ONLY_EXAMPLE, ExampleSource, build_examples, 
 from sqlrl.catalog.growth import grow
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout, PredicateInfo, TypeInfo
+from sqlrl.catalog.roles import NONE, Roles, refuse_missing
 from sqlrl.catalog.scopes import no_numbers
 from sqlrl.catalog.sizes import ATOM_LIMIT, check_atoms
 from sqlrl.catalog.soft_truths import refuse_soft_evidence, refuse_values, values_between
@@ -54,19 +54,19 @@ def bind(
     model: Model,
     *,
     training: bool,
-    choices: Choices = NONE,
+    roles: Roles = NONE,
     limit: int = ATOM_LIMIT,
 ) -> Layout:
     """Fit a model to the data and return the layout; `Catalog.bind` explains it."""
-    choices.check(model)
+    roles.check(model)
     soft = model.semantics == SOFT
     with store.binding():
         between = values_between(store)
         if not soft:
-            refuse_values(between, model.predicates.keys() - set(choices.drop))
+            refuse_values(between, model.predicates.keys() - set(roles.drop))
         declare(store, model)
-        openings = find_openings(store, model, choices)
-        used, named = used_predicates(model), model.query | choices.opened
+        openings = find_openings(store, model, roles)
+        used, named = used_predicates(model), model.query | roles.opened
         if soft:
             refuse_soft_evidence(store, used | named)
         chosen = {
@@ -75,7 +75,7 @@ def bind(
             if name in used or name in named
         }
         _forget_unused(store, chosen)
-        refuse_missing(used, {name for name, _ in store.sources()}, openings, choices, training=training)
+        refuse_missing(used, {name for name, _ in store.sources()}, openings, roles, training=training)
         constants = named_constants(store, model)
         if not model.learned:
             # A learned model adds what it lists to the domains of other data.
@@ -84,10 +84,10 @@ def bind(
             check_constants(store, model)
         # A Markov logic network reads true facts, and none of a predicate that has other values: it does not declare that, or drops it.
         values = Values(store.valued() if soft else set(), set() if soft else set(between))
-        built = _build(store, chosen, openings, model, constants, choices, values, limit)
+        built = _build(store, chosen, openings, model, constants, roles, values, limit)
         if built and any(opening.scope is not None for opening in chosen.values()):
             constants = named_constants(store, model)
-        found = replace(layout(store, chosen, openings, set(choices.hidden), values.apart), atom_limit=limit)
+        found = replace(layout(store, chosen, openings, set(roles.hidden), values.apart), atom_limit=limit)
         # They may have been made under a greater limit.
         check_atoms({name: info.atom_count for name, info in found.predicates.items() if info.open}, limit)
     warn_of_constants(store, model, constants, first=training or built)
@@ -107,10 +107,10 @@ class Values:
     apart: Collection[str] = ()
 
 
-def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Opening]:
+def find_openings(store: Store, model: Model, roles: Roles) -> dict[str, Opening]:
     """Return the open predicates of a model and how each is open; one that the model declares closed is an error."""
     records, sources = store.predicates(), store.sources()
-    named = model.query | choices.opened
+    named = model.query | roles.opened
     unknown = sorted(model.query - set(model.predicates))
     if unknown:
         like = did_you_mean(nearest_names(unknown[0], model.predicates))
@@ -119,9 +119,9 @@ def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Ope
         )
     openings: dict[str, Opening] = {}
     for name in sorted(model.predicates):
-        roles = {role: s for (predicate, role), s in sources.items() if predicate == name}
-        target = name in named or bool({"label", "given"} & roles.keys()) or records[name].scope is not None
-        if not target and "soft" not in roles:
+        loaded = {role: s for (predicate, role), s in sources.items() if predicate == name}
+        target = name in named or bool({"label", "given"} & loaded.keys()) or records[name].scope is not None
+        if not target and "soft" not in loaded:
             continue
         if model.predicates[name].closed:
             star = "" if model.semantics == SOFT else f" (*{name})"
@@ -129,7 +129,7 @@ def find_openings(store: Store, model: Model, choices: Choices) -> dict[str, Ope
                 f"{name} is declared closed{star}, but it is to be predicted: {'drop the star' if star else 'declare it open'}, or load it without target, given, "
                 "soft evidence, scope and query."
             )
-        openings[name] = Opening(records[name], roles, target, records[name].scope)
+        openings[name] = Opening(records[name], loaded, target, records[name].scope)
     return openings
 
 
@@ -154,12 +154,12 @@ def _build(
     openings: Mapping[str, Opening],
     model: Model,
     constants: NamedConstants,
-    choices: Choices,
+    roles: Roles,
     values: Values,
     limit: int,
 ) -> bool:
     """Build examples, domains and atoms; False if they were built from the same data for the same open predicates and types."""
-    built = _state(store, chosen, openings, model, constants, choices, values)
+    built = _state(store, chosen, openings, model, constants, roles, values)
     if store.state("atoms") == built:
         return False
     source = example_source(store)
@@ -167,7 +167,7 @@ def _build(
     for opening in scoped.values():
         check_independent(opening, source)
     scoped = {name: _encoded_scope(store, opening) for name, opening in scoped.items()}
-    closed = _close(store, set(openings), set(choices.empty), values)
+    closed = _close(store, set(openings), set(roles.empty), values)
     local = local_types(source, closed.values(), store.types())
     if grow(store, scoped, closed, source, local, built):
         records = [(opening, store.predicates()[name]) for name, opening in sorted(scoped.items())]
@@ -178,7 +178,7 @@ def _build(
     if any(opening.scope is not None for opening in scoped.values()):
         # The dictionaries have the constants of scopes by now.
         constants = named_constants(store, model)
-        built = _state(store, chosen, openings, model, constants, choices, values)
+        built = _state(store, chosen, openings, model, constants, roles, values)
     show_named(store, constants, local, source)
     build_examples(store, source, bound_types(store))
     build_domains(store, source, local, closed, scoped)
@@ -205,7 +205,7 @@ def _state(
     openings: Mapping[str, Opening],
     model: Model,
     constants: NamedConstants,
-    choices: Choices,
+    roles: Roles,
     values: Values,
 ) -> str:
     """Return what atoms are built from, as it is kept."""
@@ -221,7 +221,7 @@ def _state(
             "types": {n: o.record.types for n, o in chosen.items()},
             # Where there are none, what an earlier version has built need not be built again.
             **({"named": key} if (key := constants.key()) else {}),
-            **({"empty": {n: model.predicates[n].types for n in choices.empty}} if choices.empty else {}),
+            **({"empty": {n: model.predicates[n].types for n in roles.empty}} if roles.empty else {}),
             **({"false": false} if (false := [n for n, o in chosen.items() if o.labelled and not o.sources]) else {}),
             # Which tables have values; those of closed facts are other ones for a soft model.
             **({"values": sorted(found)} if (found := _with_values(chosen, openings, values)) else {}),

@@ -5,18 +5,21 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
+from sqlrl.arrow import array
 from sqlrl.catalog import binding, changes, evidence, examples, loading, parts, scopes
 from sqlrl.catalog.checks import warn_of_types
-from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.declarations import declare
 from sqlrl.catalog.image import PredicateRecord, TypeRecord
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.migrations import open_layout, open_store
 from sqlrl.catalog.options import LoadOptions, checked_options
+from sqlrl.catalog.roles import NONE, Roles
 from sqlrl.catalog.server_files import ServerFiles, load_files
 from sqlrl.catalog.sizes import ATOM_LIMIT
 from sqlrl.catalog.soft_models import declarations, typed
@@ -27,6 +30,14 @@ from sqlrl.logic.model import Model
 from sqlrl.logic.psl import SoftModel
 from sqlrl.progress import enough_memory
 from sqlrl.wording import did_you_mean, nearest_names
+
+_LISTED = (
+    ("predicate", pa.string()),
+    ("open", pa.bool_()),
+    ("facts", pa.int64()),
+    ("example", pa.string()),
+    ("source", pa.string()),
+)
 
 _filters = itertools.count(1)
 _PAUSES = (0.01, 0.05, 0.2)
@@ -69,29 +80,17 @@ class Catalog:
             warn_of_types(predicate, options.types, known)
 
     def remove(self, predicate: str, source: Any) -> int:
-        """Remove facts; `sqlrl.Database.remove` explains it."""
+        """Remove facts; `sqlrl.Database.load` explains it."""
         with enough_memory(f"removing from {predicate}"), self.store.writing():
             removed = parts.remove(self.store, predicate, source)
             if removed:
                 self._follow({predicate})
         return removed
 
-    def load_evidence(
-        self,
-        source: evidence.Evidence,
-        model: Model | None = None,
-        *,
-        given: bool = False,
-        target: bool | Collection[str] = False,
-        duplicates: str = "error",
-        empty: str | Collection[str] = "error",
-        replace: bool = False,
-        drop: Iterable[str] = (),
-    ) -> Model:
-        """Load evidence atoms as `sqlrl.Database.load_evidence` does; an error lists all faults with files and lines, and changes nothing."""
-        options = evidence.EvidenceOptions(given, target, duplicates, empty, replace, frozenset(drop))
+    def load_evidence(self, given: evidence.Evidence) -> Model:
+        """Load evidence atoms; an error lists all faults with files and lines, and changes nothing."""
         with enough_memory("loading evidence"), self.store.writing():
-            model = evidence.load_evidence(self.store, source, model, options)
+            model = evidence.load_evidence(self.store, given)
             self._follow(model.predicates)
         return model
 
@@ -145,7 +144,7 @@ class Catalog:
         model: Model | SoftModel,
         *,
         training: bool,
-        choices: Choices = NONE,
+        roles: Roles = NONE,
     ) -> Layout:
         """Build examples, domains and atom tables for a model as far as the data changed, and return their layout; a changed source is an error."""
 
@@ -157,7 +156,7 @@ class Catalog:
                 held = declarations(typed(self.store, model)) if isinstance(model, SoftModel) else model
                 # In training a target of which nothing was loaded is false everywhere. Constants that rules name and the data lack are further
                 # ones of their types, unless the model is strict.
-                return binding.bind(self.store, held, training=training, choices=choices, limit=self.atom_limit)
+                return binding.bind(self.store, held, training=training, roles=roles, limit=self.atom_limit)
 
         for pause in _PAUSES:
             try:
@@ -192,6 +191,23 @@ class Catalog:
             for name, record in self.store.predicates().items():
                 if name in waiting:
                     loading.resolve(self.store, record, loading.guessed_types(record))
+
+    def table(self) -> pa.Table:
+        """Return what is recorded of predicates, as `sqlrl.Database.tables` shows it."""
+        values = self.values()
+        rows = [
+            {
+                "predicate": str(f"{name}({', '.join(kind or '?' for kind in record.types)})"),
+                "open": record.open,
+                "facts": record.rows,
+                "example": record.example,
+                "source": record.source,
+                "value": values.get(name),
+            }
+            for name, record in self.predicates().items()
+        ]
+        schema = pa.schema([*_LISTED, *([("value", pa.string())] if values else [])])
+        return pa.table([array([row[field.name] for row in rows], field.type) for field in schema], schema=schema)
 
     def predicates(self) -> dict[str, PredicateRecord]:
         """Return what is recorded of each predicate."""

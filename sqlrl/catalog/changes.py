@@ -133,7 +133,7 @@ def check_sources(store: Store) -> None:
     if any(change.again for change in changed):
         remedies.append(f"{Phrase('call refresh()')} to load what changed again")
     if any(not change.again for change in changed):
-        remedies.append(f"load evidence again with {Phrase('load_evidence')}")
+        remedies.append(f"load evidence again with {Phrase('Evidence')}")
     raise CatalogError(f"a source changed after it was loaded: {'; '.join(texts)}: {', and '.join(remedies)}.")
 
 

@@ -103,7 +103,7 @@ def _remedy(store: Store, record: PredicateRecord, *, full: bool) -> str:
         return f"widen the scope with {Phrase('db.scope({!r}, ...)', (record.predicate,))}"
     types = store.types()
     local = sorted({t for t in record.known_types() if types[t].local})
-    calls = " and ".join(f"{Phrase('db.set_local({!r}, False)', (t,))}" for t in local)
+    calls = " and ".join(f"{Phrase('db.load(local={{{!r}: False}})', (t,))}" for t in local)
     return f"make the {'type' if len(local) == 1 else 'types'} global with {calls}"
 
 

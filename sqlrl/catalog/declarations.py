@@ -49,7 +49,7 @@ def declare(store: Store, model: Model) -> None:
                 types = ", ".join(map(str, record.types))
                 faults.append(
                     f"{predicate} is declared, but its data have the types ({types}){_meant(record, predicate)}: load them again with "
-                    f"{Parameter('types', list(predicate.types))}, or with {Phrase('load_evidence')} and this model."
+                    f"{Parameter('types', list(predicate.types))}, or with {Phrase('Evidence')} and this model."
                 )
             else:
                 _blocks(store, predicate, record)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl import markup
 from sqlrl.catalog.bins import check_pieces
 from sqlrl.catalog.columns import Mapped
 from sqlrl.catalog.cooccurrence import with_inferred_types
@@ -34,21 +35,80 @@ from sqlrl.wording import check_characters, counted, did_you_mean, nearest_names
 _SHOWN = 5
 _UNNAMED = "the evidence"
 
-Evidence = (
+EvidenceSource = (
     Iterable[EvidenceAtom] | Iterable[str | Path] | str | Path | Mapping[str, str | Path | Iterable[EvidenceAtom]]
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceOptions:
-    """The options of `sqlrl.Database.load_evidence`, which explains them."""
+@dataclass(frozen=True)
+class Evidence:
+    r"""Evidence atoms to load, as Alchemy's `.db` files have them: `db.load(Evidence(...))`. Constants take the model's types.
 
+    A later load may be of other predicates or roles. The same files again take the place of what they held before;
+    other files with facts of the same predicates and roles are refused, unless they are to replace them.
+
+    Parameters
+    ----------
+    source : path, list of paths, text, iterable of EvidenceAtom, or mapping of str to path or atoms
+        `P(A)` true, `!P(A)` false, `0.8 P(A)` soft, `?P(A)` unknown. A text of several lines has the atoms themselves. Several files count as one; in
+        a mapping each is an example, whose name is the key.
+    model : Model, optional
+        Declares the predicates. Those of a mapping that it does not declare, or all without a model, get types from the constants
+        that arguments share: at least a quarter of those of the one that has fewer.
+    given : bool
+        Facts of predicates that are predicted, now or by a later model, are evidence, not labels.
+    target : bool or collection of str
+        The predicates to be predicted, whose facts are labels: every one in the files, or those that are named.
+    duplicates : {"error", "drop", "warn"}
+        What to do with atoms that stand more than once with the same value; "warn" drops them with a warning.
+    empty : {"error", "allow", "warn"} or collection of str
+        What to do with a file that has no atoms, and with an example without facts of a predicate of which others have some: they
+        are false there. Names are of predicates that examples may lack.
+    replace : bool
+        Facts loaded before, of the same predicates and roles, are replaced.
+    drop : iterable of str
+        Predicates of the model whose facts are skipped.
+
+    Raises
+    ------
+    ParseError
+        When it is loaded: a line does not parse.
+    LoadError, CatalogError
+        When it is loaded: with all faults, their files and lines; nothing has changed then.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> model = sqlrl.parse_mln("Smokes(person)\n1 Smokes(x)")
+    >>> db = sqlrl.connect()
+    >>> db.load(sqlrl.Evidence("Smokes(Anna)\nSmokes(Anna)", model))
+    Traceback (most recent call last):
+    sqlrl.errors.LoadError: the evidence: duplicate facts: Smokes(Anna) (lines 1 and 2): remove the repetitions or pass duplicates="drop"
+    >>> loaded = db.load(sqlrl.Evidence("Smokes(Anna)\nSmokes(Bob)", model))
+    >>> db.tables()["facts"]
+    [2]
+    >>> folds = {"ai": "Advises(Ann, Bob)\nStudent(Bob)", "graphics": "Advises(Cid, Dan)\nStudent(Dan)"}
+    >>> universities = sqlrl.connect()
+    >>> print(universities.load(sqlrl.Evidence(folds)))
+    Advises(advises_1, advises_2)
+    Student(advises_2)
+    <BLANKLINE>
+    >>> universities.sql("from sqlrl.named_Student").fetchall()
+    [('ai', 'Bob'), ('graphics', 'Dan')]
+    """
+
+    source: EvidenceSource
+    model: Model | None = None
     given: bool = False
     target: bool | Collection[str] = False
     duplicates: str = "error"
     empty: str | Collection[str] = "error"
     replace: bool = False
-    drop: Collection[str] = ()
+    drop: Iterable[str] = ()
+    _repr_html_ = markup.field_table
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "drop", frozenset(self.drop))
 
 
 class _File(NamedTuple):
@@ -74,9 +134,11 @@ _Groups = Mapping[tuple[str, str], list[_Found]]
 """Atoms by predicate and role."""
 
 
-def load_evidence(store: Store, evidence: Evidence, model: Model | None, options: EvidenceOptions) -> Model:
-    """Load evidence atoms, and return the model, which declares all their predicates; `sqlrl.Database.load_evidence` explains the options."""
+def load_evidence(store: Store, options: Evidence) -> Model:
+    """Load evidence atoms, and return the model, which declares all their predicates."""
+    evidence, model = options.source, options.model
     _check_options(options)
+    dropped = frozenset(options.drop)
     # Facts of dropped predicates are read as the model declares them, and skipped.
     if model is None or isinstance(evidence, Mapping):
         whole = list(_examples(evidence) if isinstance(evidence, Mapping) else _files(evidence, None))
@@ -85,8 +147,8 @@ def load_evidence(store: Store, evidence: Evidence, model: Model | None, options
         model = replace(known, predicates=with_inferred_types(atoms, known.predicates))
     else:
         whole = list(_files(evidence, model))
-    kept = model.without(options.drop)
-    files = [cut for file in whole if (cut := _without(file, options.drop)).atoms or not file.atoms]
+    kept = model.without(dropped)
+    files = [cut for file in whole if (cut := _without(file, dropped)).atoms or not file.atoms]
     model = kept
     groups = _grouped(store, files, model, options)
     _check(groups, files, model, options)
@@ -107,7 +169,7 @@ def _without(file: _File, drop: Collection[str]) -> _File:
     return file._replace(atoms=[a for a in file.atoms if a.predicate not in drop]) if drop else file
 
 
-def _check_options(options: EvidenceOptions) -> None:
+def _check_options(options: Evidence) -> None:
     """Refuse options that do not exist."""
     choices = {"duplicates": ("error", "drop", "warn"), "empty": ("error", "allow", "warn")}
     for name, allowed in choices.items():
@@ -115,14 +177,14 @@ def _check_options(options: EvidenceOptions) -> None:
             continue
         if getattr(options, name) not in allowed:
             texts = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
-            raise LoadError(f"{Phrase('load_evidence')}: {Parameter(name, getattr(options, name))} must be {texts}.")
+            raise LoadError(f"{Phrase('Evidence')}: {Parameter(name, getattr(options, name))} must be {texts}.")
     if options.target is True and options.given:
         raise LoadError(
-            f"{Phrase('load_evidence')}: {Parameter('target', True)} makes facts labels, {Parameter('given', True)} makes them evidence: choose one."
+            f"{Phrase('Evidence')}: {Parameter('target', True)} makes facts labels, {Parameter('given', True)} makes them evidence: choose one."
         )
 
 
-def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
+def _targets(options: Evidence, model: Model) -> frozenset[str]:
     """Return the predicates whose facts are labels; one that there is not is a LoadError."""
     if isinstance(options.target, bool):
         return frozenset(model.predicates if options.target else ())
@@ -130,7 +192,7 @@ def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
     for name in sorted(names - model.predicates.keys(), key=str):
         like = did_you_mean(nearest_names(str(name), model.predicates))
         raise LoadError(
-            f"{Phrase('load_evidence')}: {Parameter('target')} names {name!r}, of which there is no fact and no declaration{like}"
+            f"{Phrase('Evidence')}: {Parameter('target')} names {name!r}, of which there is no fact and no declaration{like}"
         )
     return names
 
@@ -138,23 +200,27 @@ def _targets(options: EvidenceOptions, model: Model) -> frozenset[str]:
 def _examples(evidence: Mapping[str, str | Path | Iterable[EvidenceAtom]]) -> Iterator[_File]:
     """Yield the examples of a mapping, read and parsed; each is a file, or atoms without one."""
     if not evidence:
-        raise LoadError(f"{Phrase('load_evidence')}: the mapping has no example: give the name and the file of each.")
+        raise LoadError(f"{Phrase('Evidence')}: the mapping has no example: give the name and the file of each.")
     for name, source in evidence.items():
         key: object = name
         if not isinstance(key, str) or not key:
-            raise LoadError(f"{Phrase('load_evidence')}: {key!r} cannot be the name of an example: give a text.")
+            raise LoadError(f"{Phrase('Evidence')}: {key!r} cannot be the name of an example: give a text.")
         check_characters(name, "the name of an example")
         found = list(_files(source, None))
         if len(found) != 1:
             raise LoadError(
-                f"{Phrase('load_evidence')}: the example {name} is {counted(len(found), 'file')}: give one file, or its atoms."
+                f"{Phrase('Evidence')}: the example {name} is {counted(len(found), 'file')}: give one file, or its atoms."
             )
         label = f"{_UNNAMED} of {name}" if found[0].label == _UNNAMED else found[0].label
         yield found[0]._replace(label=label, example=name)
 
 
-def _files(evidence: Evidence, model: Model | None) -> Iterator[_File]:
+def _files(evidence: EvidenceSource, model: Model | None) -> Iterator[_File]:
     """Yield the files that were named, read and parsed; atoms given as such are one file without a name."""
+    if isinstance(evidence, str) and "\n" in evidence:
+        found = parse_evidence(evidence, model_or_predicates=model)
+        yield _File(_UNNAMED, "", found, _UNNAMED, parse_domains(evidence))
+        return
     if isinstance(evidence, str | Path):
         evidence = [evidence]
     atoms: list[EvidenceAtom] = []
@@ -170,12 +236,12 @@ def _files(evidence: Evidence, model: Model | None) -> Iterator[_File]:
         elif isinstance(item, EvidenceAtom):
             atoms.append(item)
         else:
-            raise LoadError(f"{Phrase('load_evidence')} takes paths or evidence atoms, not {item!r}.")
+            raise LoadError(f"{Phrase('Evidence')} takes paths or evidence atoms, not {item!r}.")
     if atoms:
         yield _File(_UNNAMED, "", atoms, _UNNAMED)
 
 
-def _grouped(store: Store, files: Sequence[_File], model: Model, options: EvidenceOptions) -> _Groups:
+def _grouped(store: Store, files: Sequence[_File], model: Model, options: Evidence) -> _Groups:
     """Return the atoms by predicate and role."""
     groups: dict[tuple[str, str], list[_Found]] = {}
     # What an earlier model had open says nothing of these facts.
@@ -196,7 +262,7 @@ def _grouped(store: Store, files: Sequence[_File], model: Model, options: Eviden
     return groups
 
 
-def _check(groups: _Groups, files: Sequence[_File], model: Model, options: EvidenceOptions) -> None:
+def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evidence) -> None:
     """Refuse unknown predicates, wrong arities, probabilities that are none, contradictions, duplicates and empty files, all together."""
     faults: list[str] = []
     for (predicate, _), found in sorted(groups.items()):
@@ -242,7 +308,7 @@ def _check(groups: _Groups, files: Sequence[_File], model: Model, options: Evide
         warn(f"{label}: {empty}", LoadWarning)
 
 
-def _lacking(files: Sequence[_File], options: EvidenceOptions) -> list[str]:
+def _lacking(files: Sequence[_File], options: Evidence) -> list[str]:
     """Describe predicates that some examples have and others lack, unless they may be empty: a name may be misspelt there."""
     held = {file.label: {atom.predicate for atom in file.atoms} for file in files if file.example is not None}
     every = set().union(*held.values()) if held else set()
@@ -320,7 +386,7 @@ def _make_room(store: Store, groups: _Groups, files: Sequence[_File], model: Mod
     ]
     if faults and not replacing:
         raise LoadError(
-            f"{label}: {'; '.join(faults)}: name all files in one {Phrase('load_evidence')}, or pass {Parameter('replace', True)} to put these facts in "
+            f"{label}: {'; '.join(faults)}: name all files in one {Phrase('Evidence')}, or pass {Parameter('replace', True)} to put these facts in "
             "their place."
         )
     known = store.predicates()

@@ -145,14 +145,14 @@ def _known() -> str:
     known = ", ".join(sorted(PARQUET | SUFFIXES))
     return (
         f"sqlrl reads files ending in {known} (text also compressed: {', '.join(sorted(COMPRESSED))}); evidence files (.db) go to "
-        f"{Phrase('load_evidence')}."
+        f"{Phrase('sqlrl.Evidence')}."
     )
 
 
 def _folder(path: Path) -> str:
     """Return what to pass in place of a folder."""
     return (
-        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; {Phrase('db.load_all')} loads each of its files as the "
+        f"{path} is a directory: name a file, or a pattern such as {path / '*.parquet'}; {Phrase('db.load(folder)')} loads each of its files as the "
         "predicate that it is named after."
     )
 

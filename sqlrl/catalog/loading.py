@@ -425,7 +425,7 @@ def kind_of_examples(
     if type_name is not None and known is not None and known != type_name:
         raise LoadError(
             f"{record.predicate}: the examples are the constants of {known!r}, not of {type_name!r}: name the same "
-            f"type{Phrase(', or call examples_from({!r}) before', (type_name,))}."
+            f"type{Phrase(', or call load(example={!r}) before', (type_name,))}."
         )
     return kind, type_name
 

@@ -179,9 +179,10 @@ def _repeated(store: Store, record: PredicateRecord, base: SourceRecord, added: 
         )
         if contradicted:
             what = "truth or probability" if base.value is None else "value"
+            removing = Phrase("db.load({!r}, ..., mode='remove')", (record.predicate,))
             raise LoadError(
                 f"{where}: contradictory facts: {', '.join(shown)}{more}, which are there already with another {what}: remove "
-                f"them before, with {Phrase('db.remove({!r}, ...)', (record.predicate,))}."
+                f"them before, with {removing}."
             )
         raise LoadError(
             f"{where}: duplicate facts: {', '.join(shown)}{more}, which are there already: remove them or pass {Parameter('duplicates', Quoted('drop'))}."
@@ -217,7 +218,7 @@ def _changed(store: Store, source: SourceRecord) -> None:
 
 
 def remove(store: Store, predicate: str, source: Any) -> int:
-    """Remove facts from what is loaded of a predicate, in every role; `sqlrl.Database.remove` explains it."""
+    """Remove facts from what is loaded of a predicate, in every role; `sqlrl.Database.load` explains it."""
     check_name(predicate)
     with store.writing():
         sources = {role: s for (name, role), s in store.sources().items() if name == predicate}

@@ -306,7 +306,11 @@ def _query(engine: DuckDBEngine, text: str) -> duckdb.DuckDBPyRelation:
     except duckdb.Error as error:
         unknown = re.search(r"Table with name \S+ does not exist", str(error))
         hint = (
-            format(Phrase("\nIf that is a variable of Python, pass the object itself, or db.register it."))
+            format(
+                Phrase(
+                    "\nIf that is a variable of Python, pass the object itself, or show it with db.load(name, data, mode='view')."
+                )
+            )
             if unknown
             else ""
         )

@@ -151,7 +151,7 @@ def warn_of_spellings(store: Store, record: TypeRecord, before: int, kinds: Iter
         for row in _spelt_twice(store, record, before, family.key(column("name"))):
             one, other = sorted(row["names"], key=lambda name: (name != row["key"], name))[:2]
             more = f"; and so are {row['number'] - 1:,} more pairs" if row["number"] > 1 else ""
-            numeric = f", or {Phrase('call db.set_numeric({!r}) in another database before its data are loaded', (record.type,))}"
+            numeric = f", or {Phrase('call db.load(numeric=[{!r}]) in another database before its data are loaded', (record.type,))}"
             warn(
                 f"{one!r} and {other!r} are two constants of the type {record.type}, which do not join{more}: if they are one "
                 f"{family.word}, write it alike in all sources{numeric if family.word == 'number' else ''}.",
@@ -254,7 +254,7 @@ def _warn_of_points(store: Store, record: TypeRecord, before: int) -> None:
         name = row["whole"]
         warn(
             f"{name!r} and {name + '.0'!r} are two constants of the type {record.type}, which do not join: if they are one number, write "
-            f"it alike in all sources, or {Phrase('call db.set_numeric({!r}) in another database before its data are loaded', (record.type,))}.",
+            f"it alike in all sources, or {Phrase('call db.load(numeric=[{!r}]) in another database before its data are loaded', (record.type,))}.",
             LoadWarning,
         )
 

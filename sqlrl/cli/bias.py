@@ -54,8 +54,9 @@ def bias(
     """
     path, (target,) = with_database((first, second), db, "PREDICATE")
     with session(output) as run, run.database(path, Opening(untrusted=untrusted), read_only=True) as database:
-        given = {} if constants is None else {"constants": constants}
-        found = database.derive_bias(target, body=split_names(body) or None, **given)
+        from sqlrl.logic.bias import Bias
+
+        found = Bias.derive(database, target, body=split_names(body) or None, constants=constants)
         if output.as_json:
             print_json({"mode": line} for line in str(found).splitlines())
         else:

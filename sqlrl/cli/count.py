@@ -116,7 +116,9 @@ def count(
         raise typer.BadParameter("--groups chooses among the groups of --by: name variables with it")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only, reads=not keep) as job:
         if expected:
-            job.run.show(job.db.expected_counts(job.model, job.examples, keep=keep, limit=limit, **job.choices))
+            job.run.show(
+                job.db.count(job.model, expected=True, examples=job.examples, keep=keep, limit=limit, roles=job.roles)
+            )
             return
         shown = named_world(world, job.model, "--world")
         with job.run.working("counting"):
@@ -130,12 +132,12 @@ def count(
                     world=shown,
                     examples=job.examples,
                     limit=limit,
-                    **job.choices,
+                    roles=job.roles,
                 )
             else:
                 other = named_world(against, job.model, "--against")
-                table = job.db.count_difference(
-                    job.model, shown, other, examples=job.examples, limit=limit, **job.choices
+                table = job.db.count(
+                    job.model, world=shown, against=other, examples=job.examples, limit=limit, roles=job.roles
                 )
         job.run.show(table)
 

@@ -53,7 +53,7 @@ def define(
     with session(output) as run, run.database(path, Opening(untrusted=untrusted)) as database:
         with run.working("defining"):
             database.define(_rules(text), variables=variables.value)
-        run.show(database.predicates())
+        run.show(database.tables())
 
 
 def _rules(text: str) -> str | Path:

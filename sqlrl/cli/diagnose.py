@@ -58,7 +58,7 @@ def diagnose(
     with inputs.open(output, examples=examples, labels=True, reads=False) as job:
         found = job.db.diagnose(
             job.model,
-            job.examples,
+            examples=job.examples,
             threshold=threshold,
             samples=samples,
             burn_in=burn_in,

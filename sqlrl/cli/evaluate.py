@@ -34,7 +34,7 @@ ByBin = Annotated[
     typer.Option(
         "--calibration",
         metavar=FLAG,
-        help="With --marginals: a row for each bin of probabilities, with the share of true atoms in it.",
+        help="With --probabilities: a row for each bin of probabilities, with the share of true atoms in it.",
     ),
 ]
 Keep = Annotated[
@@ -63,22 +63,22 @@ def evaluate(
 ) -> None:
     """Predict as `infer` does, and compare with the labels.
 
-    In --evidence, facts of what is predicted are the labels. With --marginals probabilities are compared: AUC-ROC, average precision,
+    In --evidence, facts of what is predicted are the labels. With --probabilities probabilities are compared: AUC-ROC, average precision,
     log-likelihood, calibration; and with --by-example how they rank the atoms of each example.
 
     sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test"
 
-    sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test" --marginals
+    sqlrl evaluate cite.duckdb --model learned.mln --examples "select bib from test" --probabilities
     """
     sampler.check(solver)
     if calibration and by_example:
         raise typer.BadParameter("--calibration and --by-example are two tables: leave one of them out")
-    if calibration and not sampler.marginals:
-        raise typer.BadParameter("--calibration is about probabilities: add --marginals")
+    if calibration and not sampler.probabilities:
+        raise typer.BadParameter("--calibration is about probabilities: add --probabilities")
     if keep and (inputs.evidence or read_only):
         raise typer.BadParameter("--keep needs a database that can be written")
     with inputs.open(output, examples=examples, labels=True, read_only=read_only, reads=not keep, rules=False) as job:
-        if sampler.marginals:
+        if sampler.probabilities:
             chances = job.db.evaluate(sampler.infer(job, solver, keep=keep), outside=outside.value)
             if by_example:
                 rankings = chances.by_example()

@@ -32,14 +32,14 @@ def explain(
     with inputs.open(output, examples=examples, read_only=read_only) as job:
         if hard:
             with job.run.working("counting"):
-                costs = job.db.constraint_costs(job.model, job.examples, **job.choices)
+                costs = job.db.diagnose(job.model, kind="costs", examples=job.examples, roles=job.roles)
             if output.as_json:
                 print_json(costs)
                 return
             print(costs)
             return
         with job.run.working("planning"):
-            found = job.db.explain(job.model, **job.choices)
+            found = job.model.plan(job.db, roles=job.roles)
         if output.as_json:
             from dataclasses import asdict
 

@@ -33,13 +33,6 @@ class NetworkFormat(StrEnum):
     parquet = "parquet"
 
 
-class Dialect(StrEnum):
-    """How a WCNF file marks hard clauses."""
-
-    classic = "classic"
-    new = "2022"
-
-
 class AnyFormat(StrEnum):
     """How a model is written."""
 
@@ -127,9 +120,9 @@ def export(
                 job.model,
                 out,
                 format=None if file_format is None else NetworkFormat(file_format.value).value,
-                dialect=Dialect((dialect or AnyDialect.classic).value).value,
+                dialect=(dialect or AnyDialect.classic).value,
                 examples=job.examples,
-                **job.choices,
+                roles=job.roles,
                 limit=limit,
             )
         if job.run.as_json:
@@ -163,18 +156,24 @@ def _check_options(
 
 
 def _write_view(job: Job, out: Path, views: ViewOptions, dialect: AnyDialect, limit: int | None) -> None:
+    from sqlrl.plan.view_options import SQLOptions
+
     with job.run.working("exporting"):
-        exported = job.db.export_sql(
-            job.model,
-            views.target,
-            dialect=dialect.value,
+        options = SQLOptions(
+            target=views.target,
             view=views.view,
             tables=pairs("--table", views.tables, "Friends=friends"),
             columns=views.renamed_columns(),
             scopes=pairs("--scope-table", views.scopes, "Same=pairs"),
             partial=views.partial,
+        )
+        exported = job.db.export(
+            job.model,
+            format="sql",
+            dialect=dialect.value,
+            options=options,
             limit=limit,
-            **job.choices,
+            roles=job.roles,
         )
     if str(out) != "-":
         exported.write(out)

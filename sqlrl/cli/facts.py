@@ -177,7 +177,7 @@ class Facts:
         for name in split_names([self.numeric or ""]):
             if self.types is not None and name not in (types := split_names([self.types])):
                 raise typer.BadParameter(f"--numeric {name}: the types that --types names are {', '.join(types)}")
-            db.set_numeric(name)
+            db.load(numeric=[name])
 
     def _bins(self, *, trusted: bool) -> Mapping[Any, int | Sequence[float] | Model] | Model | None:
         """Return where types are cut into pieces."""
@@ -198,15 +198,15 @@ class Facts:
         from sqlrl.logic.bias_parser import read_bias
 
         self._declare(db)
-        db.load_all(
+        db.load(
             folder,
-            None if bias is None else read_bias(bias),
+            types=None if bias is None else read_bias(bias),
             duplicates=duplicates.value,
             nulls=self.nulls.value,
             empty=empty.value,
             fold_case=self.fold_case,
             constants=renamed(self.rename or []),
-            bins=self._bins(trusted=db.engine.trusted),
+            bins=self._bins(trusted=db.advanced.engine.trusted),
             **self.written(),
         )
 
@@ -231,7 +231,7 @@ class Facts:
         elif source == "-":
             # It is a table once it is read.
             found, written = read_table(db, **written), Written()
-        with db.catalog.store.writing():
+        with db.advanced.catalog.store.writing():
             self._declare(db)
             db.load(
                 predicate,
@@ -249,9 +249,9 @@ class Facts:
                 empty=empty.value,
                 fold_case=self.fold_case,
                 constants=renamed(self.rename or []),
-                bins=self._bins(trusted=db.engine.trusted),
+                bins=self._bins(trusted=db.advanced.engine.trusted),
                 bins_from=self.bins_from,
-                append=self.append,
+                mode="append" if self.append else "replace",
                 **written,
             )
             if self.scope is not None:

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from sqlrl.cli.interrupts import INTERRUPTED, AtWork
 from sqlrl.cli.streams import check_arguments
 from sqlrl.cli.words import in_options
+from sqlrl.deprecated import COMMAND_OPTIONS
 from sqlrl.errors import MemoryUsedUpError, SqlrlError
 from sqlrl.markup import printable
 
@@ -24,7 +25,7 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments apart, all of which must be text."""
         check_arguments(args)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_new_option(each) for each in args])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
@@ -46,6 +47,15 @@ class Commands(TyperGroup):
             words = "interrupted; what was finished is kept, the rest has left no trace in the database"
             complain("\n".join([words, *_notes(error)]))
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _new_option(argument: str) -> str:
+    """Return an argument with the new name of an option, and warn of the old one."""
+    new = COMMAND_OPTIONS.get(argument, argument)
+    if new != argument:
+        # No FutureWarning: this is for whoever typed it, also where Python hides warnings.
+        typer.echo(f"warning: {argument} is deprecated, and the next release does not have it: write {new}", err=True)
+    return new
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -28,13 +28,12 @@ def ground(
     sqlrl ground cite.duckdb --model chain.mln
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
-        from sqlrl.catalog.choices import Choices
         from sqlrl.ground.grounding import ground_network
         from sqlrl.ground.program import Extent
         from sqlrl.training.session import Query
 
-        asked = Query(job.model, job.examples, Choices(**job.choices), limit)
-        with job.run.working("grounding"), job.db.session.expanded(asked) as (program, chosen):
+        asked = Query(job.model, job.examples, job.roles, limit)
+        with job.run.working("grounding"), job.db.advanced.session.expanded(asked) as (program, chosen):
             network = ground_network(Extent(program, chosen, limit))
             summary = summarise(program, network)
         job.run.show(summary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +13,7 @@ from sqlrl.cli.options import split_names
 
 if TYPE_CHECKING:
     from sqlrl import Database
+    from sqlrl.catalog.roles import Roles
     from sqlrl.cli.session import Session
     from sqlrl.database.holdout import Split
     from sqlrl.logic.model import Model
@@ -35,12 +36,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Holdout:
-    """A part of the data that was held out; `examples` are those to learn from, `choices` options of `predict`."""
+    """A part of the data that was held out; `examples` are those to learn from, `roles` options of `predict`."""
 
     db: Database
     run: Session
     examples: Any
-    choices: Mapping[str, Any]
+    roles: Roles | None
     split: Split | None
 
     def score(self, model: Model) -> None:
@@ -48,13 +49,13 @@ class Holdout:
         if self.split is None:
             return
         if self.split.predicate is None:
-            prediction = self.db.predict(model, examples=self.split.test, **self.choices)
+            prediction = self.db.predict(model, examples=self.split.test, roles=self.roles)
             scores = self.db.evaluate(prediction)
         else:
             from sqlrl.database.holdout import scoped
 
-            with scoped(self.db.session, self.split.predicate, cast("Table", self.split.test)):
-                scores = self.db.evaluate(self.db.predict(model, **self.choices), outside="ignore")
+            with scoped(self.db.advanced.session, self.split.predicate, cast("Table", self.split.test)):
+                scores = self.db.evaluate(self.db.predict(model, roles=self.roles), outside="ignore")
         self.run.message(f"held out: {scores}")
 
 
@@ -68,13 +69,13 @@ def held_out(
     targets: Sequence[str],  # the predicates to predict
     model: Model | None,  # says what is to be predicted where no load does
     examples: Any,
-    choices: Mapping[str, Any],
+    roles: Roles | None,
 ) -> Iterator[Holdout]:
     """Hold out a part of the data while the context is open; if query atoms are split, the scope is the training part meanwhile."""
     if wanted.share is None:
-        yield Holdout(db, run, examples, choices, None)
+        yield Holdout(db, run, examples, roles, None)
         return
-    one = len(db.example_ids(examples)) < 2
+    one = len(db.advanced.example_ids(examples)) < 2
     split = db.split(
         wanted.share,
         by=split_names([wanted.by]) if wanted.by else None,
@@ -85,9 +86,9 @@ def held_out(
     )
     run.message(str(split))
     if split.predicate is None:
-        yield Holdout(db, run, cast("list[str]", split.train), choices, split)
+        yield Holdout(db, run, cast("list[str]", split.train), roles, split)
         return
     from sqlrl.database.holdout import scoped
 
-    with scoped(db.session, split.predicate, cast("Table", split.train)):
-        yield Holdout(db, run, examples, choices, split)
+    with scoped(db.advanced.session, split.predicate, cast("Table", split.train)):
+        yield Holdout(db, run, examples, roles, split)

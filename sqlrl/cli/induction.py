@@ -58,7 +58,7 @@ def induce(
                 targets=[predicate] if predicate else [],
                 model=None if isinstance(target, str) else target,
                 examples=chosen_examples(examples),
-                choices={},
+                roles=None,
             ) as part:
                 estimator.fit(db, target, examples=part.examples, **saving)
                 save(run, estimator.model_, out)

@@ -53,7 +53,7 @@ def infer(
 
     sqlrl infer --model prog.mln --evidence evidence.db --query Smokes,Cancer
 
-    sqlrl infer --model prog.mln --evidence evidence.db --query Cancer --marginals --samples 5000
+    sqlrl infer --model prog.mln --evidence evidence.db --query Cancer --probabilities --samples 5000
 
     sqlrl infer cite.duckdb --model learned.mln --solution answer.txt --exported cite.wcnf
     """
@@ -68,21 +68,21 @@ def infer(
         raise typer.BadParameter("--replace says what to do with the table that --into names: name one")
     if every and into is not None:
         raise typer.BadParameter("--all is about what is printed, but --into prints no atoms: leave out one of them")
-    if sampler.marginals and (every or outside.solution is not None):
+    if sampler.probabilities and (every or outside.solution is not None):
         name = "--all" if every else "--solution"
-        raise typer.BadParameter(f"{name} is about a most probable world: leave out --marginals or {name}")
+        raise typer.BadParameter(f"{name} is about a most probable world: leave out --probabilities or {name}")
     outside.check()
     with inputs.open(output, examples=examples, read_only=read_only, reads=not writes, rules=False) as job:
         if into is not None and not job.asked.whole:
             raise typer.BadParameter(
                 f"--into writes all atoms of a predicate: name {', '.join(job.asked.predicates)} without arguments, or leave --into out"
             )
-        if not job.model.query and job.choices["hidden"] and not job.predicted:
+        if not job.model.query and job.roles.hidden and not job.predicted:
             raise typer.BadParameter(
-                f"nothing is asked: --query names what to predict, such as --query {job.choices['hidden'][0]}"
+                f"nothing is asked: --query names what to predict, such as --query {next(iter(job.roles.hidden))}"
             )
         found: Prediction | Marginals
-        if sampler.marginals:
+        if sampler.probabilities:
             found = sampler.infer(job, solver, into=into, replace=replace, keep=keep)
         elif outside.solution is None:
             found = solver.predict(job, into=into, replace=replace, keep=keep)
@@ -101,6 +101,6 @@ def show_asked(job: Job, found: Prediction | Marginals, *, every: bool) -> None:
     from sqlrl.database.named_atoms import remark
 
     for atom in job.asked.atoms:
-        if said := remark(job.db.catalog, found.layout, atom):
+        if said := remark(job.db.advanced.catalog, found.layout, atom):
             job.run.message(said)
     show(job.run, found, every=every, rows=lambda name, rows: job.asked.shown(found.layout.predicates[name], rows))

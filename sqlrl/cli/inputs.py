@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -37,6 +37,7 @@ from sqlrl.paths import is_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sqlrl.catalog.roles import Roles
     from sqlrl.database.database import Database
     from sqlrl.logic.model import Model
 
@@ -49,13 +50,13 @@ class Job:
     db: Database
     model: Model  # without what `--drop` names, with the predicates of `--query`
     examples: str | list[str] | None  # a query or table, names, or None for all
-    choices: Mapping[str, Any]  # `hidden` and `empty`, as the methods of the database take them
+    roles: Roles  # which predicates are hidden, and which are empty
     asked: Asked  # what `--query` names
 
     @property
     def predicted(self) -> list[str]:
         """The predicates of the model that the data open: they have labels, given atoms or soft evidence."""
-        opened = {name for name, role in self.db.catalog.store.sources() if role in ("label", "given", "soft")}
+        opened = {name for name, role in self.db.advanced.catalog.store.sources() if role in ("label", "given", "soft")}
         return sorted(opened & self.model.predicates.keys())
 
 
@@ -140,32 +141,37 @@ class Inputs(Opening):
             ) as opened:
                 if files:
                     with run.working("loading evidence"):
-                        # As in Alchemy, a fact may stand twice, and a file may say nothing.
-                        opened.load_evidence(
-                            evidence_of(files, whole),
-                            whole,
-                            given=not labels,
-                            duplicates="warn",
-                            empty="warn",
-                            drop=dropped,
-                        )
-                choices = self._choices(opened, model, inferred=bool(files) and not labels, run=run)
-                if files:
-                    # A learner, which has no such choice, sees them as tables without rows.
-                    fill_empty(opened, model, choices.pop("empty"))
-                yield Job(run, opened, model, chosen_examples(examples), choices, asked(self.query, whole))
+                        from sqlrl.catalog.evidence import Evidence as EvidenceAtoms
 
-    def _choices(self, db: Database, model: Model, *, inferred: bool, run: Session) -> dict[str, Any]:
+                        # As in Alchemy, a fact may stand twice, and a file may say nothing.
+                        opened.load(
+                            EvidenceAtoms(
+                                evidence_of(files, whole),
+                                whole,
+                                given=not labels,
+                                duplicates="warn",
+                                empty="warn",
+                                drop=dropped,
+                            )
+                        )
+                roles = self._roles(opened, model, inferred=bool(files) and not labels, run=run)
+                if files:
+                    # A learner, which has no roles, sees them as tables without rows.
+                    fill_empty(opened, model, roles.empty)
+                    roles = replace(roles, empty=())
+                yield Job(run, opened, model, chosen_examples(examples), roles, asked(self.query, whole))
+
+    def _roles(self, db: Database, model: Model, *, inferred: bool, run: Session) -> Roles:
         """Return which predicates are hidden and which are empty; a name that is almost that of facts is an InputError."""
-        from sqlrl.catalog.choices import Choices
         from sqlrl.catalog.dictionary import used_predicates
+        from sqlrl.catalog.roles import Roles
         from sqlrl.catalog.spellings import close_names
 
-        sources = db.catalog.store.sources()
+        sources = db.advanced.catalog.store.sources()
         loaded = {name for (name, _), source in sources.items() if source.rows}
         labelled = {name for name, role in sources if role in ("label", "given", "soft")}
         closed, hidden = split_names(self.closed), list(split_names(self.opened))
-        Choices(hidden=hidden, empty=closed).check(model)
+        Roles(hidden=hidden, empty=closed).check(model)
         predicted = [name for name in closed if name in labelled]
         if predicted:
             raise InputError(f"{', '.join(predicted)} cannot both be closed and predicted: leave it out of --closed")
@@ -185,7 +191,7 @@ class Inputs(Opening):
             run.message(
                 f"{name} has no facts and is no query: its atoms are inferred and not printed (--closed {name}: false)"
             )
-        return {"hidden": hidden, "empty": [*closed, *sorted(empty)]}
+        return Roles(hidden=hidden, empty=[*closed, *sorted(empty)])
 
 
 def read_model(path: str, query: Sequence[str] | None = None, *, trusted: bool = True) -> Model:
@@ -251,7 +257,7 @@ def named_examples(files: Sequence[str]) -> dict[str, str]:
 
 
 def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
-    """Return evidence files as `Database.load_evidence` takes them, with the atoms of standard input in place of `-`."""
+    """Return evidence files as `Evidence` takes them, with the atoms of standard input in place of `-`."""
     from sqlrl.logic.evidence import parse_domains, parse_evidence
 
     found: list[Any] = [file for file in files if file != "-"]
@@ -263,14 +269,14 @@ def evidence_of(files: Sequence[str], model: Model) -> list[Any]:
     return found
 
 
-def fill_empty(db: Database, model: Model, names: Sequence[str]) -> None:
+def fill_empty(db: Database, model: Model, names: Iterable[str]) -> None:
     """Load predicates of a model without facts."""
     import pyarrow as pa
 
     for name in names:
         types = model.predicates[name].types
         columns = {f"column{i}": pa.array([], pa.string()) for i in range(len(types))}
-        db.catalog.load(name, pa.table(columns), types=types, empty="allow")
+        db.advanced.catalog.load(name, pa.table(columns), types=types, empty="allow")
 
 
 def read_table(db: Database, *, header: bool = True, delimiter: str | None = None, quote: str = '"') -> pa.Table:
@@ -288,7 +294,7 @@ def read_table(db: Database, *, header: bool = True, delimiter: str | None = Non
         raise InputError(f"{STANDARD_INPUT} is empty: send Parquet or CSV to it.")
     dialect = Dialect(header, delimiter, quote)
     if data[:4] != b"PAR1":
-        return read_delimited(db.engine, data, STANDARD_INPUT, dialect)
+        return read_delimited(db.advanced.engine, data, STANDARD_INPUT, dialect)
     if dialect != Dialect():
         raise InputError(f"{STANDARD_INPUT} is Parquet: leave out what says how CSV is written.")
     try:

@@ -234,7 +234,7 @@ def learn(
             # Declarations alone do not say what is predicted: what has labels is, then.
             model=job.model if job.model.rules or job.model.query else None,
             examples=job.examples,
-            choices=job.choices,
+            roles=job.roles,
         ) as part:
             rest = replace(job, examples=part.examples)
             training: Any
@@ -318,7 +318,7 @@ def learn_online(
     """Learn from one example or subgraph of a stream after the other, save the model, and show the result."""
     training.fit(
         job.db, job.model, examples=job.examples if stream is None else stream, **running.fitting(),
-        **running.starting(trusted=job.db.engine.trusted),
+        **running.starting(trusted=job.db.advanced.engine.trusted),
     )  # fmt: skip
     show_online(job.run, training, out)
 
@@ -335,7 +335,7 @@ def learn_batch(
     job: Job, training: BatchEstimator[Any] | sqlrl.ConstrainedTraining, running: Running, out: str | None
 ) -> None:
     """Learn from all examples at once, save the model, and show the result."""
-    options = running.fitting() | running.starting(trusted=job.db.engine.trusted)
+    options = running.fitting() | running.starting(trusted=job.db.advanced.engine.trusted)
     options |= {} if running.groups is None else {"groups": running.groups}
     training.fit(job.db, job.model, examples=job.examples, **options)
     show_batch(job.run, training, out)

@@ -155,16 +155,20 @@ def load(
                     changed = database.refresh(run_queries=run_queries)
                 run.message(f"loaded again: {', '.join(changed)}" if changed else "nothing has changed")
             elif files:
+                from sqlrl.catalog.evidence import Evidence
+
                 with run.working(f"loading {', '.join(files)}"):
                     assert declared is not None or examples, "files that are no examples come with a model"
-                    model_of_all = database.load_evidence(
-                        examples or evidence_of(files, cast("Model", declared)),
-                        declared,
-                        given=given,
-                        target=target,
-                        duplicates=duplicates.value,
-                        empty=empty.value,
-                        replace=replace,
+                    model_of_all = database.load(
+                        Evidence(
+                            examples or evidence_of(files, cast("Model", declared)),
+                            declared,
+                            given=given,
+                            target=target,
+                            duplicates=duplicates.value,
+                            empty=empty.value,
+                            replace=replace,
+                        )
                     )
                 if declared is None:
                     run.message(
@@ -179,7 +183,7 @@ def load(
                     facts.load(
                         database, predicate, source, target=target, given=given, duplicates=duplicates, empty=empty
                     )
-            loaded = database.predicates()
+            loaded = database.tables()
         # Out here, since whoever closes the pipe undoes no load.
         run.show(loaded)
 

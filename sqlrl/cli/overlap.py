@@ -23,4 +23,4 @@ def overlap(
     sqlrl overlap cite.duckdb --model learned.mln
     """
     with inputs.open(output, examples=examples, read_only=read_only) as job:
-        job.run.show(job.db.overlap(job.model, job.examples, limit=limit, **job.choices))
+        job.run.show(job.db.diagnose(job.model, kind="overlap", examples=job.examples, limit=limit, roles=job.roles))

@@ -52,7 +52,7 @@ How = Annotated[
         "--method",
         help="auto: full or cutting-plane, by what would be grounded. full: grounds everything, then for each component the "
         "cheapest that is exact: elimination, cut (a minimum cut), lp (where it proves its rounded world), cpsat. cutting-plane: "
-        "grounds only what it needs. walksat: local search, proves nothing. exact, gibbs, mcsat: of --marginals.",
+        "grounds only what it needs. walksat: local search, proves nothing. exact, gibbs, mcsat: of --probabilities.",
         rich_help_panel=_SOLVER,
     ),
 ]
@@ -85,17 +85,17 @@ class Solver:
 
         if self.method in (Method.exact, Method.gibbs, Method.mcsat):
             raise typer.BadParameter(
-                f"--method {self.method.value} finds probabilities: add --marginals, or choose another one"
+                f"--method {self.method.value} finds probabilities: add --probabilities, or choose another one"
             )
         with job.run.working("predicting"):
             prediction = job.db.predict(
                 job.model,
                 examples=job.examples,
-                **job.choices,
+                roles=job.roles,
                 method=cast("WorldMethod", self.method.value),
                 limit=self.limit,
                 deterministic_limit=self.deterministic_limit or None,
-                seed=self.seed,
+                random_state=self.seed,
                 into=into,
                 replace=replace,
                 keep=keep,

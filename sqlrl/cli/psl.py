@@ -130,7 +130,9 @@ def psl(
         )
         with opened as held:
             if path is None:
-                held.load_soft_data(model, split=split.value, folder=program.parent if opening.untrusted else None)
+                from sqlrl.database.soft_data import SoftData
+
+                held.load(SoftData(model, split.value, program.parent if opening.untrusted else None))
             with run.working("predicting"):
                 prediction = held.predict(
                     model, limit=limit, into=into, replace=replace, keep=keep, observed_bodies=observed_bodies

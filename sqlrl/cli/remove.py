@@ -46,6 +46,6 @@ def remove(
         from sqlrl.cli.inputs import read_table
 
         with run.working(f"removing from {predicate}"):
-            removed = database.remove(predicate, read_table(database) if source == "-" else source)
+            removed = database.load(predicate, read_table(database) if source == "-" else source, mode="remove")
         run.message(f"removed {removed:,} fact{'' if removed == 1 else 's'} of {predicate}")
-        run.show(database.predicates())
+        run.show(database.tables())

@@ -63,7 +63,7 @@ def report(
         session(output) as run,
         run.database(path, Opening(untrusted=untrusted), read_only=read_only, reads=True) as database,
     ):
-        found = database.run_record(None if text is None else int(text))
+        found = database.runs[-1 if text is None else int(text)]
         found.report(out)
         if output.as_json:
             print_json([{"run": found.number, "learner": found.learner, "file": str(out)}])

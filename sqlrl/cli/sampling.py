@@ -1,4 +1,4 @@
-"""What `--marginals` adds to `infer` and `evaluate`: how probabilities are found, and where samples go."""
+"""What `--probabilities` adds to `infer` and `evaluate`: how probabilities are found, and where samples go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_MARGINALS = (Method.auto, Method.exact, Method.gibbs, Method.mcsat)
 Wanted = Annotated[
     bool,
     typer.Option(
-        "--marginals",
+        "--probabilities",
         metavar=FLAG,
         help="Find the probability of each atom in place of a most probable world.",
         rich_help_panel=_PANEL,
@@ -91,9 +91,9 @@ MeansInto = Annotated[
 
 @dataclass(frozen=True)
 class Probabilities:
-    """How probabilities are found; None for the library's own choice. `marginals` says whether they are wanted."""
+    """How probabilities are found; None for the library's own choice. `probabilities` says whether they are wanted."""
 
-    marginals: Wanted = False
+    probabilities: Wanted = False
     samples: Samples = None
     burn_in: BurnIn = None
     chains: Chains = None
@@ -112,21 +112,21 @@ class Probabilities:
     def check(self, solver: Solver) -> None:
         """Refuse options that do not go together."""
         given = [f"--{f.name.replace('_', '-')}" for f in fields(self) if getattr(self, f.name) not in (None, False)]
-        if not self.marginals:
+        if not self.probabilities:
             if given:
                 verb = "is" if len(given) == 1 else "are"
-                raise typer.BadParameter(f"{', '.join(given)} {verb} about probabilities: add --marginals")
+                raise typer.BadParameter(f"{', '.join(given)} {verb} about probabilities: add --probabilities")
             return
         if any(not name.strip() for name in self.tables):
             raise typer.BadParameter("--samples-into and --means-into need the name of a table, not nothing")
         if solver.method not in _OF_MARGINALS:
             raise typer.BadParameter(
-                f"--method {solver.method.value} finds a most probable world: with --marginals choose "
+                f"--method {solver.method.value} finds a most probable world: with --probabilities choose "
                 f"{', '.join(m.value for m in _OF_MARGINALS)}"
             )
         if solver.deterministic_limit != PATIENCE:
             raise typer.BadParameter(
-                "--deterministic-limit is about a most probable world: with --marginals choose --samples"
+                "--deterministic-limit is about a most probable world: with --probabilities choose --samples"
             )
 
     def infer(
@@ -135,12 +135,12 @@ class Probabilities:
         """Find the probabilities, and say how well they are known."""
         given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "burn_in", "chains", "time_limit")}
         with job.run.working("finding probabilities"):
-            found = job.db.marginals(
+            found = job.db.probabilities(
                 job.model,
                 examples=job.examples,
-                **job.choices,
+                roles=job.roles,
                 method=cast("MarginalMethod", solver.method.value),
-                seed=solver.seed,
+                random_state=solver.seed,
                 limit=solver.limit,
                 into=into,
                 **self.streamed,

@@ -78,7 +78,7 @@ class Session:
         except BusyError as error:
             raise error if reads or not error.reading else BusyError(error.held.rstrip(".") + ".") from error
         with database:
-            database.console = self.console
+            database.advanced.console = self.console
             yield database
 
     @contextmanager

@@ -64,7 +64,7 @@ def learn_program(
             create=named,
         )
         with opened as db:
-            filled = path is not None and bool(db.catalog.store.sources())
+            filled = path is not None and bool(db.advanced.catalog.store.sources())
             if filled and data is not None:
                 raise typer.BadParameter(
                     f"{path} has data, from which is learned: leave out --data, or name a new DATABASE, or none"
@@ -73,8 +73,10 @@ def learn_program(
                 run.message(f"learned from the data of {path}; those that {inputs.model} names are not read")
             if model is not None and not filled and (named or path is None):
                 folder = Path(inputs.model).parent if inputs.untrusted else None
+                from sqlrl.database.soft_data import SoftData
+
                 with run.working("loading data"):
-                    db.load_soft_data(model, split="learn", folder=folder)
+                    db.load(SoftData(model, split="learn", folder=folder))
             target: Any = query[0] if model is None else model
             learner.fit(db, target, examples=chosen_examples(examples), **fitting)
         show_batch(run, learner, out)

@@ -71,18 +71,21 @@ class Outside:
 
     def predict(self, job: Job, *, limit: int, into: str | None, replace: bool, keep: bool) -> Prediction:
         """Read the world, and say how well it is proved."""
+        from sqlrl.solve.exchange.solutions import OutsideSolution
         from sqlrl.solve.result import Status
 
         assert self.solution is not None
         with job.run.working("reading the solution"):
-            prediction = job.db.read_solution(
+            prediction = job.db.predict(
                 job.model,
-                self.solution,
-                format=None if self.file_format is None else self.file_format.value,
-                exported=self.exported,
-                bound=self.bound,
+                solution=OutsideSolution(
+                    self.solution,
+                    format=None if self.file_format is None else self.file_format.value,
+                    exported=self.exported,
+                    bound=self.bound,
+                ),
                 examples=job.examples,
-                **job.choices,
+                roles=job.roles,
                 limit=limit,
                 into=into,
                 replace=replace,

@@ -42,7 +42,7 @@ def sql(
         if not statements.strip():
             raise InputError("there is no SQL to run: give statements, or - and statements on standard input")
         with run.working("running"):
-            result = opened.engine.rows_of(statements)
+            result = opened.advanced.engine.rows_of(statements)
         if result is not None:
             run.show(result)
         elif run.as_json:

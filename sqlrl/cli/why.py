@@ -61,6 +61,6 @@ def why(
         raise typer.BadParameter("--keep needs a database that can be written")
     with inputs.open(output, examples=examples, read_only=read_only, reads=not keep, rules=False) as job:
         # A misspelt atom fails before the work, not after it.
-        job.db.check_atoms(job.model, atom, examples=job.examples, example=example, **job.choices)
+        job.db.advanced.check_atoms(job.model, atom, examples=job.examples, example=example, roles=job.roles)
         prediction = solver.predict(job, keep=keep)
         show_reasons(job.run, [prediction.why(each, example=example, neutral=neutral) for each in atom])

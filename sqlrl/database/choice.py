@@ -110,7 +110,7 @@ def choose_learner(db: Database, model: Model, examples: Any = None, *, among: C
         raise InputError(
             f"{Parameter('among', Written(shortened(repr(among))))} must be some of {', '.join(WORDS)}; leave it out for all."
         )
-    session = db.session
+    session = db.advanced.session
     with session.verb(), session.console.progress("choosing a learner"):
         Query(model, examples).check()
         # Binding says what an example is where declarations of the model do, and where nothing does it makes all data one.

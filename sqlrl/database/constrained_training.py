@@ -74,7 +74,7 @@ class ConstrainedTraining(Configured):
         - "sct" (selectively constrained training): the inexpensive ones, all;
         - "sct-": the inexpensive ones, the inexpensive ones.
     growth, density : float
-        What counts as inexpensive; as for `Database.constraint_costs`.
+        What counts as inexpensive; as for `Database.diagnose`.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ConstrainedTraining(Configured):
             refuse_streams(examples)
             limit = options.get("limit", GROUNDING_LIMIT)
             asked = Query(model, examples, limit=limit)
-            costs = clause_costs(db.session, asked, growth=self.growth, density=self.density)
+            costs = clause_costs(db.advanced.session, asked, growth=self.growth, density=self.density)
         seconds = {"selecting": time.perf_counter() - start}
         soft = tuple(rule for rule in model.rules if not rule.hard)
         trained = model.with_rules((*soft, *enforced(model, training, costs or ())))

@@ -48,11 +48,11 @@ class ClauseCost:
 
 @verb
 def clause_costs(session: Session, asked: Query, *, growth: float, density: float) -> list[ClauseCost]:
-    """Return what each hard clause costs; `Database.constraint_costs` explains it."""
+    """Return what each hard clause costs; `Database.diagnose` explains it."""
     asked.check()
     check_thresholds(growth, density)
     model = asked.model
-    kept = model.without(asked.choices.drop).rules if asked.choices.drop else model.rules
+    kept = model.without(asked.roles.drop).rules if asked.roles.drop else model.rules
     places = [i for i, rule in enumerate(model.rules) if rule.hard and rule in kept]
     if not places:
         return []
@@ -67,7 +67,7 @@ def clause_costs(session: Session, asked: Query, *, growth: float, density: floa
 def _hard_program(session: Session, asked: Query, places: Sequence[int]) -> Iterator[tuple[Program, list[int]]]:
     """Hold the hard rules of a model against the data; with the place in the model of each rule of the program."""
     model = asked.model
-    layout = session.bind(model, asked.choices, training=not model.learned)
+    layout = session.bind(model, asked.roles, training=not model.learned)
     program = bind_program(
         session.plans_of(layout),
         layout,
@@ -140,7 +140,7 @@ def _block_size(program: Program, rule: Rule, examples: TableName | None) -> tup
 
 
 def cost_table(costs: Iterable[ClauseCost]) -> Table:
-    """Return the costs of clauses as a table; `Database.constraint_costs` says what its columns are."""
+    """Return the costs of clauses as a table; `Database.diagnose` says what its columns are."""
     rows = list(costs)
     schema = [
         ("rule", pa.int64()), ("clause", pa.string()), ("examples", pa.int64()), ("nodes", pa.int64()),

@@ -32,6 +32,26 @@ SHOWN = 5
 IDS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 
 
+def check_forms(
+    *, formula: object, by: object, groups: str, world: object, against: object, expected: bool, keep: bool
+) -> None:
+    """Refuse options of `Database.count` that do not go together."""
+    if groups != "all" and by is None:
+        raise InputError(f"groups={groups!r} chooses among the groups of by=, which is not given: name variables by=")
+    if expected:
+        observed = isinstance(world, str) and world == "observed"
+        others = {"formula": formula, "by": by, "against": against, "world": None if observed else world}
+        given = [f"{name}=" for name, value in others.items() if value is not None]
+        if given:
+            raise InputError(
+                f"expected=True is the mean over all worlds, of every clause, beside the observed one: leave {', '.join(given)} out"
+            )
+    elif keep:
+        raise InputError("keep=True is for expected counts: pass expected=True, too")
+    if against is not None and (by is not None or formula is not None):
+        raise InputError(f"{'by' if by is not None else 'formula'}= is counted in one world: leave against= out")
+
+
 @verb
 def count(session: Session, asked: Query, world: Any, *, formula: bool = False) -> Table:
     """Count the true groundings of every clause in a world, or of a `formula`, the last rule; `Database.count` explains it."""
@@ -61,7 +81,7 @@ def _formula_counts(extent: Extent, world: World) -> dict[str, counts.Counts]:
 
 @verb
 def count_difference(session: Session, asked: Query, world: Any, other: Any) -> Table:
-    """Count n in one world minus n in another; `Database.count_difference` explains it."""
+    """Count n in one world minus n in another; `Database.count` explains it."""
     check_limit_option(asked.limit)
     with counting(session, asked, [world, other]) as (program, chosen, worlds):
         with worlds.shown(world) as first, worlds.shown(other) as second:
@@ -82,7 +102,7 @@ def counting(
     """Bind a model to the chosen examples and expand its templates, or those that `only` names, to count in worlds."""
     predicted = next((world for world in worlds if isinstance(world, Prediction)), None)
     working = session.console.progress("counting")
-    held = session.program(asked.model, choices=asked.choices, closed=True)
+    held = session.program(asked.model, roles=asked.roles, closed=True)
     with working, held as program, ExitStack() as stack:
         if check is not None:
             check(program)

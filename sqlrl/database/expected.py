@@ -64,7 +64,7 @@ class ExpectedCounts:
 
 @verb
 def expected_counts(session: Session, asked: Query, *, keep: bool) -> Table:
-    """Find the expected count of every clause beside the observed one; `Database.expected_counts` explains it."""
+    """Find the expected count of every clause beside the observed one; `Database.count` explains it."""
     given: object = keep
     if not isinstance(given, bool):
         raise InputError(

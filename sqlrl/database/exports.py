@@ -21,6 +21,7 @@ from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted
 
 if TYPE_CHECKING:
+    from sqlrl.plan.view_options import SQLOptions
     from sqlrl.solve.exchange.solutions import NetworkFormat
     from sqlrl.solve.exchange.text import Names
     from sqlrl.solve.exchange.wcnf import Dialect
@@ -43,7 +44,13 @@ class Exported:
 
 @verb
 def export(
-    session: Session, asked: Query, path: str | Path, *, format: NetworkFormat | None, dialect: Dialect
+    session: Session,
+    asked: Query,
+    path: str | Path | None,
+    *,
+    format: NetworkFormat | None,
+    dialect: str | None,
+    options: SQLOptions | None,
 ) -> Exported:
     """Write the ground network of a model with its weights to a file; `Database.export` explains it."""
     from sqlrl.solve.exchange import wcnf
@@ -53,12 +60,19 @@ def export(
     from sqlrl.solve.exchange.uai import write_uai
     from sqlrl.solve.weighted import weigh
 
-    if str(format) == "sql" or (format is None and Path(path).suffix.lower() == ".sql"):
-        raise InputError(
-            "db.export writes ground networks; db.export_sql(model).write(path) writes a model as a view in SQL"
-        )
+    if path is None:
+        raise InputError("a ground network is written to a file: name it, or pass format='sql' for a view in SQL")
+    if format is None and Path(path).suffix.lower() == ".sql":
+        raise InputError("db.export(model, path, format='sql') writes a model as a view in SQL: say so")
     kind = format_of(path, format, NETWORK_FORMATS)
-    if dialect not in ("classic", "2022"):
+    if options is not None:
+        raise InputError("options= are of a view in SQL: pass format='sql', or leave them out")
+    style: Dialect
+    if dialect in (None, "classic"):
+        style = "classic"
+    elif dialect == "2022":
+        style = "2022"
+    else:
         raise InputError(f"unknown dialect {dialect!r}: choose 'classic' or '2022'")
     asked.check(weighted=True)
     with session.console.progress("exporting"), session.expanded(asked) as (program, chosen):
@@ -69,7 +83,7 @@ def export(
         network = ground_network(Extent(program, chosen, asked.limit))
         names, weighted = names_of(program, network), weigh(network, program.weights())
         if kind == "wcnf":
-            wcnf.write_wcnf(weighted, path, dialect=dialect, names=names)
+            wcnf.write_wcnf(weighted, path, dialect=style, names=names)
         elif kind == "lp":
             write_lp(weighted, path, names=names)
         else:

@@ -25,6 +25,29 @@ from sqlrl.wording import shortened
 
 Found = TypeVar("Found", bound="InferenceResult[Any, Any]")
 
+_USUAL = {"method": "auto", "deterministic_limit": None, "random_state": 0, "margins": False, "solution": None}
+
+
+def search_options(given: Mapping[str, object]) -> list[str]:
+    """Return, as they are written, the options of how a world is found that are not as by default."""
+    return [f"{name}={value!r}" for name, value in given.items() if value != _USUAL[name]]
+
+
+def read_as(session: Session, model: Model | SoftModel, semantics: str | None) -> Model | SoftModel:
+    """Return a soft model as the network that it is in Boolean logic, where that is asked for."""
+    if semantics not in (None, "soft", "boolean"):
+        raise InputError(f"semantics={semantics!r} must be 'soft' or 'boolean'.")
+    if semantics is not None and not isinstance(model, SoftModel):
+        raise InputError(
+            f"semantics={semantics!r} is of soft models: a Markov logic network is Boolean as it is; leave it out."
+        )
+    if semantics != "boolean":
+        return model
+    from sqlrl.logic.psl_boolean import boolean_model
+
+    assert isinstance(model, SoftModel)
+    return boolean_model(session.catalog.typed(model))
+
 
 @dataclass(frozen=True)
 class Destination:
@@ -108,7 +131,7 @@ def inference(
     asked.check(weighted=True)
     destination.check_writable(session, beside)
     start, limit = time.perf_counter(), asked.helper_limit if listed else None
-    held = session.program(asked.model, choices=asked.choices, limit=limit, keep=True)
+    held = session.program(asked.model, roles=asked.roles, limit=limit, keep=True)
     with session.console.progress(title) as task, held as program:
         layout = program.public_layout
         with bound_task(session, asked, destination, layout, program, task, start, beside=beside) as found:

@@ -200,7 +200,7 @@ class InferredByClauses(Inferred):
         """Hold the model against the same examples once more, while the context is open."""
         asked = self.asked
         with (
-            self.session.program(asked.model, choices=asked.choices) as program,
+            self.session.program(asked.model, roles=asked.roles) as program,
             program.only(self.examples) as chosen,
         ):
             program.expand(chosen)
@@ -300,7 +300,7 @@ class InferredValues(Inferred):
     @contextmanager
     def held(self) -> Iterator[SoftProgram]:
         """Hold the model against the data once more, while the context is open; refuse to if they number its atoms otherwise by now."""
-        choices = self.asked.choices
+        choices = self.asked.roles
         with self.session.soft_program(self.model, choices, observed_bodies=self.observed_bodies) as soft:
             self.check_current()
             yield soft

@@ -56,7 +56,7 @@ class Marginals(InferenceResult["ProbabilityScores", NoReturn], InferredProbabil
     >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
     >>> db.load("Smokes", [("Anna",)], given=True)
     >>> rule = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
-    >>> found = db.marginals(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
+    >>> found = db.probabilities(sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rule))
     >>> found.table()
     Smokes: probabilities
     example  person  probability  error  method
@@ -146,7 +146,7 @@ def marginals(
     samples_into: str | None,
     means_into: str | None,
 ) -> Marginals:
-    """Find the probability of each query atom; `Database.marginals` explains it."""
+    """Find the probability of each query atom; `Database.probabilities` explains it."""
     from sqlrl.solve.marginal import check_time_limit
     from sqlrl.solve.marginal import marginals as probabilities
     from sqlrl.solve.methods import check_effort

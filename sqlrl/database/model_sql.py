@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlrl import markup
 from sqlrl.catalog.layout import Layout, PredicateInfo
 from sqlrl.catalog.views import typed_names
-from sqlrl.database.view_tables import Naming, ViewTables
+from sqlrl.database.view_tables import ViewTables
 from sqlrl.engine.dialects import view_text
 from sqlrl.engine.nodes import column, cte, named, subquery
 from sqlrl.errors import InputError, Parameter, Phrase, UnsupportedError, Written
@@ -39,6 +39,7 @@ from sqlrl.plan.scoring import AMOUNT, ScoredClauses, atom_columns, evidence_ste
 from sqlrl.plan.slots import bind
 from sqlrl.plan.sources import OBSERVED, selected
 from sqlrl.plan.tuples import holding
+from sqlrl.plan.view_options import SQLOptions
 from sqlrl.training.session import Query, Session, verb
 from sqlrl.wording import counted, did_you_mean, nearest_names, shortened
 
@@ -98,19 +99,29 @@ class ExportedSQL:
 
 
 @verb
-def export_sql(session: Session, asked: Query, target: str | None, naming: Naming, *, partial: bool) -> ExportedSQL:
-    """Write a model as a view; `Database.export_sql` explains it."""
+def export_sql(
+    session: Session, asked: Query, path: str | Path | None, dialect: str | None, options: SQLOptions | None
+) -> ExportedSQL:
+    """Write a model as a view, also to a file if there is a path; `Database.export` explains it."""
+    if asked.examples is not None:
+        raise InputError(
+            "examples=: a view is about whatever its tables hold: leave it out, and say WHERE when you read the view"
+        )
     asked.check(weighted=True)
-    dialect = _dialect(naming.dialect)
+    naming = options or SQLOptions()
+    dialect = _dialect(dialect or "duckdb")
     with session.console.progress("exporting"), session.expanded(asked) as (program, _):
-        info = _target(program.public_layout, target)
+        info = _target(program.public_layout, naming.target)
         chosen, left_out = _divided(program, info)
-        if left_out and not partial:
+        if left_out and not naming.partial:
             raise UnsupportedError(_joined(left_out, info.name))
         if any(feature.hard for _, feature in chosen):
             _check_satisfiable(program, asked)
         plain = ViewTables(session, program, asked, naming, dialect)
-        return _written(program, plain, info, chosen, left_out)
+        written = _written(program, plain, info, chosen, left_out)
+    if path is not None:
+        written.write(path)
+    return written
 
 
 def _dialect(name: object) -> str:
@@ -154,12 +165,12 @@ def _joined(left_out: Sequence[RuleLeftOut], target: str) -> str:
     verb_, them = ("joins", "it") if len(left_out) == 1 else ("join", "them")
     return (
         f"{rules} of the model {verb_} atoms that are predicted, so that no view over tables alone can tell the probabilities of {target}:\n"
-        f"{shown}{more}\nleave {them} out with {Parameter('partial', True)}, which is another model, or use {Phrase('db.marginals(model)')}"
+        f"{shown}{more}\nleave {them} out with {Parameter('partial', True)}, which is another model, or use {Phrase('db.probabilities(model)')}"
     )
 
 
 def _check_satisfiable(program: Program, asked: Query) -> None:
-    """Refuse hard rules that contradict each other on the data that are loaded, as `Database.marginals` does."""
+    """Refuse hard rules that contradict each other on the data that are loaded, as `Database.probabilities` does."""
     from sqlrl.solve.conflict import conflict_of
     from sqlrl.solve.restriction import UnsatisfiableError
     from sqlrl.solve.sampling.propagation import propagate

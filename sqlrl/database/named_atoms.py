@@ -24,8 +24,8 @@ from sqlrl.wording import did_you_mean, nearest_names
 
 
 def check_atoms(session: Session, asked: Query, atoms: Iterable[str], example: str | None = None) -> None:
-    """Refuse texts that name no query atom of some examples; `Database.check_atoms` explains it."""
-    layout = session.bind(asked.model, asked.choices)
+    """Refuse texts that name no query atom of some examples; `Advanced.check_atoms` explains it."""
+    layout = session.bind(asked.model, asked.roles)
     with session.only(asked.examples) as chosen:
         ids = atoms_of(session.engine, layout, chosen)
     for text in atoms:

@@ -17,7 +17,7 @@ from sqlrl.training.session import Query, Session, verb
 
 @verb
 def overlap(session: Session, asked: Query) -> Table:
-    """Find the pairs of clauses that share ground clauses; `Database.overlap` explains it."""
+    """Find the pairs of clauses that share ground clauses; `Database.diagnose` explains it."""
     asked.check()
     clock = time.perf_counter()
     with session.console.progress("comparing clauses"), session.expanded(asked) as (program, chosen):

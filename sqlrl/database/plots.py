@@ -124,7 +124,7 @@ class PredictionPlots(ResultPlots):
     """The charts of a predicted world."""
 
     _without = ("calibration", "precision_recall", "roc")
-    _refusal = "{what} needs probabilities, and a most probable world has none: db.marginals(model).plot has it"
+    _refusal = "{what} needs probabilities, and a most probable world has none: db.probabilities(model).plot has it"
 
 
 class MarginalPlots(ResultPlots):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sqlrl.database.evaluation import keep_world, world_scores
 from sqlrl.database.exports import names_of
-from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run
+from sqlrl.database.inference import Destination, InferenceTask, collected, inference, kept_run, search_options
 from sqlrl.database.inferred import InferredWorld
 from sqlrl.database.outcomes import Compared
 from sqlrl.database.results import InferenceResult
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlrl.database.why import Reasons
     from sqlrl.evaluate import Scores
     from sqlrl.plan.named_clauses import AtomKey
-    from sqlrl.solve.exchange.solutions import Format
+    from sqlrl.solve.exchange.solutions import OutsideSolution
     from sqlrl.solve.methods import Method, WorldMethod
 
 Window = tuple[IntArray, Network, MPEResult]
@@ -196,21 +196,26 @@ def predict(
     return _predicted(session, asked, destination, solve, options, listed=method != "cutting-plane", margins=margins)
 
 
+def refuse_search(**given: object) -> None:
+    """Refuse options that say how a world is found, where it is read."""
+    wrong = search_options(given)
+    if wrong:
+        raise InputError(f"{', '.join(wrong)}: with solution= the world is read from a file; leave these out.")
+
+
 @verb
 def read_solution(
     session: Session,
     asked: Query,
     destination: Destination,
-    path: str | Path,
-    *,
-    format: Format | None,
-    exported: str | Path | None,
-    bound: bool,
+    solution: str | Path | OutsideSolution,
 ) -> Prediction:
-    """Make a prediction of the world that an outside solver found; `Database.read_solution` explains it."""
+    """Make a prediction of the world that an outside solver found."""
     from sqlrl.solve.exchange import solutions
     from sqlrl.solve.mpe import scored
     from sqlrl.solve.weighted import weigh
+
+    given = solution if isinstance(solution, solutions.OutsideSolution) else solutions.OutsideSolution(solution)
 
     def read(asking: InferenceTask) -> Iterator[Window]:
         """Take the world that the file names."""
@@ -218,12 +223,14 @@ def read_solution(
         network = ground_network(asking.extent)
         weights = program.weights()
         found = solutions.read_solution(
-            weigh(network, weights), path, format, names=names_of(program, network), exported=exported,
-            describe=describer(program, network), bound=bound,
+            weigh(network, weights), given.path, given.format, names=names_of(program, network), exported=given.exported,
+            describe=describer(program, network), bound=given.bound,
         )  # fmt: skip
         yield asking.ids, network, scored(network, weights, found)
 
-    return _predicted(session, asked, destination, read, {"method": "file", "path": str(path), "bound": bound})
+    return _predicted(
+        session, asked, destination, read, {"method": "file", "path": str(given.path), "bound": given.bound}
+    )
 
 
 def _predicted(

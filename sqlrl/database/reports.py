@@ -169,7 +169,7 @@ def _learning(family: _Family) -> Iterator[Part]:
 def _predictions(family: _Family) -> Iterator[Part]:
     if family.worlds is None and family.chances is None:
         yield Sentence(
-            "No prediction of the model was kept and evaluated: predict(keep=True) or marginals(keep=True), then evaluate(), fill what belongs here."
+            "No prediction of the model was kept and evaluated: predict(keep=True) or probabilities(keep=True), then evaluate(), fill what belongs here."
         )
         return
     for each in (family.worlds, family.chances):
@@ -191,7 +191,7 @@ def _predictions(family: _Family) -> Iterator[Part]:
         scored = shown if found_ is not None and found_.score is not None else None
     if scored is None:
         yield Sentence(
-            "Calibration, precision and recall at thresholds, and the ROC curve need probabilities: marginals(keep=True), then evaluate()."
+            "Calibration, precision and recall at thresholds, and the ROC curve need probabilities: probabilities(keep=True), then evaluate()."
         )
         return
     for draw in (scored.plot.calibration, scored.plot.precision_recall, scored.plot.roc):
@@ -381,7 +381,7 @@ def _examples(family: _Family) -> Iterator[Part]:
     run = family.worlds or family.chances
     if run is None:
         yield Sentence(
-            "There are no predictions to show: none was kept, which predict(keep=True) and marginals(keep=True) do."
+            "There are no predictions to show: none was kept, which predict(keep=True) and probabilities(keep=True) do."
         )
         return
     records = run.session.records

@@ -214,7 +214,7 @@ class InferenceResult(Inferred, Generic[ScoresT, ReasonsT]):
         >>> rules = sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)')
         >>> db.predict(rules).evaluate().total.f1
         1.0
-        >>> scores = db.marginals(rules).evaluate(bins=2)
+        >>> scores = db.probabilities(rules).evaluate(bins=2)
         >>> scores.auc_roc, scores.calibration.table()["share"].to_pylist()
         (1.0, [0.0, 1.0])
         """

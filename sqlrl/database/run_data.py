@@ -327,13 +327,13 @@ class RunPlots(Plots):
             raise self._not_evaluated(what)
         if found.score is None:
             raise InputError(
-                f"{what} needs probabilities, and run {self._run.number} found a most probable world: db.marginals(model, keep=True) finds them"
+                f"{what} needs probabilities, and run {self._run.number} found a most probable world: db.probabilities(model, keep=True) finds them"
             )
         return found
 
     def _not_evaluated(self, what: str) -> InputError:
         return InputError(
-            f"{what} compares with labels, and run {self._run.number} was not evaluated: predict(keep=True) or marginals(keep=True), then evaluate()"
+            f"{what} compares with labels, and run {self._run.number} was not evaluated: predict(keep=True) or probabilities(keep=True), then evaluate()"
         )
 
     def _model(self) -> int:

@@ -11,7 +11,7 @@ from sqlrl.slips import Helpful
 
 
 class RunRecord(RunData, Helpful):
-    r"""A run as the database has it; `Database.run_record` finds it.
+    r"""A run as the database has it; `Database.runs` has it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class RunRecord(RunData, Helpful):
     >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
     >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
     >>> fit = sqlrl.AdaGrad().fit(db, model)
-    >>> run = db.run_record(fit.run_)
+    >>> run = db.runs[fit.run_]
     >>> run.learner, run.status, run.plot.learning_curve().table()["running_accuracy"]
     ('AdaGrad', 'done', [0.0, 0.5])
     """
@@ -60,7 +60,7 @@ class RunRecord(RunData, Helpful):
         -------
         Report
             `html()` is one page that needs no network. Runs of the same model stand on it, too: the one that learned it, and the newest evaluations of
-            its predictions (`predict(keep=True)`, then `evaluate`) and of its probabilities (`marginals(keep=True)`, then `evaluate`).
+            its predictions (`predict(keep=True)`, then `evaluate`) and of its probabilities (`probabilities(keep=True)`, then `evaluate`).
 
         Raises
         ------

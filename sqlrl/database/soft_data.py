@@ -7,27 +7,74 @@ truths the labels. Files are tables whose columns tabs separate: constants, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 
+from sqlrl import markup
+from sqlrl.arguments import refuse
 from sqlrl.errors import InputError, LabelWarning, LoadError, Parameter, Phrase, brief, warn
 from sqlrl.logic.psl import Partition, Role, SoftModel
+from sqlrl.training.session import Session
 from sqlrl.wording import counted
-
-if TYPE_CHECKING:
-    from sqlrl.database.database import Database
 
 SHOWN = 5
 
 SPLITS = ("infer", "learn")
 
 
-def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | None = None) -> dict[str, dict[str, int]]:
-    """Load a model's partitions for a task, all or none (`Database.load_soft_data`); return the numbers of rows by predicate and role."""
+@dataclass(frozen=True)
+class SoftData:
+    r"""The data of a program of probabilistic soft logic, where its configuration says that they are: `db.load(SoftData(model))`.
+
+    Observations are facts, or observed values of a predicate that has targets or truths; targets are its scope, truths its labels.
+
+    Parameters
+    ----------
+    model : SoftModel
+        With `partitions`, as `sqlrl.read_psl` reads PSL's JSON and YAML.
+    split : {"infer", "learn"}
+        The data of which task, beside those of both. `db.load(model)` is for "infer".
+    folder : str or Path, optional
+        Files outside of it are refused: for a program that a stranger may have written.
+
+    Raises
+    ------
+    InputError
+        When it is loaded: the model names no data, or files that are not there: all of them.
+    LoadError
+        When it is loaded: a row of another length, a truth outside of [0, 1], an atom with two truths, a target that is observed, a truth
+        partition without rows.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> text = '{"rules": ["1: A(X) -> B(X)"], "predicates": {"A/1": {"observations": [["x", 0.5]]}, "B/1": {"targets": [["x"]]}}}'
+    >>> model = sqlrl.parse_psl(text)
+    >>> db = sqlrl.connect()
+    >>> db.load(sqlrl.SoftData(model))
+    {'A': {'observations': 1}, 'B': {'targets': 1}}
+    >>> db.predict(model).atoms()["value"].to_pylist()
+    [0.5]
+    """
+
+    model: SoftModel
+    split: str = "infer"
+    folder: str | Path | None = None
+    _repr_html_ = markup.field_table
+
+    def __post_init__(self) -> None:
+        given: object = self.model
+        if not isinstance(given, SoftModel):
+            raise refuse("a program of probabilistic soft logic", given)
+
+
+def load_soft_data(session: Session, given: SoftData) -> dict[str, dict[str, int]]:
+    """Load a model's partitions for a task, all or none; return the numbers of rows by predicate and role."""
+    model, split, folder = given.model, given.split, given.folder
     if split not in SPLITS:
         raise InputError(f"{Parameter('split', split)} must be 'infer' or 'learn'.")
     chosen = [part for part in model.partitions if part.split in ("all", split)]
@@ -37,13 +84,13 @@ def load_soft_data(db: Database, model: SoftModel, split: str, folder: Path | No
             f"{Phrase('load tables with load() and scope()')}"
         )
     if folder is not None:
-        _check_inside(chosen, folder.resolve())
+        _check_inside(chosen, Path(folder).resolve())
     _check_files(chosen)
-    with db.catalog.store.writing():
-        return _load_all(db, model, chosen, split)
+    with session.catalog.store.writing():
+        return _load_all(session, model, chosen, split)
 
 
-def _load_all(db: Database, model: SoftModel, chosen: Sequence[Partition], split: str) -> dict[str, dict[str, int]]:
+def _load_all(session: Session, model: SoftModel, chosen: Sequence[Partition], split: str) -> dict[str, dict[str, int]]:
     """Load partitions, all or none."""
     found: dict[str, dict[str, int]] = {}
     roles = {name: {part.role for part in chosen if part.predicate == name} for name in model.predicates}
@@ -55,24 +102,24 @@ def _load_all(db: Database, model: SoftModel, chosen: Sequence[Partition], split
         }
         inferred = bool({"targets", "truth"} & roles[name])
         _check_roles(name, tables)
-        _check_left(db, name, tables, split, inferred=inferred)
+        _check_left(session, name, tables, split, inferred=inferred)
         for role, table in tables.items():
-            _load(db, model, name, role, table, inferred=inferred)
+            _load(session, model, name, role, table, inferred=inferred)
             found.setdefault(name, {})[role] = table.num_rows
     return found
 
 
-def _load(db: Database, model: SoftModel, name: str, role: str, table: pa.Table, *, inferred: bool) -> None:
+def _load(session: Session, model: SoftModel, name: str, role: str, table: pa.Table, *, inferred: bool) -> None:
     keys = [column for column in table.column_names if column != "value"]
     types = model.predicates[name].types
     if role == "targets":
-        db.scope(name, table.select(keys))
+        session.catalog.scope(name, table.select(keys))
         return
     if role == "truth" and not table.num_rows:
         raise LoadError(f"{name}: its truth partition has no rows: name a file with some, or leave the partition out")
     values = table.column("value")
     plain = pa.compute.all(pa.compute.equal(values, 1.0)).as_py()
-    db.load(
+    session.catalog.load(
         name,
         table.select(keys) if plain else table,
         columns=keys,
@@ -203,9 +250,9 @@ def _rows_table(rows: Sequence[tuple[tuple[str, ...], float]], arity: int) -> pa
     return pa.table({**columns, "value": pa.array([value for _, value in rows], pa.float64())})
 
 
-def _check_left(db: Database, name: str, tables: Mapping[Role, pa.Table], split: str, *, inferred: bool) -> None:
+def _check_left(session: Session, name: str, tables: Mapping[Role, pa.Table], split: str, *, inferred: bool) -> None:
     """Refuse to load beside what is there in a role that these data do not replace: it would be read together with them."""
-    store = db.catalog.store
+    store = session.catalog.store
     replaced = {"observations": "given" if inferred else "fact", "truth": "label"}
     roles = {role for predicate, role in store.sources() if predicate == name} - {
         replaced[r] for r in tables if r in replaced

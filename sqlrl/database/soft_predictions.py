@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from sqlrl.database.evaluation import keep_values, value_scores
-from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run
+from sqlrl.database.inference import Destination, InferenceTask, bound_task, collected, kept_run, search_options
 from sqlrl.database.inferred import InferredValues
 from sqlrl.database.outcomes import Compared
 from sqlrl.database.pushes import Pushes, hinge_text, pushes
 from sqlrl.database.results import InferenceResult
-from sqlrl.errors import InputError, Parameter
+from sqlrl.errors import InputError
 from sqlrl.ground.clauses import atom_texts
 from sqlrl.ground.hinge_network import HingeNetwork
 from sqlrl.ground.network import FloatArray, IntArray
@@ -107,8 +107,7 @@ class SoftPrediction(InferenceResult["SoftScores", Pushes], InferredValues):
 
 def refuse_options(**given: object) -> None:
     """Refuse options that say how a world of a Markov logic network is found."""
-    usual = {"method": "auto", "deterministic_limit": None, "seed": 0, "margins": False}
-    wrong = [f"{Parameter(name, value)}" for name, value in given.items() if value != usual[name]]
+    wrong = search_options(given)
     if wrong:
         raise InputError(
             f"{', '.join(wrong)}: a soft model takes none of these; say how far its truth values are sought with options=HingeOptions(...)"
@@ -127,12 +126,12 @@ def predict_soft(
 ) -> SoftPrediction:
     """Find the truth values that cost the least; `Database.predict` explains it."""
     asked.check()
-    model = model.without(asked.choices.drop)
+    model = model.without(asked.roles.drop)
     destination.check_writable(session)
     start = time.perf_counter()
     with (
         session.console.progress("predicting") as task,
-        session.soft_program(model, asked.choices, observed_bodies=observed_bodies) as soft,
+        session.soft_program(model, asked.roles, observed_bodies=observed_bodies) as soft,
         bound_task(session, asked, destination, soft.layout, soft.program, task, start, templates=False) as asking,
     ):
         windows = collected(_windows(soft, asking, options), task, len(asking.ids), RuleTotals.of)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -23,6 +21,7 @@ from sqlrl.ground.program import Program
 from sqlrl.logic.bins import piece_names
 from sqlrl.plan.plain_tables import PlainData, PlainLayout, PlainPredicate, PlainTable, text
 from sqlrl.plan.scoring import number as double
+from sqlrl.plan.view_options import SQLOptions
 from sqlrl.training.session import Query, Session
 from sqlrl.wording import did_you_mean, nearest_names, shortened
 
@@ -37,26 +36,15 @@ _PARTS = ("this", "db", "catalog")
 """What the name of a table consists of."""
 
 
-@dataclass(frozen=True)
-class Naming:
-    """How the user's tables, their columns and the view are called; `Database.export_sql` explains each."""
-
-    dialect: str = "duckdb"
-    view: str | None = None
-    tables: Mapping[str, str] | None = None
-    columns: Mapping[str, Mapping[str, Any]] | None = None
-    scopes: Mapping[str, str] | None = None
-
-
 class ViewTables:
     """The tables of all predicates as the user has them, by the records of the catalog and the names that the user gives."""
 
-    def __init__(self, session: Session, program: Program, asked: Query, naming: Naming, dialect: str) -> None:
+    def __init__(self, session: Session, program: Program, asked: Query, naming: SQLOptions, dialect: str) -> None:
         self.session, self.program, self.naming, self.dialect = session, program, naming, dialect
         self.store = session.catalog.store
         self.layout = program.public_layout
         self.records, self.sources = self.store.predicates(), self.store.sources()
-        self.openings = find_openings(self.store, asked.model, asked.choices)
+        self.openings = find_openings(self.store, asked.model, asked.roles)
         self.source = example_source(self.store)
         self.types = self.store.types()
         self.excess: dict[str, str] = {}
@@ -128,7 +116,7 @@ class ViewTables:
         record, opening = self.records[info.name], self.openings.get(info.name)
         if opening is not None and "soft" in opening.sources:
             raise UnsupportedError(
-                f"{info.name} has soft evidence, which no table of a view holds: load it without {Parameter('probability')}, or use {Phrase('db.marginals(model)')}"
+                f"{info.name} has soft evidence, which no table of a view holds: load it without {Parameter('probability')}, or use {Phrase('db.probabilities(model)')}"
             )
         if info.open:
             assert opening is not None

@@ -14,7 +14,9 @@ from sqlrl.errors import InputError, Parameter, Phrase, brief
 _START = 4096
 _LOAD = "connect to a database (such as {name}.duckdb) and load the file into it: db.load(PREDICATE, {path!r})"
 _JSON = "connect to a database and load what the file holds: db.load(PREDICATE, \"from read_json('{path}')\")"
-_EVIDENCE = "connect to a database (such as {name}.duckdb) and load the file into it: db.load_evidence({path!r}, model)"
+_EVIDENCE = (
+    "connect to a database (such as {name}.duckdb) and load the file into it: db.load(sqlrl.Evidence({path!r}, model))"
+)
 
 _KINDS = {
     "a Parquet file": ((".parquet", ".parq", ".pq"), _LOAD),

@@ -20,7 +20,7 @@ class Graph:
     """A connection that has a graph: one of the user's own, or that of a `Database`."""
 
     def __init__(self, source: object) -> None:
-        engine = getattr(source, "engine", None)
+        engine = getattr(getattr(source, "advanced", None), "engine", None)
         connection = source if engine is None else getattr(engine, "connection", None)
         if not isinstance(connection, duckdb.DuckDBPyConnection):
             raise InputError(

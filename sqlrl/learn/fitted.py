@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from sqlrl import markup
-from sqlrl.deprecated import old_names
+from sqlrl.deprecated import takes_old_arguments
 from sqlrl.errors import NotFittedError, UnknownParameterError
 from sqlrl.ground.network import FloatArray
 from sqlrl.learn.parameters import check_parameters, declarations, given_parameters, parameter_hint, unknown_parameter
@@ -49,7 +49,7 @@ class Configured:
         """Let `fit` take its parameters by their old names, too."""
         super().__init_subclass__(**options)
         if "fit" in vars(cls):
-            setattr(cls, "fit", old_names(vars(cls)["fit"], "fit"))  # noqa: B010 - not the method that the class declares
+            setattr(cls, "fit", takes_old_arguments(vars(cls)["fit"], "fit"))  # noqa: B010 - not the method that the class declares
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
         """Refuse a parameter that the constructor does not have, before it is called."""

@@ -502,7 +502,7 @@ class OnlineEstimator(WeightLearner):
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
         """Return the windows to learn from."""
-        return db.learning.training_windows(model, examples=db.learning.drawn(examples), **order)
+        return db.advanced.learning.training_windows(model, examples=db.advanced.learning.drawn(examples), **order)
 
     def _learner(
         self,

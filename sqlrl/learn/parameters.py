@@ -250,7 +250,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 def check_database(db: object) -> None:
     """Refuse to learn from anything but an open database."""
-    if hasattr(db, "learning"):
+    if hasattr(db, "advanced"):
         return
     what = repr(db) if db is None or isinstance(db, str) else f"an object of type {type(db).__name__}"
     how = f"sqlrl.connect({db!r})" if isinstance(db, str) else "sqlrl.connect(...)"

@@ -9,13 +9,14 @@ in) or `#type` (a constant). The recall of a mode says how many atoms a fact's i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from sqlrl import markup
 from sqlrl.errors import InputError, ModelError, Phrase
+from sqlrl.logic.databases import Learns, Opened
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.prolog import quoted
 from sqlrl.wording import counted
@@ -78,6 +79,10 @@ class Mode:
         return tuple(i for i, place in enumerate(self.places) if place.kind == kind)
 
 
+class _Deriving(Protocol):
+    def derived_bias(self, target: str, *, body: Collection[str] | None, constants: int = ...) -> Bias: ...
+
+
 @dataclass(frozen=True)
 class Bias:
     """The language bias of a clause learner for one target: Aleph's modes with its determinations applied.
@@ -128,6 +133,56 @@ class Bias:
             if arities.setdefault(mode.predicate, mode.arity) != mode.arity:
                 both = f"{arities[mode.predicate]} and of {counted(mode.arity, 'argument')}"
                 raise InputError(f"{mode.predicate} has modes of {both}: a predicate has one number of arguments")
+
+    @classmethod
+    def derive(
+        cls,
+        db: Opened[Learns[_Deriving]],
+        target: str,
+        *,
+        body: Collection[str] | None = None,
+        constants: int | None = None,
+    ) -> Bias:
+        """Derive a language bias for a target from the types and keys of the data, by the rules of `sqlrl.catalog.derived_bias`.
+
+        An argument that determines the others is an input, the others are outputs; without such a key each argument in turn
+        is the input, and brings in ten facts at the most. Outputs with few values may also be constants.
+
+        Parameters
+        ----------
+        db : Database
+        target : str
+            The predicate to learn.
+        body : collection of str, optional
+            Predicates that bodies may have; by default all closed ones with facts.
+        constants : int, optional
+            The most values of an argument that may be a constant; 0 for no constants; by default 16.
+
+        Returns
+        -------
+        Bias
+
+        Raises
+        ------
+        CatalogError
+            An unknown predicate, a body predicate that is open or the target itself, unknown types, or no closed predicate.
+        InputError
+            `constants` is negative.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Ann", "Bob"), ("Ann", "Cid"), ("Bob", "Cid")], types=["person", "person"])
+        >>> db.load("Smokes", [("Ann",)], types=["person"], target=True)
+        >>> print(sqlrl.Bias.derive(db, "Smokes"), end="")
+        :- modeh(1, Smokes(+person)).
+        :- modeb(10, Friends(+person,-person)).
+        :- modeb(10, Friends(-person,+person)).
+        :- modeb(1, Friends(+person,+person)).
+        """
+        given = {} if constants is None else {"constants": constants}
+        return db.advanced.learning.derived_bias(target, body=body, **given)
 
     def __reduce__(self) -> tuple[type[Bias], tuple[object, ...]]:
         # A mapping that cannot be changed cannot be pickled either.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sqlrl import markup
 from sqlrl.errors import ModelError
 from sqlrl.logic.candidates import Candidate, Listing
 from sqlrl.logic.conjunctions import fault, format_part
+from sqlrl.logic.databases import Learns, Opened
 from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
 from sqlrl.logic.templates import (
@@ -25,6 +26,11 @@ from sqlrl.logic.terms import Atom, BothSigns, Constant, EqualityLiteral, Litera
 from sqlrl.wording import counted, shortened
 
 _Value = TypeVar("_Value")
+_Listed_co = TypeVar("_Listed_co", covariant=True)
+
+
+class _Lister(Protocol[_Listed_co]):
+    def candidates(self, templates: Grammar, model: Model, *, limit: int) -> _Listed_co: ...
 
 
 @dataclass(frozen=True, init=False)
@@ -125,6 +131,45 @@ class Grammar:
         12
         """
         return Listing(self.symbols, self.templates, model, targets).count()
+
+    def candidates(
+        self, db: Opened[Learns[_Lister[_Listed_co]]], model: Model, *, limit: int = MOST_CANDIDATES
+    ) -> _Listed_co:
+        r"""List the candidates of these templates on the data of a database, with the query that counts the labels which each of them selects.
+
+        Candidates that differ in names of predicates and in constants alone share a query.
+
+        Parameters
+        ----------
+        db : Database
+        model : Model
+            Its declarations.
+        limit : int
+            The most candidates that there may be.
+
+        Returns
+        -------
+        Table
+            `candidate` (from 0), `template`, `formula`, `groundings` (how many its joins enumerate at the most, over all examples, before
+            what can be is aggregated), `sql`.
+
+        Raises
+        ------
+        ModelError
+            A template does not fit the declarations, or its predicates do not fit the data; there are more candidates than `limit`.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Ann", "Bob"), ("Bob", "Cid")], types=["person", "person"])
+        >>> db.load("Smokes", [("Ann",)], types=["person"], target=True)
+        >>> templates = sqlrl.parse_grammar("NEAR(x, y) = {Friends} extender 2\nNEAR(x, y) ^ Smokes(x) ^ Smokes(y)")
+        >>> found = templates.candidates(db, sqlrl.parse_mln("Friends(person, person)\nSmokes(person)"))
+        >>> [(row["formula"], row["groundings"]) for row in found.to_arrow().to_pylist()]
+        [('Friends(x, y) ^ Smokes(x) ^ Smokes(y)', 2), ('Friends(x, z) ^ Friends(z, y) ^ Smokes(x) ^ Smokes(y)', 1)]
+        """
+        return db.advanced.learning.candidates(self, model, limit=limit)
 
     def expand(
         self, model: Model, targets: str | Iterable[str], *, limit: int = MOST_CANDIDATES

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Protocol, Self, TypeVar
 
 from sqlrl import markup
 from sqlrl.arguments import refuse
 from sqlrl.errors import ModelError, Parameter
 from sqlrl.logic.bins import Bins
+from sqlrl.logic.databases import Opened
 from sqlrl.logic.expansions import expand
 from sqlrl.logic.lexer import nearest
 from sqlrl.logic.printer import format_formula, format_model
@@ -28,6 +29,14 @@ SHOWN = 20
 
 DIGITS = 6
 """Of weights of a model that is shown and not printed; its text, which is saved, has them all."""
+
+
+_Plan_co = TypeVar("_Plan_co", covariant=True)
+
+
+class _Planner(Protocol[_Plan_co]):
+    # Roles are a value of the catalog, a room above.
+    def plan(self, model: Model, *, roles: Any) -> _Plan_co: ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,32 @@ class Model(Helpful):
             Another ending, a weight that is not finite, or a name that the language cannot write.
         """
         save_model(self, path)
+
+    def plan(self, db: Opened[_Planner[_Plan_co]], *, roles: Any = None) -> _Plan_co:
+        r"""Say how the model would be grounded on the data of a database, before any work.
+
+        Parameters
+        ----------
+        db : Database
+        roles : Roles, optional
+            What predicates are taken for.
+
+        Returns
+        -------
+        Explanations
+            For each shape of clause its size, SQL and plan. It prints as a table; `print(found[0])` shows SQL and plan.
+
+        Examples
+        --------
+        >>> import sqlrl
+        >>> db = sqlrl.connect()
+        >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+        >>> text = "Friends(person, person)\nSmokes(person)\n1 Friends(x, y) ^ Smokes(x) => Smokes(y)"
+        >>> found = sqlrl.parse_mln(text, query=["Smokes"]).plan(db)
+        >>> found[0].clauses, "JOIN" in found[0].sql
+        (1, True)
+        """
+        return db.advanced.plan(self, roles=roles)
 
     def __str__(self) -> str:
         """Return the model in Alchemy's language."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
+from sqlrl.catalog.roles import Roles
+from sqlrl.deprecated import new_function, new_option
 from sqlrl.engine.nodes import column
 from sqlrl.errors import InputError, ParseError, ScriptError, SqlrlError
 from sqlrl.ground.clauses import names_of_types
@@ -25,10 +27,11 @@ from sqlrl.script.statements import Call, Query, Text, Variable
 Rows = Callable[[Query], pa.Table]
 """Returns the rows of a query that stands in brackets."""
 
-_CHOICES = ("limit", "drop", "query", "hidden", "empty")
-_EFFORT = ("method", "seed", "observed_bodies", "deterministic_limit", *_CHOICES, "semantics")
-_SAMPLING = ("method", "samples", "burn_in", "chains", "seed", "time_limit", *_CHOICES, "semantics")
-_SWITCHES = ("probabilities", "neutral", "observed_bodies")
+_ROLES = ("drop", "query", "hidden", "empty")
+_CHOICES = ("limit", *_ROLES)
+_EFFORT = ("method", "random_state", "observed_bodies", "deterministic_limit", *_CHOICES, "semantics")
+_SAMPLING = ("method", "samples", "burn_in", "chains", "random_state", "time_limit", *_CHOICES, "semantics")
+_SWITCHES = ("expected", "probabilities", "neutral", "observed_bodies")
 _OF_QUERIES = ("world",)
 
 _RULES = pa.schema(
@@ -79,8 +82,12 @@ class Asked:
 
     def targets(self) -> list[str]:
         """Return the predicates that are predicted, as far as the model and the data say it."""
-        opened = {name for name, role in self.context.db.catalog.store.sources() if role in ("label", "given", "soft")}
-        opened |= {x.predicate for x in self.context.db.catalog.store.predicates().values() if x.scope}
+        opened = {
+            name
+            for name, role in self.context.db.advanced.catalog.store.sources()
+            if role in ("label", "given", "soft")
+        }
+        opened |= {x.predicate for x in self.context.db.advanced.catalog.store.predicates().values() if x.scope}
         return sorted((opened & self.model.predicates.keys()) | set(self.model.query))
 
     def target(self) -> str:
@@ -138,14 +145,14 @@ def _predicted(asked: Asked) -> pa.Schema:
 
 
 def _atoms(asked: Asked, columns: Mapping[str, pa.DataType]) -> pa.Schema:
-    model = asked.db.catalog.typed(asked.model) if isinstance(asked.model, SoftModel) else asked.model
+    model = asked.db.advanced.catalog.typed(asked.model) if isinstance(asked.model, SoftModel) else asked.model
     names = names_of_types(model.predicates[asked.target()].types)
     return pa.schema({"example": pa.string(), **dict.fromkeys(names, pa.string()), **columns})
 
 
 def _probabilities(asked: Asked) -> pa.Table:
     target = asked.target()
-    return asked.db.marginals(asked.model, examples=asked.examples, **asked.options).atoms(target)
+    return asked.db.probabilities(asked.model, examples=asked.examples, **asked.options).atoms(target)
 
 
 def _probable(asked: Asked) -> pa.Schema:
@@ -162,7 +169,7 @@ def _evaluate(asked: Asked) -> pa.Table:
     probabilities, by = options.pop("probabilities", False), options.pop("by", "predicate")
     if by not in ("predicate", "example"):
         raise InputError(f"by => {by!r}: choose 'predicate' or 'example'")
-    find = asked.db.marginals if probabilities else asked.db.predict
+    find = asked.db.probabilities if probabilities else asked.db.predict
     scores: Any = find(asked.model, examples=asked.examples, **options).evaluate()
     if by == "predicate":
         return scores.table().to_arrow()
@@ -203,14 +210,14 @@ def _evaluated(asked: Asked) -> pa.Schema:
 
 
 def _weights(asked: Asked) -> pa.Table:
-    store = asked.db.catalog.store
+    store = asked.db.advanced.catalog.store
     mine = column("model").eq(exp.convert(asked.kept["model"]))
     query = exp.select(*map(column, _RULES.names)).from_(store.table("clause")).where(mine).order_by(column("clause"))
     return store.engine.fetch(query, step="read the clauses of a model").cast(_RULES)
 
 
 def _training(asked: Asked) -> pa.Table:
-    store, run = asked.db.catalog.store, asked.kept["run"]
+    store, run = asked.db.advanced.catalog.store, asked.kept["run"]
     if run is None:
         raise InputError(f"{asked.name} was not learned, so that there is nothing to tell of its training")
     mine = column("run").eq(exp.convert(run))
@@ -282,6 +289,8 @@ def _explained(asked: Asked) -> pa.Schema:
 
 
 def _count(asked: Asked) -> pa.Table:
+    if asked.options.get("expected"):
+        return _expected(asked)
     found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
     # Large counts are of another type, which whoever keeps them in a table has to know before.
     wide = [pa.field(f.name, _COUNT if f.name in _COUNTS else f.type) for f in found.schema]
@@ -300,6 +309,8 @@ def _network(asked: Asked) -> Model:
 
 
 def _counted(asked: Asked) -> pa.Schema:
+    if asked.options.get("expected"):
+        return _EXPECTED
     by = asked.options.get("by")
     if by is None:
         return pa.schema(
@@ -316,7 +327,7 @@ def _counted(asked: Asked) -> pa.Schema:
 
 
 def _expected(asked: Asked) -> pa.Table:
-    found = asked.db.expected_counts(_network(asked), asked.examples, **asked.options).to_arrow()
+    found = asked.db.count(_network(asked), formula=asked.text, examples=asked.examples, **asked.options).to_arrow()
     return found.cast(_EXPECTED)
 
 
@@ -372,11 +383,10 @@ FUNCTIONS: Mapping[str, Function] = {
         _counted,
         True,
         "a rule, such as 'Smokes(x) => Cancer(x)'",
-        ("by", "groups", "most_groups", "world", *_CHOICES),
+        ("by", "groups", "most_groups", "world", "expected", *_CHOICES),
     ),
-    "EXPECTED_COUNTS": Function(_expected, lambda _: _EXPECTED, True, "", _CHOICES),
     "DIAGNOSE": Function(
-        _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "seed", "limit")
+        _diagnose, _diagnosed, True, "", ("threshold", "samples", "burn_in", "chains", "random_state", "limit")
     ),
 }
 
@@ -386,15 +396,17 @@ FUNCTIONS: Mapping[str, Function] = {
 
 def answer(context: Context, call: Call, rows: Rows, *, columns_alone: bool) -> pa.Table:
     """Return the rows of a function; with `columns_alone` none, without computing them. Errors are at its place in the script."""
-    function = FUNCTIONS.get(call.name.text.upper())
+    name, preset = new_function(call.name.text.upper())
+    function = FUNCTIONS.get(name)
     if function is None:
         hint = nearest(call.name.text, FUNCTIONS) or f"; there are {', '.join(FUNCTIONS)}"
         raise context.source.error(f"there is no function ML.{call.name}{hint}", call.name.at)
     if call.model is None:
         raise context.source.error(f"the model is missing: ML.{call.name}(MODEL name)", call.name.at)
     with context.at(call.model.at):
-        model = context.db.model(call.model.text)
+        model = context.db.models[call.model.text]
     asked = _asked(context, call, function, model, rows, columns_alone=columns_alone)
+    asked = replace(asked, options={**asked.options, **preset})
     with context.at(call.name.at), _in_text(context, call):
         if columns_alone:
             return function.columns(asked).empty_table()
@@ -432,7 +444,7 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
     options: dict[str, Any] = {}
     known = {name.casefold(): name for name in function.options}
     for setting in call.settings:
-        name = known.get(setting.name.text.casefold())
+        name = known.get(new_option(setting.name.text.casefold(), known))
         if name is None:
             hint = nearest(setting.name.text, known) or (
                 f"; there are {', '.join(known)}" if known else ": it has none"
@@ -445,6 +457,10 @@ def _asked(context: Context, call: Call, function: Function, model: Any, rows: R
         if name in _SWITCHES and not isinstance(options[name], bool):
             raise context.source.error(f"{name} must be true or false", setting.value.at)
     assert call.model is not None
+    roles = {name: options.pop(name) for name in _ROLES if name in options}
+    if roles:
+        with context.at(call.name.at):
+            options["roles"] = Roles(**roles)
     return Asked(context, call, model, call.model.text, examples, text, options)
 
 
@@ -472,7 +488,7 @@ def names_of_examples(context: Context, query: Query, found: pa.Table) -> pa.Tab
         raise context.source.error("this query of examples has a row without a name (NULL)", query.at)
     # Without ORDER BY they are in the order of the data: DuckDB may return rows in any order, and what an online learner learns depends on it.
     if not has_order(query.text):
-        store = context.db.catalog.store
+        store = context.db.advanced.catalog.store
         listed = exp.select(column("name"), column("ordinal")).from_(store.table("example"))
         place = {row["name"]: row["ordinal"] for row in store.rows(listed, "read the order of the examples")}
         texts = [str(name) for name in names.to_pylist()]

@@ -55,7 +55,7 @@ class Journal:
 
     def __init__(self, context: Context, resume: bool) -> None:
         self.context, self.resume = context, resume
-        engine = context.db.engine
+        engine = context.db.advanced.engine
         # Only what a later process finds again is noted: nothing of a database in memory, or that can only be read, or of a temporary table.
         self.active = engine.writable and engine.path != ":memory:"
 
@@ -78,7 +78,7 @@ class Journal:
         """Return what a statement has printed, if the script is resumed and it has finished with the same inputs, and what it made is as it was."""
         if not self.resume or entry.inputs is None:
             return None
-        store = self.context.db.catalog.store
+        store = self.context.db.advanced.catalog.store
         same = {
             "script": self.context.source.path,
             "kind": entry.kind,
@@ -97,7 +97,7 @@ class Journal:
 
     def finish(self, entry: Entry, line: int, result: str, seconds: float) -> None:
         """Note that a statement has finished; nothing inside of a transaction of the script's, which may yet be rolled back."""
-        engine = self.context.db.engine
+        engine = self.context.db.advanced.engine
         if entry.inputs is None or engine.in_transaction():
             return
         row = {
@@ -105,7 +105,7 @@ class Journal:
             "variables": entry.variables, "inputs": entry.inputs, "output": self._output(entry), "result": result, "seconds": seconds,
             "finished": datetime.now(UTC).replace(tzinfo=None),
         }  # fmt: skip
-        self.context.db.catalog.store.put("script_log", [row], "note what has finished")
+        self.context.db.advanced.catalog.store.put("script_log", [row], "note what has finished")
 
     # ---- fingerprints ----------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Journal:
         return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
 
     def _parts(self, tokens: Tokens, statement: Statement, plain: Runner) -> Iterator[str | None]:
-        db, engine = self.context.db, self.context.db.engine
+        db, engine = self.context.db, self.context.db.advanced.engine
         calls = calls_between(tokens, 0, len(tokens.tokens))
         if isinstance(statement, CreateModel) or calls:
             yield from self._facts()
@@ -146,7 +146,7 @@ class Journal:
 
     def _facts(self) -> Iterator[str]:
         """Yield what is known of all that was loaded, but for what binding a model to it adds."""
-        store = self.context.db.catalog.store
+        store = self.context.db.advanced.catalog.store
         for (name, role), source in sorted(store.sources().items()):
             yield f"{name} {role} {source.kind} {source.rows} {source.fingerprint} {source.options}"
             yield from (f"{part.part} {part.kind} {part.rows} {part.fingerprint}" for part in store.parts(name, role))
@@ -163,11 +163,13 @@ class Journal:
                 numbers = [row["model"] for row in db.models() if str(row["name"]).casefold() == entry.name.casefold()]
                 return f"model {numbers[0]}" if numbers else None
             case "predicate":
-                sources = [source for (name, _), source in db.catalog.store.sources().items() if name == entry.name]
+                sources = [
+                    source for (name, _), source in db.advanced.catalog.store.sources().items() if name == entry.name
+                ]
                 return " ".join(f"{x.role}:{x.rows}:{x.fingerprint}" for x in sources) or None
             case _:
                 try:
-                    return table_fingerprint(db.engine, exp.to_table(entry.name, dialect="duckdb"))
+                    return table_fingerprint(db.advanced.engine, exp.to_table(entry.name, dialect="duckdb"))
                 except SqlrlError:
                     return None
 

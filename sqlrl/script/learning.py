@@ -50,8 +50,9 @@ def learners() -> Mapping[str, type[Configured]]:
     """Return all learners by their words."""
     # The package lists what it offers; this room knows no learner by itself.
     import sqlrl
+    from sqlrl import baselines
 
-    found: list[Any] = [getattr(sqlrl, name) for name in sqlrl.__all__]
+    found: list[Any] = [getattr(home, name) for home in (sqlrl, baselines) for name in home.__all__]
     kinds = [each for each in found if isinstance(each, type) and issubclass(each, Configured) and each.word]
     return {each.word: each for each in sorted(kinds, key=lambda kind: kind.word)}
 
@@ -101,7 +102,7 @@ def _rules(context: Context, statement: CreateModel, given: Given, *, soft: bool
         found = given.value("format")
         assert found is not None
         raise context.source.error(f"format = {language!r}: choose 'mln' or 'psl'", found.at)
-    trusted = context.db.engine.trusted
+    trusted = context.db.advanced.engine.trusted
     model: Model | SoftModel | None = None
     if statement.rules is not None:
         soft = soft if language is None else language == "psl"
@@ -115,7 +116,7 @@ def _rules(context: Context, statement: CreateModel, given: Given, *, soft: bool
             model = read_psl(path, query=targets, trusted=trusted) if soft else read_model(path, trusted=trusted)
     elif statement.model is not None:
         with context.at(statement.model.at):
-            model = context.db.model(statement.model.text)
+            model = context.db.models[statement.model.text]
     drop = given.texts("drop")
     if model is None:
         return None
@@ -221,7 +222,7 @@ def _fitting(context: Context, given: Given, word: str) -> dict[str, Any]:
             elif not isinstance(plain, str):
                 raise InputError("start names a model whose weights are the first ones, in quotes")
             else:
-                found["start"] = context.db.model(plain)
+                found["start"] = context.db.models[plain]
     groups = given.value("groups")
     if groups is not None:
         found["groups"] = context.plain(groups)

@@ -91,7 +91,7 @@ class Runner:
         """Return the rows of a query in brackets, which sees the common tables of its statement that stand before it."""
         refused = self.context.source.error("a query stands in these brackets, which returns rows", query.at)
         # It is asked before anything is computed, or changed.
-        if not self.context.db.engine.is_query(query.text):
+        if not self.context.db.advanced.engine.is_query(query.text):
             raise refused
         with self.edited(tokens, query.first, query.last, common=True) as edited:
             parameters = self.parameters(tokens, query.first, query.last)
@@ -137,7 +137,7 @@ class Runner:
         """Show tokens with a table in place of each function while the context is open, which it fills."""
         editor = _Editor()
         with ExitStack() as stack:
-            engine = self.context.db.engine
+            engine = self.context.db.advanced.engine
 
             def add(start: int, end: int) -> None:
                 at, text = start, tokens.source.text
@@ -173,9 +173,9 @@ class Runner:
     def _run(self, edited: Edited, parameters: dict[str, Any], most: int | None) -> tuple[pa.Table | int | None, bool]:
         db = self.context.db
         try:
-            with db.engine.turn:
-                db.catalog.store.forget()
-                return db.engine.statement(edited.text, parameters, most=most)
+            with db.advanced.engine.turn:
+                db.advanced.catalog.store.forget()
+                return db.advanced.engine.statement(edited.text, parameters, most=most)
         except EngineError as error:
             raise placed(self.context.source, error, edited) from error
 

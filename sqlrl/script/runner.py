@@ -13,8 +13,10 @@ from sqlglot import exp
 
 from sqlrl import markup
 from sqlrl.errors import InputError, ScriptError, marked
+from sqlrl.ground.limits import GROUNDING_LIMIT
 from sqlrl.logic.horn_parser import parse_definitions
 from sqlrl.logic.model import Model
+from sqlrl.plan.view_options import SQLOptions
 from sqlrl.report import Table
 from sqlrl.script import functions
 from sqlrl.script.journal import Journal
@@ -102,13 +104,13 @@ def run_script(
     for name, value in (variables or {}).items():
         _set(db, name, value)
     done: list[Done] = []
-    with db.engine.no_transaction():
+    with db.advanced.engine.no_transaction():
         for tokens, statement in statements:
             found = script.run(tokens, statement)
             done.append(found)
             if on_statement is not None:
                 on_statement(found)
-        if db.engine.in_transaction():
+        if db.advanced.engine.in_transaction():
             begun = 0 if script.begun is None else script.begun.start
             raise source.error("BEGIN has no COMMIT behind it: what came after BEGIN was rolled back", begun)
     return ScriptResult(tuple(done))
@@ -122,7 +124,7 @@ def _set(db: ScriptedDatabase, name: str, value: Any) -> None:
         )
     # In quotes, as it may be a word of SQL.
     quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
-    db.engine.statement(f"SET VARIABLE {quoted} = $value", {"value": value})
+    db.advanced.engine.statement(f"SET VARIABLE {quoted} = $value", {"value": value})
 
 
 class _Script:
@@ -147,7 +149,7 @@ class _Script:
         entry = self.journal.entry(tokens, statement, plain)
         if entry is not None and (before := self.journal.finished(entry)) is not None:
             return Done(line, tokens.text, f"{before} (had finished before)", 0.0, skipped=True)
-        with self._again(), self.context.at(tokens.start), self.db.console.progress(_title(tokens)):
+        with self._again(), self.context.at(tokens.start), self.db.advanced.console.progress(_title(tokens)):
             found = self._run(tokens, statement, plain)
         found = replace(found, line=line, text=tokens.text, seconds=time.perf_counter() - start)
         if entry is not None:
@@ -173,7 +175,7 @@ class _Script:
         if tokens.word(0) in ("BEGIN", "START"):
             self.begun = tokens
         ours = not isinstance(statement, Plain) or calls_between(tokens, 0, len(tokens.tokens))
-        if self.begun is not None and ours and self.db.engine.in_transaction():
+        if self.begun is not None and ours and self.db.advanced.engine.in_transaction():
             raise self.context.source.error(
                 "inside BEGIN ... COMMIT no model is learned or asked, and no predicate is loaded: each such statement is a transaction of its own. "
                 "Write COMMIT before it",
@@ -206,16 +208,16 @@ class _Script:
             case DropModel():
                 if not (statement.exists and statement.name.text.casefold() not in self._names()):
                     with self.context.at(statement.name.at):
-                        self.db.drop_model(statement.name.text)
+                        del self.db.models[statement.name.text]
                 return _note(f"DROP MODEL {statement.name}")
             case ExportModel():
                 return self._export(statement)
             case Show():
-                table = self.db.models() if statement.what == "models" else self.db.predicates()
+                table = self.db.models() if statement.what == "models" else self.db.tables()
                 return _rows(f"SHOW {statement.what.upper()}", table.to_arrow(), more=False)
             case DescribeModel():
                 with self.context.at(statement.name.at):
-                    model = self.db.model(statement.name.text)
+                    model = self.db.models[statement.name.text]
                 return _rows(f"DESCRIBE MODEL {statement.name}", functions.rules_table(model), more=False)
             case _:
                 found, more = plain.run(tokens, most=self.most)
@@ -244,7 +246,7 @@ class _Script:
             return _note(f"{verb}: {self._facts(name.text)}")
         options = _load_options(self.context, given)
         role = next((role for option, role in _ROLES.items() if options.get(option)), "fact")
-        if not options.get("append") and self._has(name.text, role, statement):
+        if options["mode"] != "append" and self._has(name.text, role, statement):
             return _note(f"{verb}: is there already")
         rows: Any
         if isinstance(source, Files):
@@ -259,7 +261,7 @@ class _Script:
 
     def _has(self, name: str, role: str, statement: CreatePredicate) -> bool:
         """Whether a predicate is there and may stay; ScriptError if it is there, and the statement replaces nothing."""
-        if statement.replace or (name, role) not in self.db.catalog.store.sources():
+        if statement.replace or (name, role) not in self.db.advanced.catalog.store.sources():
             return False
         if statement.unless:
             return True
@@ -269,7 +271,7 @@ class _Script:
         )
 
     def _facts(self, name: str) -> str:
-        rows = [source.rows for (each, _), source in self.db.catalog.store.sources().items() if each == name]
+        rows = [source.rows for (each, _), source in self.db.advanced.catalog.store.sources().items() if each == name]
         return counted(sum(rows), "row")
 
     # ---- models ----------------------------------------------------------------------------------------
@@ -288,20 +290,20 @@ class _Script:
                 name.at,
             )
         with self.context.at(name.at):
-            self.db.engine.check_ready()
+            self.db.advanced.engine.check_ready()
         examples = None
         if statement.examples is not None:
             found = plain.rows(tokens, statement.examples)
             examples = functions.names_of_examples(self.context, statement.examples, found)
         made = create_model(self.context, statement, examples)
         with self.context.at(name.at):
-            self.db.keep_model(name.text, made.model, replace=True)
+            self.db.models[name.text] = made.model
         return _note(f"{verb}: {made.note}")
 
     def _export(self, statement: ExportModel) -> Done:
         file, given = statement.file.text, Given(self.context, statement.settings)
         with self.context.at(statement.name.at):
-            model: Any = self.db.model(statement.name.text)
+            model: Any = self.db.models[statement.name.text]
         verb = f"EXPORT MODEL {statement.name}"
         if not file.endswith(".sql"):
             given.rest((), f"a model in {file}")
@@ -313,7 +315,8 @@ class _Script:
         if not isinstance(options.get("partial", False), bool):
             raise self.context.source.error("partial must be true or false", values["partial"].at)
         with self.context.at(statement.name.at):
-            view = self.db.export_sql(model, **options)
+            dialect, limit = options.pop("dialect", None), options.pop("limit", GROUNDING_LIMIT)
+            view = self.db.export(model, format="sql", dialect=dialect, limit=limit, options=SQLOptions(**options))
         with self.context.at(statement.file.at):
             view.write(file)
         left = f", without {counted(len(view.left_out), 'rule')} that join atoms" if len(view.left_out) else ""
@@ -321,7 +324,7 @@ class _Script:
 
     def _add_rule(self, statement: AddRule) -> Done:
         with self.context.at(statement.name.at):
-            model = self.db.model(statement.name.text)
+            model = self.db.models[statement.name.text]
             if not isinstance(model, Model):
                 raise InputError(f"{statement.name} is a program of soft logic: write it anew, with its new rule")
         with self.context.inside(statement.rule):
@@ -336,7 +339,7 @@ class _Script:
                 raise self.context.source.error("a weight is a number", statement.weight.at)
             rule = replace(rule, weight=float(weight))
         with self.context.at(statement.rule.at):
-            self.db.keep_model(statement.name.text, model.with_rules((*model.rules, rule)), replace=True)
+            self.db.models[statement.name.text] = model.with_rules((*model.rules, rule))
         return _note(f"ALTER MODEL {statement.name}: {counted(len(model.rules) + 1, 'rule')}")
 
 
@@ -365,9 +368,10 @@ def _load_options(context: Context, given: Given) -> dict[str, Any]:
     """Return the options of a load as `Database.load` takes them."""
     values = given.rest(list(_LOADING), "CREATE PREDICATE", _binned)
     options = {_LOADING[name]: context.plain(value) for name, value in values.items()}
-    if not isinstance(options.get("append", False), bool):
+    append = options.pop("append", False)
+    if not isinstance(append, bool):
         raise context.source.error("append must be true or false", values["append"].at)
-    return options
+    return {**options, "mode": "append" if append else "replace"}
 
 
 def define(db: ScriptedDatabase, name: str, rules: str, variables: str) -> None:

@@ -66,7 +66,7 @@ class Context:
         """Return the value of a variable; ScriptError if there is none, unless `missing` says what it is then."""
         listed = exp.select(exp.column("name")).from_(exp.Anonymous(this="duckdb_variables"))
         with self.at(at):
-            engine = self.db.engine
+            engine = self.db.advanced.engine
             names = [row[0] for row in engine.fetch_rows(listed, step="look for variables")[1]]
             if plain_case(name) not in map(plain_case, names):
                 if "missing" in missing:
@@ -205,7 +205,7 @@ _PHRASES: Mapping[str, str] = {
     "db.define": "CREATE PREDICATE ... AS RULES",
     "db.load": "CREATE PREDICATE",
     "db.load({!r}, ...)": "CREATE PREDICATE {}(type, ...) AS query",
-    "db.set_local({!r}, False)": "CREATE PREDICATE without ! behind {}",
+    "db.load(local={{{!r}: False}})": "CREATE PREDICATE without ! behind {}",
     "db.scope({!r}, ...)": "ALTER PREDICATE {} SET SCOPE (query)",
     "or 'likelihood', or None for the root of what a clause covers": "or 'likelihood', or NULL for the root of what a clause covers",
     "out of the model: model.without(names)": "out of the model with drop",

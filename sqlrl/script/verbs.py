@@ -11,27 +11,40 @@ from sqlrl.report import Console, Table
 from sqlrl.training.learning import Learning
 
 
+class ScriptedSession(Protocol):
+    """What the verbs work with."""
+
+    @property
+    def engine(self) -> DuckDBEngine: ...
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    @property
+    def console(self) -> Console: ...
+
+    @property
+    def learning(self) -> Learning: ...
+
+
+class ScriptedModels(Protocol):
+    """The models that are kept."""
+
+    def __call__(self) -> Table: ...
+
+    def __getitem__(self, key: int | str, /) -> Any: ...
+
+    def __setitem__(self, name: str, model: Any, /) -> None: ...
+
+    def __delitem__(self, name: str, /) -> None: ...
+
+
 class ScriptedDatabase(Protocol):
     """What statements and functions of a script call."""
 
     @property
-    def engine(self) -> DuckDBEngine:
-        """Runs SQL."""
-        ...
-
-    @property
-    def catalog(self) -> Catalog:
-        """Predicates and their tables."""
-        ...
-
-    @property
-    def console(self) -> Console:
-        """Shows progress."""
-        ...
-
-    @property
-    def learning(self) -> Learning:
-        """The data as learners take them."""
+    def advanced(self) -> ScriptedSession:
+        """What the verbs work with."""
         ...
 
     @property
@@ -50,33 +63,18 @@ class ScriptedDatabase(Protocol):
         ...
 
     @property
-    def model(self) -> Callable[..., Any]:
-        """Returns a kept model."""
+    def models(self) -> ScriptedModels:
+        """SHOW MODELS, CREATE MODEL, ALTER MODEL, DROP MODEL."""
         ...
 
     @property
-    def keep_model(self) -> Callable[..., int]:
-        """CREATE MODEL and ALTER MODEL."""
-        ...
-
-    @property
-    def drop_model(self) -> Callable[..., None]:
-        """DROP MODEL."""
-        ...
-
-    @property
-    def models(self) -> Callable[..., Table]:
-        """SHOW MODELS."""
-        ...
-
-    @property
-    def predicates(self) -> Callable[..., Table]:
-        """SHOW PREDICATES."""
-        ...
-
-    @property
-    def export_sql(self) -> Callable[..., Any]:
+    def export(self) -> Callable[..., Any]:
         """EXPORT MODEL."""
+        ...
+
+    @property
+    def tables(self) -> Callable[..., Table]:
+        """SHOW PREDICATES."""
         ...
 
     @property
@@ -85,18 +83,13 @@ class ScriptedDatabase(Protocol):
         ...
 
     @property
-    def marginals(self) -> Callable[..., Any]:
+    def probabilities(self) -> Callable[..., Any]:
         """ML.PROBABILITIES and ML.EVALUATE."""
         ...
 
     @property
     def count(self) -> Callable[..., Table]:
         """ML.COUNT."""
-        ...
-
-    @property
-    def expected_counts(self) -> Callable[..., Table]:
-        """ML.EXPECTED_COUNTS."""
         ...
 
     @property

@@ -62,7 +62,7 @@ def check_effort(deterministic_limit: object, seed: object) -> None:
         )
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not whole or not 0 <= seed < 2**31:  # type: ignore[operator]
-        raise InputError(f"{Parameter('seed', seed)} must be a whole number from 0 to {2**31 - 1:,}.")
+        raise InputError(f"{Parameter('random_state', seed)} must be a whole number from 0 to {2**31 - 1:,}.")
 
 
 class Chooser:

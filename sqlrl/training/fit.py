@@ -72,7 +72,7 @@ class Asked:
         return self.checkpoint or self.resume is not None
 
 
-_MODEL = Phrase("db.model() is its model")
+_MODEL = Phrase("db.models[-1] is its model")
 """Where what Ctrl-C has kept is, of a learner of weights."""
 
 

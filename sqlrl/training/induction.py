@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.derived_bias import CONSTANTS, derive_bias
 from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.nodes import column, table
 from sqlrl.errors import CatalogError, InputError, Parameter
 from sqlrl.ground.clauses import atom_texts, constant_names
@@ -198,7 +198,7 @@ def induction(
     components = Components(bias.head.arity)
     with (
         session.console.progress("learning clauses"),
-        session.program(model, training=True, choices=Choices(query=[bias.head.predicate])) as program,
+        session.program(model, training=True, roles=Roles(query=[bias.head.predicate])) as program,
         session.only(examples) as chosen,
     ):
         source = TargetSource(program, bias, components, chosen, MOST_BINDINGS if limit is None else limit)
@@ -208,7 +208,7 @@ def induction(
 
 
 def _derived(session: Session, target: str) -> Bias:
-    """Return the bias that types and keys suggest; `Database.derive_bias` explains it."""
+    """Return the bias that types and keys suggest; `Bias.derive` explains it."""
     with session.console.progress("deriving a bias"):
         return derive_bias(session.catalog.store, target, body=None, constants=CONSTANTS)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
+from sqlrl.catalog.roles import Roles
 from sqlrl.logic.model import Model
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """A program, and the model and choices that it was bound for."""
+    """A program, and the model and roles that it was bound for."""
 
     model: Model
-    choices: Choices
+    roles: Roles
     program: Program
 
 
@@ -42,14 +42,14 @@ class KeptProgram:
 
         return CompiledRules()
 
-    def take(self, model: Model, choices: Choices, layout: Layout) -> Program | None:
+    def take(self, model: Model, roles: Roles, layout: Layout) -> Program | None:
         """Return the program if it was bound for this model and its clauses are those of the layout, too."""
         kept, self._kept = self._kept, None
         if kept is None:
             return None
         try:
             # By identity: to compare thousands of rules takes as long as to bind them.
-            if kept.model is model and kept.choices == choices and kept.program.follow(layout):
+            if kept.model is model and kept.roles == roles and kept.program.follow(layout):
                 return kept.program
         except BaseException:
             kept.program.close()
@@ -57,10 +57,10 @@ class KeptProgram:
         kept.program.close()
         return None
 
-    def keep(self, model: Model, choices: Choices, program: Program) -> None:
+    def keep(self, model: Model, roles: Roles, program: Program) -> None:
         """Keep a program in place of the one before."""
         self.close()
-        self._kept = _Kept(model, choices, program)
+        self._kept = _Kept(model, roles, program)
 
     def close(self) -> None:
         """Close the program, if there is one."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlrl.errors import UnsupportedError
+from sqlrl.catalog.derived_bias import CONSTANTS
+from sqlrl.errors import InputError, UnsupportedError
 from sqlrl.ground.limits import GROUNDING_LIMIT
+from sqlrl.logic.limits import MOST_CANDIDATES
 from sqlrl.logic.model import Model
+from sqlrl.report import Table
 from sqlrl.training.session import Query, Session
 from sqlrl.training.sources import WindowSource
 
 if TYPE_CHECKING:
     from sqlrl.logic.bias import Bias
     from sqlrl.logic.candidates import Candidate
+    from sqlrl.logic.grammar import Grammar
     from sqlrl.logic.psl import SoftModel
     from sqlrl.logic.terms import Predicate
     from sqlrl.training.blankets import BlanketTraining
@@ -28,13 +32,16 @@ if TYPE_CHECKING:
     from sqlrl.training.stream import ClauseChanges, ExampleStream, TrainingStream
 
 
+class _Advanced(Protocol):
+    @property
+    def learning(self) -> Learning: ...
+
+
 class TrainingDatabase(Protocol):
-    """A database to learn from; `sqlrl.Database` is one."""
+    """A database to learn from; `sqlrl.Database` is one. `advanced.learning` are its data as learners take them."""
 
     @property
-    def learning(self) -> Learning:
-        """Its data as learners take them."""
-        ...
+    def advanced(self) -> _Advanced: ...
 
 
 # What learning imports is imported when something is learned: `connect` makes one of these.
@@ -78,7 +85,7 @@ class Learning:
         """Show loaded examples as a stream; a run that an error or Ctrl-C ends is kept with that status."""
         import numpy as np
 
-        from sqlrl.catalog.choices import Choices
+        from sqlrl.catalog.roles import Roles
         from sqlrl.training.stream import ClauseChanges, ExampleStream, check_training
 
         changes = changes or ClauseChanges()
@@ -91,7 +98,7 @@ class Learning:
         with (
             session.verb(),
             session.console.progress("learning"),
-            session.program(model, training=True, choices=Choices(query=targets), growing=changes.searching) as program,
+            session.program(model, training=True, roles=Roles(query=targets), growing=changes.searching) as program,
         ):
             ids = session.example_ids(examples)
             with program.only(ids) as chosen:
@@ -227,6 +234,15 @@ class Learning:
             order = {**order, "size": FOLLOWED}
         return selection(self.session, model, candidates, examples, order)
 
+    def candidates(self, templates: Grammar, model: Model, *, limit: int = MOST_CANDIDATES) -> Table:
+        """List the candidates of templates; `Grammar.candidates` explains it."""
+        from sqlrl.logic.grammar import Grammar
+        from sqlrl.training.selection import list_candidates
+
+        if not isinstance(templates, Grammar):
+            raise InputError(f"templates={templates!r}: give what sqlrl.parse_grammar or sqlrl.read_grammar returns")
+        return Table(list_candidates(self.session, templates, model, limit))
+
     # ---- clauses from bottom clauses -------------------------------------------------------------------------
 
     def induction_bias(self, target: Model | str, bias: Bias | None) -> Bias:
@@ -234,6 +250,13 @@ class Learning:
         from sqlrl.training.induction import induction_bias
 
         return induction_bias(self.session, target, bias)
+
+    def derived_bias(self, target: str, *, body: Collection[str] | None = None, constants: int = CONSTANTS) -> Bias:
+        """Derive a bias from types and keys; `Bias.derive` explains it."""
+        from sqlrl.catalog.derived_bias import derive_bias
+
+        with self.session.verb(), self.session.console.progress("deriving a bias"):
+            return derive_bias(self.session.catalog.store, target, body=body, constants=constants)
 
     def induction(
         self, target: Model | str, bias: Bias, *, examples: Any = None, limit: int | None = None

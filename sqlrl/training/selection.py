@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.nodes import column, named, star_count, table
 from sqlrl.errors import InputError, LabelWarning, Parameter, warn
 from sqlrl.ground.candidates import CandidateProgram, JointCounts
@@ -202,7 +202,7 @@ def selection(
     with (
         session.verb(),
         session.console.progress("choosing structure"),
-        session.program(known, training=True, choices=Choices(query=sorted(targets_of(candidates)))) as program,
+        session.program(known, training=True, roles=Roles(query=sorted(targets_of(candidates)))) as program,
         CandidateProgram(program.engine, program.public_layout, candidates) as held,
     ):
         yield CandidateStream(program, held, session, model, examples, order["size"])
@@ -222,7 +222,7 @@ def divided(
 ) -> tuple[IntArray, list[str]]:
     """Return the ids of the loaded examples that choose structure, and the names of those left for weights."""
     # Examples that nothing has any more go when data are bound, and the others may get other ids.
-    known, opened = known_model(model, candidates, learned), Choices(query=sorted(learned))
+    known, opened = known_model(model, candidates, learned), Roles(query=sorted(learned))
     layout = session.bind(known, opened, training=True)
     ids = session.example_ids(examples)
     if order["order"] == "shuffle":
@@ -318,13 +318,13 @@ def _label_counts(session: Session, layout: Layout, names: Set[str]) -> tuple[In
 
 @verb
 def list_candidates(session: Session, templates: Grammar, model: Model, limit: int) -> pa.Table:
-    """Return the candidates of templates with the SQL that counts them; `Database.candidates` explains it."""
+    """Return the candidates of templates with the SQL that counts them; `Grammar.candidates` explains it."""
     opened = targets(session, model)
     found = templates.expand(model, opened, limit=limit)
     sql, groundings = [""] * len(found), [0] * len(found)
     with (
         session.console.progress("listing candidates"),
-        session.program(known_model(model, found), training=True, choices=Choices(query=sorted(opened))) as program,
+        session.program(known_model(model, found), training=True, roles=Roles(query=sorted(opened))) as program,
         CandidateProgram(program.engine, program.public_layout, found) as held,
     ):
         for query, sizes in held.queries():

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlrl.arguments import refuse
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.choices import NONE, Choices
 from sqlrl.catalog.layout import Layout, TableName
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.roles import NONE, Roles
 from sqlrl.catalog.sizes import memory_of
 from sqlrl.engine.base import QueryEngine
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -93,13 +93,13 @@ class Session:
         model: Model,
         *,
         training: bool = False,
-        choices: Choices = NONE,
+        roles: Roles = NONE,
         closed: bool = False,  # there may be no open predicate
         growing: bool = False,  # there may be no rule yet
     ) -> Layout:
-        """Check that model and data fit, and build the tables of query atoms; `Database.bind` explains it."""
+        """Check that model and data fit, and build the tables of query atoms; `Advanced.bind` explains it."""
         check_model(model)
-        layout = self.catalog.bind(_without(model, choices.drop), training=training, choices=choices)
+        layout = self.catalog.bind(_without(model, roles.drop), training=training, roles=roles)
         if not closed and not any(p.open for p in layout.predicates.values()):
             if not model.rules and not growing:
                 raise CatalogError(
@@ -112,10 +112,10 @@ class Session:
             )
         return layout
 
-    def bind(self, model: Model, choices: Choices = NONE, *, training: bool = False) -> Layout:
-        """Do what `Database.bind` does."""
+    def bind(self, model: Model, roles: Roles = NONE, *, training: bool = False) -> Layout:
+        """Do what `Advanced.bind` does."""
         with self.console.progress("binding"):
-            return self.layout(model, training=training, choices=choices)
+            return self.layout(model, training=training, roles=roles)
 
     @contextmanager
     def program(
@@ -123,27 +123,27 @@ class Session:
         model: Model,
         *,
         training: bool = False,
-        choices: Choices = NONE,
+        roles: Roles = NONE,
         closed: bool = False,
         limit: int | None = None,
         planned: bool = False,
         growing: bool = False,
         keep: bool = False,  # keep the program for the next call if this comes to its end; no rules may be added then
     ) -> Iterator[Program]:
-        """Bind a model to the data while the context is open; `Database.program` explains it."""
+        """Bind a model to the data while the context is open; `Advanced.program` explains it."""
         from sqlrl.ground.binding import bind_program
 
         # It is at work until it is closed, whatever runs meanwhile.
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                layout = self.layout(model, training=training, choices=choices, closed=closed, growing=growing)
+                layout = self.layout(model, training=training, roles=roles, closed=closed, growing=growing)
                 plans = self.plans_of(layout)
-                program = self.kept.take(model, choices, layout) if keep else None
+                program = self.kept.take(model, roles, layout) if keep else None
                 if program is None:
                     program = bind_program(
                         plans,
                         layout,
-                        _without(model, choices.drop),
+                        _without(model, roles.drop),
                         known=self.compiled,
                         limit=limit,
                         planned=planned,
@@ -156,21 +156,21 @@ class Session:
                 done = True
             finally:
                 if done and keep:
-                    self.kept.keep(model, choices, program)
+                    self.kept.keep(model, roles, program)
                 else:
                     program.close()
                 self.plans.leave(0)
 
     @contextmanager
     def soft_program(
-        self, model: SoftModel, choices: Choices = NONE, *, training: bool = False, observed_bodies: bool = False
+        self, model: SoftModel, roles: Roles = NONE, *, training: bool = False, observed_bodies: bool = False
     ) -> Iterator[SoftProgram]:
         """Hold a soft model against the data while the context is open."""
         from sqlrl.ground.soft_program import SoftProgram
 
         with self.engine.turn:
             with Stage("holding the model against the data"):
-                layout = self.catalog.bind(model, training=training, choices=choices)
+                layout = self.catalog.bind(model, training=training, roles=roles)
                 plans = self.plans_of(layout)
                 if not any(p.open for p in layout.predicates.values()):
                     raise CatalogError(
@@ -250,7 +250,7 @@ class Session:
     def expanded(self, asked: Query) -> Iterator[tuple[Program, TableName | None]]:
         """Bind a model to some examples, its templates expanded over them; yield the program and a table of the examples, None for all."""
         with (
-            self.program(asked.model, choices=asked.choices, limit=asked.helper_limit) as program,
+            self.program(asked.model, roles=asked.roles, limit=asked.helper_limit) as program,
             self.only(asked.examples) as chosen,
         ):
             program.expand(chosen)
@@ -322,7 +322,7 @@ class Query:
 
     model: Model
     examples: Any = None  # a list of names, a query, a relation or a frame; None for all
-    choices: Choices = NONE  # what predicates are taken for
+    roles: Roles = NONE  # what predicates are taken for
     limit: int | None = GROUNDING_LIMIT  # the most ground clauses of one shape
 
     def check(self, *, weighted: bool = False) -> None:

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.checks import warn_of_alike, warn_of_empty
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.dictionary import extend
 from sqlrl.catalog.records import Records
+from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.sources import open_source
 from sqlrl.engine.connection import connect as connect_engine
 from sqlrl.engine.duckdb import DuckDBEngine
@@ -414,8 +414,8 @@ class WindowDatabases:
     @contextmanager
     def held(self, session: Session, model: Model) -> Iterator[Program]:
         """Hold a model with the same declarations against a window while the context is open."""
-        choices = Choices(query=sorted(self._predicted))
-        layout = session.layout(model, training=True, choices=choices, growing=self._searching)
+        roles = Roles(query=sorted(self._predicted))
+        layout = session.layout(model, training=True, roles=roles, growing=self._searching)
         program = bind_program(session.engine, layout, model, known=self._compiled)
         try:
             yield program

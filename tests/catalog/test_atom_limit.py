@@ -76,9 +76,9 @@ CASES = {
 
 VERBS: dict[str, Callable[[Database, sqlrl.Model], Any]] = {
     "predict": lambda db, model: db.predict(model),
-    "marginals": lambda db, model: db.marginals(model, samples=10),
+    "marginals": lambda db, model: db.probabilities(model, samples=10),
     "count": lambda db, model: db.count(model),
-    "ground": lambda db, model: db.ground(model),
+    "ground": lambda db, model: db.advanced.ground(model),
     "fit": lambda db, model: sqlrl.AdaGrad(passes=1).fit(db, model),
 }
 
@@ -117,7 +117,7 @@ def test_one_more_than_the_limit_is_refused_before_it_is_made(name: str, made: l
     db, model = opened(case, case.atoms - 1)
     made.clear()
     with pytest.raises(case.kind, match=case.words) as caught:
-        db.ground(model)
+        db.advanced.ground(model)
     text = str(caught.value)
     assert f"limit of {case.atoms - 1:,}" in text
     assert f"open the database with atom_limit={case.atoms}" in text
@@ -126,8 +126,8 @@ def test_one_more_than_the_limit_is_refused_before_it_is_made(name: str, made: l
     assert sum(made) == case.below
     assert -1 not in made
     # As many as the limit are made.
-    db.catalog.atom_limit = case.atoms
-    network = db.ground(model)
+    db.advanced.catalog.atom_limit = case.atoms
+    network = db.advanced.ground(model)
     assert max(len(network.atoms), len(network.clauses)) == case.atoms
     db.close()
 
@@ -166,7 +166,7 @@ def test_a_scope_is_counted_before_it_is_read(made: list[int]) -> None:
         db.scope("Likes", pairs)
     assert "scope" not in " ".join(name for (name,) in db.sql("select table_name from duckdb_tables()").fetchall())
     db.scope("Likes", f"{pairs} where a.id < 3")
-    assert db.bind(model).predicates["Likes"].atom_count == 90
+    assert db.advanced.bind(model).predicates["Likes"].atom_count == 90
     db.close()
 
 
@@ -179,7 +179,7 @@ def test_atoms_that_were_made_under_a_greater_limit_are_counted(tmp_path: Path) 
     with sqlrl.connect(path, atom_limit=899) as db, pytest.raises(CatalogError, match="limit of 899"):
         db.predict(model)
     with sqlrl.connect(path, atom_limit=900) as db:
-        assert len(db.ground(model).atoms) == 900
+        assert len(db.advanced.ground(model).atoms) == 900
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.5, "many", None, float("nan")])

@@ -14,7 +14,7 @@ import pytest
 from sqlglot import exp
 
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, ScopeWarning, UnseenConstantWarning
 from sqlrl.logic.mln import parse_mln
@@ -161,7 +161,7 @@ def test_an_example_column_found_when_the_model_comes(catalog: Catalog) -> None:
 def test_atoms_that_tie_examples_together_are_refused(loaded: Catalog, text: str, message: str) -> None:
     name = "Same" if "Same" in text else "Good"
     with pytest.raises(CatalogError, match=message):
-        loaded.bind(parse_mln(text), training=True, choices=Choices(query=[name]))
+        loaded.bind(parse_mln(text), training=True, roles=Roles(query=[name]))
 
 
 def test_all_data_can_be_one_example(loaded: Catalog) -> None:
@@ -178,7 +178,7 @@ def test_predicates_without_data_are_listed_together(loaded: Catalog) -> None:
         loaded.bind(parse_mln(text), training=True)
     with pytest.raises(CatalogError, match=r"Wrd; did you mean 'Word'\?.*drop= .*empty= .*hidden= "):
         loaded.bind(parse_mln(text), training=False)
-    layout = loaded.bind(parse_mln(text), training=True, choices=Choices(drop=["Wrd", "Other"]))
+    layout = loaded.bind(parse_mln(text), training=True, roles=Roles(drop=["Wrd", "Other"]))
     assert set(layout.predicates) == {"Word", "Next", "Field"}
 
 
@@ -225,7 +225,7 @@ def test_declarations_that_contradict_the_data(loaded: Catalog) -> None:
     with pytest.raises(
         CatalogError, match="query= names predicates that the model does not declare: Fild; did you mean 'Field'"
     ):
-        loaded.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Fild"]))
+        loaded.bind(parse_mln(TEXT), training=True, roles=Roles(query=["Fild"]))
     closed = parse_mln(TEXT.replace("\nField(bib", "\n*Field(bib", 1))
     with pytest.raises(CatalogError, match="Field is declared closed"):
         loaded.bind(closed, training=True)
@@ -506,7 +506,7 @@ def test_examples_are_numbered_as_rows_name_them_from_left_to_right(catalog: Cat
 def test_the_named_argument_is_the_example(catalog: Catalog) -> None:
     catalog.load("Has", [("b1", "b2", "x"), ("b2", "b1", "y")], types=["bib", "bib", "word"], example=1)
     model = parse_mln("Has(bib, bib, word)\nGood(bib, word)\nHas(c, b, w) => Good(b, w)")
-    catalog.bind(model, training=True, choices=Choices(query=["Good"]))
+    catalog.bind(model, training=True, roles=Roles(query=["Good"]))
     atoms = 'from sqlrl."named_Has" select * order by all'
     assert catalog.engine.connection.sql(atoms).fetchall() == [("b1", "b2", "x"), ("b2", "b1", "y")]
     words = """select b.name, w.name from sqlrl."domain_word" d join sqlrl."dictionary_word" w using (id)

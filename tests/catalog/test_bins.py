@@ -104,7 +104,7 @@ def test_all_pieces_are_constants_the_lowest_first() -> None:
     assert names == ["size(-inf,-2.5)", "size[-2.5,0)", "size[0,1e-07)", "size[1e-07,1e+22)", "size[1e+22,inf)"]
     assert names == piece_names("size", (-2.5, 0.0, 1e-7, 1e22))
     db.load("Good", [("i0000",)], types=["item"], target=True)
-    db.bind(sqlrl.parse_mln(TEXT))
+    db.advanced.bind(sqlrl.parse_mln(TEXT))
     assert [row[0] for row in db.sql("select name from sqlrl.dictionary_size order by id").fetchall()] == names
 
 
@@ -145,7 +145,7 @@ def test_only_the_examples_to_train_on_choose_edges() -> None:
     rows = [{"item": f"i{k}", "size": x, "shop": "a" if x < 5 else "b"} for k, x in enumerate(numbers)]
     beside.load("Size", rows, types=TYPES, example="shop", columns=["item", "size"], bins={"size": 2}, bins_from=["a"])
     assert edges(beside) == [3.0]
-    assert not [name for name in beside.catalog.store.table_names() if name.startswith("bins")]
+    assert not [name for name in beside.advanced.catalog.store.table_names() if name.startswith("bins")]
 
 
 # ---- edges stay with the type ------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_a_load_of_all_facts_cuts_otherwise() -> None:
     load(db, range(100), bins={"size": 2})
     assert edges(db) == [50.0]
     db.load("Good", [("i0000",)], types=["item"], target=True)
-    db.bind(sqlrl.parse_mln(TEXT))
+    db.advanced.bind(sqlrl.parse_mln(TEXT))
     assert db.sql("select name from sqlrl.dictionary_size order by name").fetchall() == [
         ("size(-inf,50)",),
         ("size[50,inf)",),
@@ -208,12 +208,12 @@ def test_evidence_scopes_and_named_atoms_are_cut(tmp_path: Path) -> None:
     db = connect()
     load(db, [1, 5, 9], bins={"size": [4, 8]})
     (tmp_path / "e.db").write_text('Size(i0000, 3)\nSize(i0001, 7.5)\nSize(i0002, "size[8,inf)")\n')
-    db.load_evidence(tmp_path / "e.db", model, replace=True)
+    db.load(sqlrl.Evidence(tmp_path / "e.db", model, replace=True))
     db.scope("Fits", [("i0000", 2), ("i0001", 4), ("i0001", 5), ("i0002", "size[4,8)")])
     prediction = db.predict(model)
     found = {tuple(row.values()) for row in prediction.atoms("Fits").select(["item", "size", "truth"]).to_pylist()}
     assert found == {("i0000", "size(-inf,4)", True), ("i0001", "size[4,8)", True)}
-    assert db.bind(model).predicates["Fits"].atom_count == 3
+    assert db.advanced.bind(model).predicates["Fits"].atom_count == 3
     assert prediction.why('Fits("i0001", 4.5)').truth
     world = [{"item": "i0000", "size": "3.999"}, {"item": "i0001", "size": "6"}]
     assert db.count(model, world={"Fits": pa.Table.from_pylist(world)})["n"] == [8]
@@ -235,7 +235,7 @@ def test_a_model_cuts_other_data_where_it_was_learned(ending: str, tmp_path: Pat
     db.load("Good", [("i0001",), ("i0005",), ("i0006",)], types=["item"], target=True)
     fit = sqlrl.Likelihood(penalty="l2").fit(db, sqlrl.parse_mln(TEXT))
     if ending == "kept":
-        model = db.model()
+        model = db.models[-1]
     else:
         fit.model_.save(tmp_path / f"m{ending}")
         model = sqlrl.read_model(tmp_path / f"m{ending}")
@@ -260,13 +260,13 @@ def test_facts_that_wait_for_a_model_are_cut_by_it() -> None:
     db = connect()
     db.load("Size", [("x", 1), ("y", 50)])
     db.load("Good", [("x",)], types=["item"], target=True)
-    db.bind(model)
+    db.advanced.bind(model)
     assert pieces(db) == ["size(-inf,3)", "size[3,inf)"]
     text = connect()
     text.load("Size", [("x", "large")])
     text.load("Good", [("x",)], types=["item"], target=True)
     with pytest.raises(CatalogError, match="is no number"):
-        text.bind(model)
+        text.advanced.bind(model)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_data_that_are_cut_otherwise_are_refused_not_used(options: dict[str, Any
     with pytest.raises(CatalogError, match=message):
         db.predict(model)
     load(db, [1, 2, 3], bins=model)
-    assert db.bind(model).predicates["Good"].atom_count == 3
+    assert db.advanced.bind(model).predicates["Good"].atom_count == 3
 
 
 def test_a_number_in_a_rule_names_its_piece() -> None:
@@ -302,8 +302,8 @@ def test_a_number_in_a_rule_names_its_piece() -> None:
         with pytest.raises(
             CatalogError, match=rf"the model names '{constant}' of size, whose numbers are cut into pieces: {remedy}"
         ):
-            db.bind(sqlrl.parse_mln(f"Size(item, size)\nGood(item)\n1 Size(i, {constant}) => Good(i)"))
-    db.bind(sqlrl.parse_mln('Size(item, size)\nGood(item)\n1 Size(i, "size[3,inf)") => Good(i)', strict=True))
+            db.advanced.bind(sqlrl.parse_mln(f"Size(item, size)\nGood(item)\n1 Size(i, {constant}) => Good(i)"))
+    db.advanced.bind(sqlrl.parse_mln('Size(item, size)\nGood(item)\n1 Size(i, "size[3,inf)") => Good(i)', strict=True))
 
 
 def test_a_learner_of_clauses_keeps_the_edges() -> None:
@@ -322,11 +322,11 @@ def test_a_file_that_can_only_be_read_takes_the_edges_of_a_model(tmp_path: Path)
     db = connect(target=tmp_path / "d.duckdb")
     db.load("Size", [("x", 1), ("y", 50)])
     db.load("Good", [("x",)], types=["item"], target=True)
-    db.engine.close()
+    db.advanced.engine.close()
     reading = connect(target=tmp_path / "d.duckdb", read_only=True)
-    layout = reading.bind(model)
+    layout = reading.advanced.bind(model)
     assert (layout.predicates["Good"].atom_count, layout.types["size"].size) == (2, 2)
-    reading.engine.close()
+    reading.advanced.engine.close()
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_bins_that_cannot_be_are_refused_and_nothing_changes(
     with pytest.raises(LoadError, match=message):
         shared.load("Size", rows, **{"types": TYPES, **options})
     assert shared.sql("select count(*) from sqlrl.type").fetchall() == [(0,)]
-    assert shared.predicates()["predicate"] == []
+    assert shared.tables()["predicate"] == []
 
 
 @pytest.mark.parametrize(
@@ -434,25 +434,25 @@ def test_numbers_that_fall_into_one_piece_are_one_fact() -> None:
     with pytest.raises(LoadError, match=r"duplicate facts: \(a, size\(-inf,5\)\) occurs 2 times \(rows 1 and 2\)"):
         db.load("Size", rows, types=TYPES, bins={"size": [5]})
     db.load("Size", rows, types=TYPES, bins={"size": [5]}, duplicates="drop")
-    assert db.predicates()["facts"] == [2]
+    assert db.tables()["facts"] == [2]
 
 
 def test_pieces_and_types_of_numbers_exclude_each_other() -> None:
     db = connect()
-    db.set_numeric("size")
+    db.load(numeric=["size"])
     with pytest.raises(LoadError, match="size is a type of numbers"):
         load(db, [1, 2], bins={"size": 2})
     other = connect()
     load(other, [1, 2], bins={"size": 2})
     with pytest.raises(SqlrlError, match=r"constants|cut into pieces"):
-        other.set_numeric("size")
+        other.load(numeric=["size"])
 
 
 def test_several_predicates_share_the_edges_of_the_first() -> None:
     sources = {"Size": [("a", 1), ("b", 2)], "Weight": [("a", 100)], "Other": [("a",)]}
     types = {"Size": TYPES, "Weight": TYPES, "Other": ["item"]}
     db = connect()
-    db.load_all(sources, types, bins={"size": 2})
+    db.load(sources, types=types, bins={"size": 2})
     assert (pieces(db), pieces(db, "Weight")) == (["size(-inf,2)", "size[2,inf)"], ["size[2,inf)"])
     with pytest.raises(LoadError, match="bins= names 'sise', which is no type of the predicates; did you mean 'size'"):
-        connect().load_all(sources, types, bins={"sise": 2})
+        connect().load(sources, types=types, bins={"sise": 2})

@@ -53,7 +53,7 @@ def test_names_that_a_collation_takes_for_one_are_two_constants(
         types=["doc", "word"] if typed else None,
         duplicates=duplicates,
     )
-    assert db.bind(MODEL).types["word"].size == 2
+    assert db.advanced.bind(MODEL).types["word"].size == 2
     assert sorted(db.sql("from sqlrl.named_Word").fetchall()) == sorted((name, name) for name in names(own))
 
 
@@ -63,25 +63,25 @@ def test_options_of_load_match_exactly(own: duckdb.DuckDBPyConnection) -> None:
     db.load("Word", "words", types=["doc", "word"], constants={first: "renamed"})
     assert sorted(db.sql("from sqlrl.named_Word").fetchall()) == sorted([("renamed", "renamed"), (second, second)])
     db.load("Word", "select *, doc = word as same from words", types=["doc", "word"], truth="same")
-    assert db.bind(MODEL).types["word"].size == 2
+    assert db.advanced.bind(MODEL).types["word"].size == 2
 
 
 def test_examples_in_a_column_or_chosen_match_exactly(own: duckdb.DuckDBPyConnection) -> None:
     db = sqlrl.connect(own)
     db.load("Word", "select word, doc as example from words", types=["word"], example="example")
     db.load("Liked", "select word, doc as example from words", types=["word"], example="example", target=True)
-    db.bind(sqlrl.parse_mln("Word(word)\nLiked(word)\n1 Word(w) => Liked(w)"))
-    assert db.example_ids("select doc from words").tolist() == [0, 1]
-    assert db.example_ids("select doc from words limit 1 offset 1").tolist() == [1]
+    db.advanced.bind(sqlrl.parse_mln("Word(word)\nLiked(word)\n1 Word(w) => Liked(w)"))
+    assert db.advanced.example_ids("select doc from words").tolist() == [0, 1]
+    assert db.advanced.example_ids("select doc from words limit 1 offset 1").tolist() == [1]
     with pytest.raises(CatalogError, match=names(own)[1].upper()):
-        db.example_ids("select upper(doc) from words offset 1")
+        db.advanced.example_ids("select upper(doc) from words offset 1")
 
 
 def test_a_scope_and_a_world_match_exactly(own: duckdb.DuckDBPyConnection) -> None:
     db = sqlrl.connect(own)
     db.load("Word", "words", types=["doc", "word"])
     db.scope("Liked", "select word from words")
-    assert db.bind(MODEL).predicates["Liked"].atom_count == 2
+    assert db.advanced.bind(MODEL).predicates["Liked"].atom_count == 2
     assert db.count(MODEL, world="select word from words limit 1")["n"] == [3]
     with pytest.raises(InputError, match="no query atom"):
         db.count(MODEL, world="select upper(word) as word from words")
@@ -91,8 +91,8 @@ def test_groups_match_exactly(own: duckdb.DuckDBPyConnection) -> None:
     db = sqlrl.connect(own)
     db.load("Word", "words", types=["doc", "word"])
     db.load("Liked", "select word from words limit 1", types=["word"], target=True)
-    layout = db.bind(MODEL, training=True)
-    atoms, group = atom_groups(db.engine, layout, "select word, doc from words")
+    layout = db.advanced.bind(MODEL, training=True)
+    atoms, group = atom_groups(db.advanced.engine, layout, "select word, doc from words")
     assert len(set(atoms.tolist())) == len(set(group.tolist())) == 2
 
 

@@ -34,8 +34,8 @@ def file(_whole: Path, tmp_path: Path) -> Path:
 def used(file: Path) -> None:
     """Do with a file what users do."""
     with sqlrl.connect(file) as db:
-        db.predicates()
-        db.model()
+        db.tables()
+        db.models[-1]
         db.predict(sqlrl.parse_mln(MODEL), keep=True).table()
         db.load("New", [("Dora",)], types=["person"])
         db.predict(sqlrl.parse_mln(MODEL)).table()

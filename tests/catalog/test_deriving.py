@@ -222,9 +222,9 @@ def test_many_customers_of_one_income_class_bring_in_ten() -> None:
     db.load("Town", [(f"town{i}",) for i in range(40)], types=["town"])
     db.load("Rich", [(name,) for name in customers[1:40:2]], types=["customer"], target=True)
     db.scope("Rich", [(name,) for name in customers[:40]])
-    modes = [str(mode) for mode in db.derive_bias("Rich", body=["Income", "Class"]).body]
+    modes = [str(mode) for mode in sqlrl.Bias.derive(db, "Rich", body=["Income", "Class"]).body]
     assert "10, Income(-customer,+income,-town)" in modes
-    assert "100, Income(-customer,#income,+town)" in [str(mode) for mode in db.derive_bias("Rich").body]
+    assert "100, Income(-customer,#income,+town)" in [str(mode) for mode in sqlrl.Bias.derive(db, "Rich").body]
     found = sqlrl.ILP(clause_length=2).fit(db, "Rich").theory_.to_pylist()
     assert [row["clause"] for row in found] == ['Income(c, "class1", t) => Rich(c)']
 
@@ -252,11 +252,13 @@ def test_what_nothing_in_a_body_tells_apart_is_a_constant_of_the_head() -> None:
     ]
     db.load("Field", fields, types=["doc", "field", "place"], target=True)
     db.load("Place", [("0",), ("1",), ("2",)], types=["place"])
-    assert str(db.derive_bias("Field")).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
-    assert str(db.derive_bias("Field", constants=1)).split("\n")[0] == ":- modeh(1, Field(+doc,+field,+place))."
+    assert str(sqlrl.Bias.derive(db, "Field")).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
+    assert str(sqlrl.Bias.derive(db, "Field", constants=1)).split("\n")[0] == ":- modeh(1, Field(+doc,+field,+place))."
     # The example is never named.
-    assert str(db.derive_bias("Field", body=["Place"])).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
-    found = sqlrl.ILP(db.derive_bias("Field", body=["Token"])).fit(db, "Field").theory_.to_pylist()
+    assert (
+        str(sqlrl.Bias.derive(db, "Field", body=["Place"])).split("\n")[0] == ":- modeh(1, Field(+doc,#field,+place))."
+    )
+    found = sqlrl.ILP(sqlrl.Bias.derive(db, "Field", body=["Token"])).fit(db, "Field").theory_.to_pylist()
     assert {row["clause"] for row in found} == {
         'Token("by", p, d) => Field(d, Author, p)',
         "Token(Ann, p, d) => Field(d, Author, p)",

@@ -45,7 +45,7 @@ def facts(db: sqlrl.Database, predicate: str) -> list[tuple[Any, ...]]:
 def test_each_file_is_an_example(declared: str | None, tmp_path: Path) -> None:
     db = sqlrl.connect(progress=False)
     model = None if declared is None else sqlrl.parse_mln(declared)
-    found = db.load_evidence(write(tmp_path, ai=AI, graphics=GRAPHICS), model)
+    found = db.load(sqlrl.Evidence(write(tmp_path, ai=AI, graphics=GRAPHICS), model))
     assert facts(db, "Advises") == [("ai", "Ann", "Bob"), ("ai", "Ann", "Cid"), ("graphics", "Dan", "Eve")]
     assert db.sql("select name from sqlrl.example order by example").fetchall() == [("ai",), ("graphics",)]
     kinds = {name: predicate.types for name, predicate in found.predicates.items()}
@@ -59,7 +59,7 @@ def test_each_file_is_an_example(declared: str | None, tmp_path: Path) -> None:
         assert kinds["Taught"][1] == "person"
     head = "Student(x)" if declared is not None else "Advises(x, y)"
     rules = sqlrl.parse_mln(f"{found}\n1 Taught(c, x) ^ Level(c, l) => {head}", query=[head.partition("(")[0]])
-    assert db.bind(rules).example_count == 2
+    assert db.advanced.bind(rules).example_count == 2
 
 
 @pytest.mark.slow
@@ -71,22 +71,26 @@ def test_one_example_learns_nothing_of_the_other(tmp_path: Path) -> None:
         "Friends(person, person)\nSmokes(person)\nCancer(person)\n2 Friends(x, y) ^ Smokes(x) => Cancer(y)\n-1 Cancer(x)"
     )
     one, two = "Friends(A, B)\nSmokes(A)\nCancer(B)\n", "Friends(A, B)\nSmokes(B)\nCancer(A)\n"
-    db.load_evidence(write(tmp_path, one=one, two=two), model)
-    db.load_evidence(
-        {"one": parse_evidence("Cancer(B)"), "two": parse_evidence("Cancer(A)")}, model, target=True, replace=True
+    db.load(sqlrl.Evidence(write(tmp_path, one=one, two=two), model))
+    db.load(
+        sqlrl.Evidence(
+            {"one": parse_evidence("Cancer(B)"), "two": parse_evidence("Cancer(A)")}, model, target=True, replace=True
+        )
     )
     again = sqlrl.connect(progress=False)
     for name, text in (("one", one), ("two", two)):
         single = sqlrl.connect(progress=False)
         atoms = [atom for atom in parse_evidence(text) if atom.predicate != "Cancer"]
-        single.load_evidence(atoms, model)
-        expected = single.predict(model, query=["Cancer"]).atoms("Cancer")["person"].to_pylist()
-        again.load_evidence(
-            {n: [a for a in parse_evidence(t) if a.predicate != "Cancer"] for n, t in (("one", one), ("two", two))},
-            model,
-            replace=True,
+        single.load(sqlrl.Evidence(atoms, model))
+        expected = single.predict(model, roles=sqlrl.Roles(query=["Cancer"])).atoms("Cancer")["person"].to_pylist()
+        again.load(
+            sqlrl.Evidence(
+                {n: [a for a in parse_evidence(t) if a.predicate != "Cancer"] for n, t in (("one", one), ("two", two))},
+                model,
+                replace=True,
+            )
         )
-        found = again.predict(model, query=["Cancer"], examples=[name]).atoms("Cancer")
+        found = again.predict(model, examples=[name], roles=sqlrl.Roles(query=["Cancer"])).atoms("Cancer")
         assert found["person"].to_pylist() == expected
     assert db.sql("select count(*) from sqlrl.named_Friends").fetchall() == [(2,)]
 
@@ -109,15 +113,15 @@ def test_what_does_not_fit_is_refused(
     empty: sqlrl.Database, texts: dict[str, str], options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SqlrlError, match=message):
-        empty.load_evidence(write(tmp_path, **texts), **options)
-    assert empty.predicates()["predicate"] == []
+        empty.load(sqlrl.Evidence(write(tmp_path, **texts), **options))
+    assert empty.tables()["predicate"] == []
 
 
 def test_a_predicate_that_one_file_lacks_is_false_there(tmp_path: Path) -> None:
     paths = write(tmp_path, a="P(A)\nQ(A)\n", b="Q(A)\n")
     db = sqlrl.connect(progress=False)
     for empty in (["P"], "allow", {"P"}):
-        db.load_evidence(paths, empty=empty, replace=True)
+        db.load(sqlrl.Evidence(paths, empty=empty, replace=True))
         assert (facts(db, "P"), facts(db, "Q")) == ([("a", "A")], [("a", "A"), ("b", "A")])
 
 
@@ -129,15 +133,15 @@ def test_names_and_sources_are_checked(tmp_path: Path) -> None:
         ({"a": []}, "the example a is 0 files"),
     ):
         with pytest.raises(LoadError, match=message):
-            db.load_evidence(source)
+            db.load(sqlrl.Evidence(source))
     write(tmp_path, a="P(A\n")
     with pytest.raises(ParseError):
-        db.load_evidence({"a": tmp_path / "a.db"})
+        db.load(sqlrl.Evidence({"a": tmp_path / "a.db"}))
 
 
 def test_several_files_without_a_model_have_types_as_well(tmp_path: Path) -> None:
     db = sqlrl.connect(progress=False)
-    found = db.load_evidence([*write(tmp_path, a="P(A, B)\n", b="Q(B)\n").values()])
+    found = db.load(sqlrl.Evidence([*write(tmp_path, a="P(A, B)\n", b="Q(B)\n").values()]))
     assert [str(p) for p in found.predicates.values()] == ["P(p_1, p_2)", "Q(p_2)"]
     assert facts(db, "P") == [("A", "B")]
 
@@ -206,15 +210,15 @@ def test_targets_are_named(tmp_path: Path, target: Any) -> None:
     """Facts of the named predicates are labels, those of the others evidence."""
     db = sqlrl.connect(progress=False)
     text = "Friends(A, B)\nSmokes(A)\nCancer(B)\n"
-    declared = db.load_evidence(write(tmp_path, one=text, two=text), target=target)
+    declared = db.load(sqlrl.Evidence(write(tmp_path, one=text, two=text), target=target))
     labels = set(declared.predicates) if target is True else {target} if isinstance(target, str) else set(target)
     roles = db.sql("select predicate, role from sqlrl.source").fetchall()
     assert set(roles) == {(name, "label" if name in labels else "fact") for name in ("Friends", "Smokes", "Cancer")}
-    assert {name for name, record in db.catalog.predicates().items() if record.open} == labels
+    assert {name for name, record in db.advanced.catalog.predicates().items() if record.open} == labels
 
 
 def test_a_target_without_a_fact_is_named_with_the_nearest(tmp_path: Path) -> None:
     db = sqlrl.connect(progress=False)
     with pytest.raises(LoadError, match=r"target= names 'Smoke', of which there is no fact .*did you mean 'Smokes'"):
-        db.load_evidence(write(tmp_path, one="Smokes(A)\n"), target=["Smoke"])
-    assert not db.catalog.predicates()
+        db.load(sqlrl.Evidence(write(tmp_path, one="Smokes(A)\n"), target=["Smoke"]))
+    assert not db.advanced.catalog.predicates()

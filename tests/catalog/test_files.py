@@ -71,7 +71,7 @@ def test_a_list_of_paths_is_read_as_files(db: sqlrl.Database, tmp_path: Path, su
         assert facts(db, source) == ALL
     assert facts(db, [paths[1]]) == sorted(ROWS[1])
     db.scope("P", paths)
-    assert db.bind(sqlrl.parse_mln("P(n, m)\n1 P(x, y)", query=["P"])).predicates["P"].atom_count == 4
+    assert db.advanced.bind(sqlrl.parse_mln("P(n, m)\n1 P(x, y)", query=["P"])).predicates["P"].atom_count == 4
 
 
 def test_texts_that_are_no_paths_are_facts(db: sqlrl.Database) -> None:
@@ -87,16 +87,16 @@ def test_a_list_of_files_is_looked_at_again(tmp_path: Path) -> None:
         db.load("Q", ["x"], types=["n"], target=True)
         assert facts(db, paths) == ALL
         assert db.refresh() == []
-        db.bind(model)
+        db.advanced.bind(model)
     write(paths[2], [("w", "5")])
     with sqlrl.connect(file, progress=False) as db:
         with pytest.raises(
             CatalogError, match=r"P was loaded from .*f, 0\.csv, .*, which had 3 files, and now has 3 files, of which"
         ):
-            db.bind(model)
+            db.advanced.bind(model)
         assert db.refresh() == ["P"]
         assert sorted(db.sql("from sqlrl.named_P").fetchall()) == sorted([*ROWS[0], *ROWS[1], ("w", "5")])
-        db.bind(model)
+        db.advanced.bind(model)
         paths[1].unlink()
         with pytest.raises(LoadError, match=r"f, 1\.csv: there is no such file"):
             db.refresh()
@@ -194,12 +194,12 @@ NOTHING = [
     ("file:///data/a.parquet", r"is a URL of a file: pass its path, '/data/a.parquet'"),
     ("frame", r"'frame' is neither .*: if it is a variable of Python, pass the object itself, without quotes"),
     ("select * from frame", r"neither [\s\S]*\nIf that is a variable of Python, pass the object itself"),
-    ("Smokes(Anna)", r"is text of evidence: save it as a file \(\.db\) and pass that to load_evidence, or .* tuples"),
+    ("Smokes(Anna)", r"is text of evidence: save it as a file \(\.db\) and pass that to sqlrl.Evidence, or .* tuples"),
     ("Smokes(Anna)\n!Smokes(Bob)\n0.3 Friends(Anna, Bob)\n", r"is text of evidence"),
     ("a,b\nx,1\n", r"is text of a table: save it as a file \(\.csv\) and pass its path"),
-    ("facts.xlsx", r"'facts.xlsx' is neither a file, .*sqlrl reads files ending in \.csv, .*load_evidence"),
+    ("facts.xlsx", r"'facts.xlsx' is neither a file, .*sqlrl reads files ending in \.csv, .*sqlrl.Evidence"),
     ("data/none", r"neither a file, .*The working directory is"),
-    ("facts.db", r"neither a file, .*evidence files \(\.db\) go to load_evidence"),
+    ("facts.db", r"neither a file, .*evidence files \(\.db\) go to sqlrl.Evidence"),
 ]
 
 
@@ -217,7 +217,7 @@ def test_folders_open_files_and_paths_of_urls(shared: sqlrl.Database, tmp_path: 
             LoadError, match=re.escape(f"{tmp_path} is a directory: name a file, or a pattern such as")
         ) as caught:
             shared.load("P", folder)
-        assert "db.load_all loads each" in str(caught.value)
+        assert "db.load(folder) loads each" in str(caught.value)
     with pytest.raises(LoadError, match=r"is a URL, .* pass a query"):
         shared.load("P", Path("https://example.org/a.parquet"))
     with (tmp_path / "f.csv").open() as file, pytest.raises(LoadError, match=r"an open file, .*: pass its path"):
@@ -241,4 +241,4 @@ def test_the_command_line_names_its_own_remedies() -> None:
         said = in_options(caught.value.message)
         assert "Python" not in said, message
         assert "tuples" not in said, message
-        assert "load_evidence" not in said, message
+        assert "Evidence" not in said, message

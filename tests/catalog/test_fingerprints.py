@@ -108,7 +108,7 @@ def stopped() -> sqlrl.Database:
 
     with pytest.raises(KeyboardInterrupt):
         estimator("CDA").fit(db, model(), callback=stop, checkpoint=True)
-    old = records._hashed(db.catalog.store, records.unmarked_hash)
+    old = records._hashed(db.advanced.catalog.store, records.unmarked_hash)
     db.sql(f"update sqlrl.run set fingerprint = '{old}'")
     return db
 
@@ -122,7 +122,7 @@ def kept(db: sqlrl.Database) -> str:
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.InfeasibleTruthWarning")
 def test_a_run_of_an_earlier_version_resumes_and_keeps_the_fingerprint_of_today(stopped: sqlrl.Database) -> None:
     estimator("CDA").fit(stopped, model(), resume=1)
-    assert kept(stopped) == stopped.records.data()
+    assert kept(stopped) == stopped.advanced.records.data()
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_a_fingerprint_that_this_duckdb_cannot_compute_is_a_warning(
     monkeypatch.setattr(records, "can_check_unmarked", lambda engine: False)
     with pytest.warns(SourceWarning, match="run 1 was begun with an earlier version of DuckDB"):
         estimator("CDA").fit(stopped, model(), resume=1)
-    assert kept(stopped) == stopped.records.data()
+    assert kept(stopped) == stopped.advanced.records.data()
 
 
 def test_what_another_hash_of_the_database_would_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import sqlrl
 from sqlrl.catalog.catalog import Catalog
-from sqlrl.catalog.choices import Choices
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.base import TableName
 from sqlrl.engine.connection import connect
 from sqlrl.errors import CatalogError, LoadError, LoadWarning, SourceWarning, UnseenConstantWarning
@@ -53,14 +53,13 @@ def test_a_new_type_that_looks_like_another(catalog: Catalog) -> None:
     with pytest.raises(
         CatalogError, match=r"types \(persn\), in which 'persn' may be meant for 'person': load them again"
     ):
-        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"]))
+        catalog.bind(parse_mln(TEXT), training=True, roles=Roles(query=["Smokes"]))
     # What the message says helps.
     catalog.load("Smokes", [("Anna",)], types=["person"])
     with pytest.raises(LoadError, match=r"has the types \(person\), not \(place\), .* those loaded as fact from"):
         catalog.load("Smokes", [("Bob",)], types=["place"], given=True)
     assert (
-        catalog.bind(parse_mln(TEXT), training=True, choices=Choices(query=["Smokes"])).predicates["Smokes"].atom_count
-        == 4
+        catalog.bind(parse_mln(TEXT), training=True, roles=Roles(query=["Smokes"])).predicates["Smokes"].atom_count == 4
     )
 
 
@@ -73,14 +72,14 @@ def test_types_that_only_a_model_misspelt(catalog: Catalog, tmp_path: Path, evid
 
     def load(**types: Any) -> None:
         if evidence:
-            catalog.load_evidence(path, right if types else wrong)
+            catalog.load_evidence(sqlrl.Evidence(path, right if types else wrong))
         else:
             catalog.load("Friends", FRIENDS, **types)
             catalog.load("Smokes", [("Anna",)])
 
     load()
     catalog.bind(wrong, training=True)
-    with pytest.raises(CatalogError, match=r"load them again with types=\['person', 'person'\], or with load_evidence"):
+    with pytest.raises(CatalogError, match=r"load them again with types=\['person', 'person'\], or with Evidence"):
         catalog.bind(right, training=True)
     load(types=["person", "person"])
     layout = catalog.bind(right, training=True)
@@ -160,7 +159,7 @@ def test_constants_outside_a_listed_type_in_evidence_files(catalog: Catalog, tmp
     paths[0].write_text("Friends(Anna, Bob)\n")
     paths[1].write_text("\nFriends(Bob, Anna)\n" + "".join(f"Friends(Bob, P{i})\n" for i in range(7)))
     model = parse_mln("person = {Anna, Bob}\n" + TEXT, query=["Smokes"])
-    catalog.load_evidence(paths, model)
+    catalog.load_evidence(sqlrl.Evidence(paths, model))
     with pytest.raises(CatalogError) as raised:
         catalog.bind(model, training=False)
     assert f"  'P0' in Friends(Bob, P0) from {paths[1]}, line 3\n" in str(raised.value)
@@ -187,7 +186,7 @@ def test_a_model_written_by_hand_must_know_its_constants(tmp_path: Path) -> None
     path = tmp_path / "hand.mln"
     path.write_text(NAMES)
     model = read_mln(path, query=["Smokes"], strict=True)
-    for ask in (db.predict, db.count, db.ground, db.explain):
+    for ask in (db.predict, db.count, db.advanced.ground, db.advanced.plan):
         with pytest.raises(CatalogError) as raised:
             ask(model)
         text = str(raised.value)
@@ -235,7 +234,7 @@ def test_learning_marks_the_model_as_learned(tmp_path: Path) -> None:
         learned.save(tmp_path / f"m.{ending}")
         # The class x is one of those that the model lists, since a rule and a template name it of the target.
         with pytest.warns(UnseenConstantWarning, match="1 constant of the model does not occur in these data: 'a'"):
-            prediction = new.predict(read_model(tmp_path / f"m.{ending}"), query=["Class"])
+            prediction = new.predict(read_model(tmp_path / f"m.{ending}"), roles=sqlrl.Roles(query=["Class"]))
         found.append((prediction.unseen, prediction.objective))
     assert found[0] == found[1]
 
@@ -243,6 +242,6 @@ def test_learning_marks_the_model_as_learned(tmp_path: Path) -> None:
 def test_unknown_constants_of_evidence_models_are_named_with_few_words() -> None:
     db = sqlrl.connect()
     model = parse_mln(TEXT + "".join(f"\n1 Smokes(C{i})" for i in range(9)), query=["Smokes"], learned=True)
-    db.load_evidence(parse_evidence("Friends(A, B)"), model)
+    db.load(sqlrl.Evidence(parse_evidence("Friends(A, B)"), model))
     with pytest.warns(UnseenConstantWarning, match=r"^9 constants .*: 'C0', 'C1', 'C2', 'C3', 'C4' and 4 more$"):
         db.predict(model)

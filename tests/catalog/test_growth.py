@@ -34,7 +34,7 @@ def load(db: sqlrl.Database, kind: str, data: dict[str, list[tuple[str, ...]]], 
     for name, tuples in data.items():
         names = ["doc", {"Word": "word", "Tag": "tag"}[name], "place"]
         frame = [dict(zip(names, each, strict=True)) for each in tuples]
-        options: dict[str, Any] = {"target": name == "Tag", "append": append}
+        options: dict[str, Any] = {"target": name == "Tag", "mode": "append" if append else "replace"}
         if kind == "column":
             db.load(name, frame, columns=names[1:], types=names[1:], example="doc", **options)
         else:
@@ -58,7 +58,7 @@ def tables(db: sqlrl.Database) -> dict[str, list[Any]]:
 def statements(db: sqlrl.Database, model: sqlrl.Model, caplog: pytest.LogCaptureFixture) -> list[str]:
     with caplog.at_level(logging.DEBUG, logger="sqlrl.engine.duckdb"):
         caplog.clear()
-        db.bind(model)
+        db.advanced.bind(model)
         return [record.getMessage().partition(":")[0] for record in caplog.records]
 
 
@@ -75,7 +75,7 @@ def test_what_grows_is_what_would_be_built(kind: str, seed: int, steps: int, cap
     db = sqlrl.connect(progress=False)
     db.load("Next", [(f"p{k}", f"p{k + 1}") for k in range(6)], types=["place", "place"])
     load(db, kind, rows(0, 6, seed), append=False)
-    db.bind(model)
+    db.advanced.bind(model)
     for step in range(steps):
         for part in range(1 + step % 2):
             load(db, kind, rows(10 * step + 5 * part + 10, 10 * step + 5 * part + 12, seed + step), append=True)
@@ -83,9 +83,9 @@ def test_what_grows_is_what_would_be_built(kind: str, seed: int, steps: int, cap
         assert "extend the atoms of Tag" in ran
         assert "list the atoms of Tag" not in ran
         grown, first = tables(db), db.predict(model).table()
-        db.catalog.store.read_again()
-        with db.catalog.store.writing():
-            db.catalog.store.touch()
+        db.advanced.catalog.store.read_again()
+        with db.advanced.catalog.store.writing():
+            db.advanced.catalog.store.touch()
         assert "list the atoms of Tag" in statements(db, model, caplog)
         assert tables(db) == grown
         assert repr(db.predict(model).table()) == repr(first)
@@ -95,12 +95,14 @@ def test_what_grows_is_what_would_be_built(kind: str, seed: int, steps: int, cap
 def test_what_is_more_than_new_examples_is_built_again(caplog: pytest.LogCaptureFixture) -> None:
     """One change after the other, each to a database whose atoms are those of all its rows; the last two stay, and have one of their own."""
     changes = {
-        "an old example": lambda db: db.load("Word", [("d0", "new", "p9")], append=True),
-        "a new constant of a target": lambda db: db.load("Tag", [("d77", "C", "p0")], append=True),
-        "a removal": lambda db: db.remove("Word", db.sql("from sqlrl.named_Word").to_arrow_table().slice(0, 1)),
+        "an old example": lambda db: db.load("Word", [("d0", "new", "p9")], mode="append"),
+        "a new constant of a target": lambda db: db.load("Tag", [("d77", "C", "p0")], mode="append"),
+        "a removal": lambda db: db.load(
+            "Word", db.sql("from sqlrl.named_Word").to_arrow_table().slice(0, 1), mode="remove"
+        ),
         "a load between": lambda db: db.load("Next", [("p0", "p1")], types=["place", "place"]),
-        "a global predicate": lambda db: db.load("Next", [("p7", "p8")], append=True),
-        "a choice": lambda db: db.set_local("place", False),
+        "a global predicate": lambda db: db.load("Next", [("p7", "p8")], mode="append"),
+        "a choice": lambda db: db.load(local={"place": False}),
         "a scope": lambda db: db.scope("Tag", [("d50", "A", "p0")]),
     }
     for number, (name, change) in enumerate(changes.items()):
@@ -108,7 +110,7 @@ def test_what_is_more_than_new_examples_is_built_again(caplog: pytest.LogCapture
             db = sqlrl.connect(progress=False)
             db.load("Next", [(f"p{k}", f"p{k + 1}") for k in range(3)], types=["place", "place"])
             load(db, "type", rows(0, 6, 1), append=False)
-            db.bind(MODEL)
+            db.advanced.bind(MODEL)
         load(db, "type", rows(50 + 3 * number, 52 + 3 * number, 2), append=True)
         change(db)
         steps = statements(db, MODEL, caplog)
@@ -123,7 +125,7 @@ def test_a_number_of_statements_that_does_not_depend_on_the_examples(caplog: pyt
         db = sqlrl.connect(progress=False)
         db.load("Next", [("p0", "p1")], types=["place", "place"])
         load(db, "type", rows(0, size, 3), append=False)
-        db.bind(MODEL)
+        db.advanced.bind(MODEL)
         load(db, "type", rows(1000, 1001, 4), append=True)
         counts.append(len(statements(db, MODEL, caplog)))
     assert counts[0] == counts[1]

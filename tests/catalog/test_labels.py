@@ -45,11 +45,11 @@ def test_tuples_that_are_false_without_a_row_are_counted() -> None:
 def test_labels_of_examples_that_are_appended_are_counted_again() -> None:
     db = words([("d1", True), ("d2", False)])
     with pytest.warns(LabelWarning, match=r"^1 row of Liked is false, but 2 more tuples"):
-        db.catalog.bind(MODEL, training=True)
-    db.load("Word", [("d5", "a"), ("d6", "b")], append=True)
-    db.load("Liked", [("d5", False)], truth=1, target=True, append=True)
+        db.advanced.catalog.bind(MODEL, training=True)
+    db.load("Word", [("d5", "a"), ("d6", "b")], mode="append")
+    db.load("Liked", [("d5", False)], truth=1, target=True, mode="append")
     with pytest.warns(LabelWarning, match=r"^2 rows of Liked are false, but 3 more tuples"):
-        db.catalog.bind(MODEL, training=True)
+        db.advanced.catalog.bind(MODEL, training=True)
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_views_of_predicates_that_differ_in_case_are_two() -> None:
     db.load("p", [("a",), ("b",)], types=["t"])
     model = sqlrl.parse_mln("p(t)\nP(t)\n1 p(x) => P(x)")
     for _ in range(2):
-        db.predict(model, query=["P"])
+        db.predict(model, roles=sqlrl.Roles(query=["P"]))
         views = dict(db.sql("select predicate, readable from sqlrl.predicate").fetchall())
         assert sorted(views) == ["P", "p"]
         shown = {name: db.sql(f'describe sqlrl."{view}"').fetchall() for name, view in views.items()}

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.changes import changed_sources
 from sqlrl.catalog.columns import Mapped, raw_query
@@ -371,7 +372,7 @@ MODEL = parse_mln("P(s)\nQ(s, s)\nP(x) => Q(x, y)")
 def test_evidence_atoms_by_kind(catalog: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "e.db"
     path.write_text('P(A)\n!P(B)\n0.25 Q(A, B)\n?Q(B, A)\nP("x y")\n')
-    catalog.load_evidence(path, MODEL)
+    catalog.load_evidence(sqlrl.Evidence(path, MODEL))
     assert sorted(facts(catalog)) == [("A", True), ("B", False), ("x y", True)]
     assert sorted(facts(catalog, "Q")) == [("A", "B", None, math.log(0.25 / 0.75)), ("B", "A", None, 0.0)]
     layout = catalog.bind(MODEL, training=True)
@@ -390,15 +391,15 @@ def test_faults_of_evidence_name_their_lines(catalog: Catalog, tmp_path: Path) -
     ):
         path.write_text(text)
         with pytest.raises(LoadError, match=message):
-            catalog.load_evidence(path, MODEL)
+            catalog.load_evidence(sqlrl.Evidence(path, MODEL))
     bad = [EvidenceAtom("R", ("A",), True, None, 7), EvidenceAtom("P", ("A", "B"), True, None, 9)]
     with pytest.raises(LoadError, match=r"line 9: P has 1 argument, found 2\n  line 7: R is not declared"):
-        catalog.load_evidence(bad, MODEL)
+        catalog.load_evidence(sqlrl.Evidence(bad, MODEL))
     with pytest.raises(LoadError, match="no such file"):
-        catalog.load_evidence(tmp_path / "none.db", MODEL)
+        catalog.load_evidence(sqlrl.Evidence(tmp_path / "none.db", MODEL))
     path.write_text("P(A\n")
     with pytest.raises(ParseError):
-        catalog.load_evidence(path, MODEL)
+        catalog.load_evidence(sqlrl.Evidence(path, MODEL))
     assert catalog.predicates() == {}
 
 

@@ -72,7 +72,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
     with sqlrl.connect(path, trusted=trusted) as db:
         assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
         assert db.sql("select distinct value from sqlrl.source").fetchall() == [(None,)]
-        model = db.model()
+        model = db.models[-1]
         for _ in range(2):
             predicted = db.predict(model)
             for name in ("Smokes", "Cancer", "Likes"):
@@ -84,7 +84,9 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
             db.load("Trusts", pairs, types=["person", "person"], value=2)
             db.load("Knows", [("Anna", "Zoe", 0.25)], types=["person", "person"], value=2, target=True)
         db.scope("Knows", [("Anna", "Zoe")])
-        layout = db.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B) & Friends(A, B) -> Knows(A, B)"), training=True)
+        layout = db.advanced.catalog.bind(
+            sqlrl.parse_psl("1: Trusts(A, B) & Friends(A, B) -> Knows(A, B)"), training=True
+        )
         assert [
             (p, i.open, i.valued, i.rows)
             for p, i in sorted(layout.predicates.items())
@@ -96,7 +98,7 @@ def test_a_file_from_before_there_were_values_predicts_the_same_and_takes_some(t
         ]
         assert db.sql("select truth, value from sqlrl.named_Knows").fetchall() == [(False, 0.25)]
         # The file goes on as before: parts are appended to and taken from what was loaded then.
-        db.load("Friends", [("Zoe", "Anna")], append=True)
+        db.load("Friends", [("Zoe", "Anna")], mode="append")
         assert db.sql("select rows, value from sqlrl.source where predicate = 'Friends'").fetchall() == [(6, None)]
     with sqlrl.connect(path, trusted=trusted) as db:
         assert sorted(db.sql("select value from sqlrl.named_Trusts").fetchall()) == [(0.0,), (0.7,)]
@@ -109,7 +111,7 @@ def test_a_file_from_before_truth_values_were_kept_predicts_the_same_and_keeps_t
     path = Path(shutil.copy(BEFORE_KEPT_VALUES, tmp_path / "old.duckdb"))
     with sqlrl.connect(path, trusted=trusted) as db:
         was = [value for (value,) in db.sql("select value from predicted order by person").fetchall()]
-        prediction = db.predict(db.model(), keep=True)
+        prediction = db.predict(db.models[-1], keep=True)
         assert prediction.atoms()["value"].to_pylist() == pytest.approx(was, abs=1e-9)
     with sqlrl.connect(path, trusted=trusted) as db:
         kept = db.sql("select value from sqlrl.truth_value where run = (select max(run) from sqlrl.run) order by atom")
@@ -154,9 +156,9 @@ def test_views_are_there_whatever_layout_a_file_had(old: Path, layout: int, trus
         prediction = db.predict(model, keep=True)
         prediction.evaluate()
         prediction.why(db.sql("select any_value(name) from sqlrl.outcome").fetchall()[0][0])
-        db.marginals(model, keep=True).evaluate()
-        db.overlap(model)
-        db.expected_counts(model, keep=True)
+        db.probabilities(model, keep=True).evaluate()
+        db.diagnose(model, kind="overlap")
+        db.count(model, expected=True, keep=True)
         rows = {view: len(db.sql(f"from sqlrl.{view}").fetchall()) for view in VIEWS}
     assert {view for view in VIEWS if not rows[view]} <= {"clause_history", "clause_overlap"}
     with sqlrl.connect(old, trusted=trusted, read_only=True) as db:
@@ -203,8 +205,8 @@ def test_a_file_of_an_older_layout_is_held_against_its_own(old: Path) -> None:
             continue
         db = sqlrl.connect(path, trusted=False)
         assert db.sql("select version from sqlrl.layout").fetchall() == [(9,)]
-        db.engine.close()
-        sqlrl.connect(path, trusted=False).engine.close()
+        db.advanced.engine.close()
+        sqlrl.connect(path, trusted=False).advanced.engine.close()
 
 
 @pytest.mark.usefixtures("comments")
@@ -292,7 +294,7 @@ def test_a_released_database_goes_to_the_newest_layout(old: Path, trusted: bool)
         model = sqlrl.parse_mln(
             "Word(bib, position, word)\nField(bib, field!, position)\nWord(b, p, +w) => Field(b, +f, p)"
         )
-        sqlrl.MIRA().fit(db, model)
+        sqlrl.baselines.MIRA().fit(db, model)
         rows = db.sql("select run, example_name, predicate, constants from sqlrl.learned_from order by all").fetchall()
         assert rows == [(1, "b1", "Field", None), (1, "b2", "Field", None)]
 

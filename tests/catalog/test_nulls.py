@@ -45,8 +45,8 @@ def facts(db: sqlrl.Database) -> list[tuple[Any, ...]]:
 def test_rows_with_null_are_left_out(db: sqlrl.Database, source: str, types: list[str] | None, duplicates: str) -> None:
     db.load("P", SOURCES[source], types=types, nulls="drop", duplicates=duplicates)
     assert facts(db) == [("a", "b"), ("d", "e")]
-    assert db.predicates()["facts"] == [2]
-    db.bind(sqlrl.parse_mln("P(s, t)\nQ(s)\n1 P(x, y) => Q(x)", query=["Q"]))
+    assert db.tables()["facts"] == [2]
+    db.advanced.bind(sqlrl.parse_mln("P(s, t)\nQ(s)\n1 P(x, y) => Q(x)", query=["Q"]))
     assert facts(db) == [("a", "b"), ("d", "e")]
     assert db.sql("select name from sqlrl.dictionary_s order by id").fetchall() == [("a",), ("d",)]
 
@@ -65,13 +65,13 @@ def test_empty_fields_examples_and_nan(db: sqlrl.Database, tmp_path: Path) -> No
     assert db.refresh() == ["P"]
     assert facts(db) == [("a", "b"), ("e", "f")]
     db.load("N", [(1.0,), (float("nan"),)], types=["n"], nulls="drop")
-    assert db.predicates()["facts"] == [1, 2]
+    assert db.tables()["facts"] == [1, 2]
 
 
 def test_a_row_without_an_example_is_left_out(db: sqlrl.Database) -> None:
     table = pa.table({"doc": ["d1", None, "d2"], "word": ["a", "b", "c"]})
     db.load("P", table, types=["word"], example="doc", nulls="drop")
-    assert db.predicates()["facts"] == [2]
+    assert db.tables()["facts"] == [2]
 
 
 @pytest.mark.parametrize("types", [None, ["s", "t"]])
@@ -87,14 +87,14 @@ def test_faults_are_said_with_the_rows_of_the_source(db: sqlrl.Database, types: 
 
 
 def test_rows_keep_their_numbers_until_types_are_known(db: sqlrl.Database) -> None:
-    db.set_numeric("year")
+    db.load(numeric=["year"])
     db.load("P", [("7",), (None,), ("8",), ("later",)], nulls="drop")
     model = sqlrl.parse_mln("P(year)\n1 P(x)")
     with pytest.raises((CatalogError, LoadError), match=r"no number, such as 'later' \(row 4\)"):
-        db.bind(model)
+        db.advanced.bind(model)
     db.load("P", [("7",), (None,), ("8",), ("7.0",)], nulls="drop")
     with pytest.raises((CatalogError, LoadError), match=r"\(7\) occurs 2 times \(rows 1 and 4\)"):
-        db.bind(model)
+        db.advanced.bind(model)
 
 
 def test_nothing_is_left(db: sqlrl.Database) -> None:
@@ -102,7 +102,7 @@ def test_nothing_is_left(db: sqlrl.Database) -> None:
         db.load("P", [(None,)], types=["s"], nulls="drop")
     db.load("P", [(None,)], types=["s"], nulls="drop", empty="allow")
     db.load("Wet", [()], types=[], nulls="drop")
-    assert db.predicates()["facts"] == [0, 1]
+    assert db.tables()["facts"] == [0, 1]
 
 
 def test_null_is_refused_by_default_with_the_option(db: sqlrl.Database) -> None:
@@ -115,5 +115,5 @@ def test_null_is_refused_by_default_with_the_option(db: sqlrl.Database) -> None:
 
 
 def test_several_predicates(db: sqlrl.Database) -> None:
-    db.load_all({"P": ROWS, "Q": [("a",), (None,)]}, nulls="drop")
-    assert db.predicates()["facts"] == [2, 1]
+    db.load({"P": ROWS, "Q": [("a",), (None,)]}, nulls="drop")
+    assert db.tables()["facts"] == [2, 1]

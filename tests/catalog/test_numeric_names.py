@@ -86,10 +86,10 @@ def test_names() -> None:
 @pytest.mark.slow
 def test_columns_of_several_types_have_one_constant() -> None:
     with sqlrl.connect() as db:
-        db.set_numeric("n")
+        db.load(numeric=["n"])
         for i, kind in enumerate(["bigint", "decimal(20, 2)", "double", "varchar"]):
             db.sql(f"create table t{i} as select 1234567890123456::{kind} as id")
             db.load(f"P{i}", f"t{i}", types=["n"])
         assert db.sql("from sqlrl.dictionary_n").fetchall() == [(0, "1234567890123456")]
         db.load("Q", [("1234567890123456.01",), ("1234567890123456.11",), ("7" * 40,)], types=["n"])
-        assert db.catalog.predicates()["Q"].rows == 3
+        assert db.advanced.catalog.predicates()["Q"].rows == 3

@@ -100,5 +100,5 @@ def test_a_delimiter_is_a_text(catalog: Catalog, tmp_path: Path) -> None:
 def test_what_pandas_makes_of_a_column_chooses_examples(chosen: Any) -> None:
     db = sqlrl.connect(threads=1)
     db.load("P", FRAME[["a", "b"]], types=["k", "l"], example="a")
-    db.bind(sqlrl.parse_mln("P(k, l)\nQ(k)\n1 P(x, y) => Q(x)", query=("Q",)))
-    assert db.example_ids(chosen).tolist() == [0]
+    db.advanced.bind(sqlrl.parse_mln("P(k, l)\nQ(k)\n1 P(x, y) => Q(x)", query=("Q",)))
+    assert db.advanced.example_ids(chosen).tolist() == [0]

@@ -35,7 +35,7 @@ def answer(db: sqlrl.Database, model: sqlrl.Model) -> tuple[bytes, float, float,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScopeWarning)
         found = db.predict(model)
-        network = db.ground(model)
+        network = db.advanced.ground(model)
     said = [a.tobytes() for a in (network.atoms, network.literals, network.indptr, network.block)]
     return found.result.world.tobytes(), found.objective, found.bound, said
 
@@ -78,18 +78,18 @@ def test_the_observed_world_agrees_with_the_network() -> None:
 def test_labels_outside_are_warned_of_when_atoms_are_built_and_in_training() -> None:
     db = hints([("d1", "b"), ("d1", "c"), ("d2", "b")])
     with pytest.warns(
-        ScopeWarning, match=r"^2 labels of Is lie outside .* Is\(d1, [bc]\): .* db\.set_local\('val', False\)"
+        ScopeWarning, match=r"^2 labels of Is lie outside .* Is\(d1, [bc]\): .* db\.load\(local=\{'val': False\}\)"
     ):
-        db.bind(HINTS)
+        db.advanced.bind(HINTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         db.predict(HINTS)
     with pytest.warns(ScopeWarning, match=r"^2 labels"):
-        db.bind(HINTS, training=True)
-    db.set_local("val", False)
+        db.advanced.bind(HINTS, training=True)
+    db.load(local={"val": False})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        db.bind(HINTS, training=True)
+        db.advanced.bind(HINTS, training=True)
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ScopeWarning")
@@ -176,6 +176,6 @@ def test_a_scope_may_be_a_part_of_the_data(scope: list[tuple[str, str]], outside
     db.load("Same", [("A", "B"), ("C", "D"), ("D", "C")], types=("thing", "thing"), target=True)
     db.scope("Same", scope)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        db.bind(sqlrl.parse_mln("Near(thing, thing)\nSame(thing, thing)\n1 Near(x, y) => Same(x, y)"))
+        db.advanced.bind(sqlrl.parse_mln("Near(thing, thing)\nSame(thing, thing)\n1 Near(x, y) => Same(x, y)"))
     told = [str(each.message) for each in caught if each.category is ScopeWarning]
     assert [int(text.split()[0]) for text in told] == ([outside] if outside else [])

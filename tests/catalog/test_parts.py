@@ -78,16 +78,19 @@ def test_steps_are_those_of_sets_and_refresh_does_them_again(
             db.predict(MODEL)
         if what == "remove":
             before = facts(db)
-            assert db.remove("Friends", rows) == len(before & set(rows))
+            assert db.load("Friends", rows, mode="remove") == len(before & set(rows))
         else:
             source: Any = table(number, rows) if what == "append table" else rows
-            db.load("Friends", source, append=True, duplicates="drop")
+            db.load("Friends", source, duplicates="drop", mode="append")
         assert facts(db) == replay(first, steps[:number])
     expected = replay(first, steps)
     other_db = connect()
     other_db.load("Smokes", [("a",)], types=["person"], target=True)
     other_db.load("Friends", sorted(expected), types=TYPES, empty="allow")
-    assert db.bind(MODEL).predicates["Smokes"].atom_count == other_db.bind(MODEL).predicates["Smokes"].atom_count
+    assert (
+        db.advanced.bind(MODEL).predicates["Smokes"].atom_count
+        == other_db.advanced.bind(MODEL).predicates["Smokes"].atom_count
+    )
     assert db.predict(MODEL).atoms("Smokes").sort_by("person") == other_db.predict(MODEL).atoms("Smokes").sort_by(
         "person"
     )
@@ -125,11 +128,11 @@ def test_refresh_reads_both_and_keeps_away_what_was_removed(tmp_path: Path) -> N
     two.write_text("x,y\nc,d\n")
     db = connect(target=tmp_path / "d.duckdb")
     db.load("Friends", one, types=TYPES)
-    db.load("Friends", two, append=True)
-    db.load("Friends", [("d", "e")], append=True)
-    assert db.remove("Friends", [("a", "b"), ("d", "e")]) == 2
-    db.load("Friends", [("a", "b")], append=True)
-    assert db.remove("Friends", "select 'b', 'c'") == 1
+    db.load("Friends", two, mode="append")
+    db.load("Friends", [("d", "e")], mode="append")
+    assert db.load("Friends", [("a", "b"), ("d", "e")], mode="remove") == 2
+    db.load("Friends", [("a", "b")], mode="append")
+    assert db.load("Friends", "select 'b', 'c'", mode="remove") == 1
     assert facts(db) == {("a", "b"), ("c", "d")}
     assert db.refresh() == []
     kinds = db.sql("select part, kind, rows from sqlrl.part order by part").fetchall()
@@ -139,7 +142,7 @@ def test_refresh_reads_both_and_keeps_away_what_was_removed(tmp_path: Path) -> N
     db = connect(target=tmp_path / "d.duckdb")
     db.load("Smokes", [("a",)], types=["person"], target=True)
     with pytest.raises(CatalogError, match=r"Friends was loaded from .*two\.csv"):
-        db.bind(MODEL)
+        db.advanced.bind(MODEL)
     with pytest.raises(LoadError, match=r"duplicate facts: Friends\(b, c\), which are there already"):
         db.refresh()
     two.write_text("x,y\nc,d\nf,g\n")
@@ -148,11 +151,13 @@ def test_refresh_reads_both_and_keeps_away_what_was_removed(tmp_path: Path) -> N
     assert db.refresh() == ["Friends"]
     assert facts(db) == {("a", "b"), ("c", "d"), ("f", "g"), ("q", "r")}
     assert db.refresh() == []
-    assert db.bind(MODEL).types["person"].size == 7 - 1 + 1 + 1
+    assert db.advanced.bind(MODEL).types["person"].size == 7 - 1 + 1 + 1
     db.load("Friends", one, types=TYPES)
     assert facts(db) == {("d", "e"), ("b", "c"), ("q", "r")}
     assert db.sql("from sqlrl.part").fetchall() == []
-    left = [n for n in db.catalog.store.table_names() if n.startswith(("again", "removed", "removing", "staged"))]
+    left = [
+        n for n in db.advanced.catalog.store.table_names() if n.startswith(("again", "removed", "removing", "staged"))
+    ]
     assert left == []
     db.close()
 
@@ -164,29 +169,29 @@ def test_rows_join_the_role_that_the_facts_have() -> None:
     db = connect()
     db.load("Friends", [("a", "b"), ("b", "c")], types=TYPES)
     db.load("Smokes", [("a", True), ("b", False)], types=["person"], truth=1, target=True)
-    db.load("Smokes", [("c",)], append=True)
-    db.load("Smokes", [("d", "false")], truth=1, append=True)
+    db.load("Smokes", [("c",)], mode="append")
+    db.load("Smokes", [("d", "false")], truth=1, mode="append")
     assert db.sql("select role, rows, signed from sqlrl.source where predicate = 'Smokes'").fetchall() == [
         ("label", 4, True)
     ]
     with pytest.raises(
         LoadError, match=r"contradictory facts: Smokes\(b\), which are there already with another truth"
     ):
-        db.load("Smokes", [("b",)], append=True, duplicates="drop")
-    db.load("Smokes", [("b", False), ("e", True)], truth=1, append=True, duplicates="drop")
+        db.load("Smokes", [("b",)], duplicates="drop", mode="append")
+    db.load("Smokes", [("b", False), ("e", True)], truth=1, duplicates="drop", mode="append")
     assert db.sql("select person, truth from sqlrl.named_Smokes order by 1").fetchall() == [
         ("a", True), ("b", False), ("c", True), ("d", False), ("e", True),
     ]  # fmt: skip
-    assert db.remove("Smokes", [("b",), ("e",)]) == 2
-    db.load("Smokes", [("b", 0.5)], probability=1, append=True)
+    assert db.load("Smokes", [("b",), ("e",)], mode="remove") == 2
+    db.load("Smokes", [("b", 0.5)], probability=1, mode="append")
     assert {row[0] for row in db.sql("select role from sqlrl.source where predicate = 'Smokes'").fetchall()} == {
         "label",
         "soft",
     }
-    db.load("Smokes", [("e", 0.25)], probability=1, append=True)
+    db.load("Smokes", [("e", 0.25)], probability=1, mode="append")
     with pytest.raises(LoadError, match=r"contradictory facts: Smokes\(e\)"):
-        db.load("Smokes", [("e", 0.75)], probability=1, append=True)
-    assert db.remove("Smokes", [("a",), ("b",)]) == 2
+        db.load("Smokes", [("e", 0.75)], probability=1, mode="append")
+    assert db.load("Smokes", [("a",), ("b",)], mode="remove") == 2
     assert db.sql("select role, rows from sqlrl.source where predicate = 'Smokes' order by 1").fetchall() == [
         ("label", 2),
         ("soft", 1),
@@ -198,23 +203,23 @@ def test_examples_in_an_argument_and_in_a_column_grow() -> None:
     db = connect()
     db.load("Word", [("d1", "x")], types=["doc", "word"], example="doc")
     db.load("Good", [("d1",)], types=["doc"], target=True)
-    assert db.bind(model).example_count == 1
-    db.load("Word", [("d2", "x"), ("d2", "y")], append=True)
-    assert db.bind(model).example_count == 2
-    assert db.remove("Word", [("d2", "x"), ("d2", "y")]) == 2
-    assert db.bind(model).example_count == 1
+    assert db.advanced.bind(model).example_count == 1
+    db.load("Word", [("d2", "x"), ("d2", "y")], mode="append")
+    assert db.advanced.bind(model).example_count == 2
+    assert db.load("Word", [("d2", "x"), ("d2", "y")], mode="remove") == 2
+    assert db.advanced.bind(model).example_count == 1
     column = connect()
     rows = [{"word": "x", "page": "p1"}, {"word": "y", "page": "p2"}]
     column.load("Has", rows, types=["word"], example="page", columns=["word"])
     column.load("Bold", [{"word": "x", "page": "p1"}], types=["word"], example="page", columns=["word"], target=True)
-    column.load("Has", [{"word": "x", "page": "p3"}, {"word": "x", "page": "p2"}], columns=["word"], append=True)
+    column.load("Has", [{"word": "x", "page": "p3"}, {"word": "x", "page": "p2"}], columns=["word"], mode="append")
     with pytest.raises(LoadError, match=r"duplicate facts: Has\(x\)"):
-        column.load("Has", [{"word": "x", "page": "p2"}], columns=["word"], append=True)
+        column.load("Has", [{"word": "x", "page": "p2"}], columns=["word"], mode="append")
     with pytest.raises(LoadError, match="facts to remove from Has have the columns example, word"):
-        column.remove("Has", [("x",)])
-    assert column.remove("Has", [{"word": "x", "example": "p2"}]) == 1
+        column.load("Has", [("x",)], mode="remove")
+    assert column.load("Has", [{"word": "x", "example": "p2"}], mode="remove") == 1
     assert facts(column, "Has") == {("p1", "x"), ("p2", "y"), ("p3", "x")}
-    layout = column.bind(sqlrl.parse_mln("Has(word)\nBold(word)\n1 Has(w) => Bold(w)"))
+    layout = column.advanced.bind(sqlrl.parse_mln("Has(word)\nBold(word)\n1 Has(w) => Bold(w)"))
     assert (layout.example_count, layout.predicates["Bold"].atom_count) == (3, 3)
 
 
@@ -222,21 +227,21 @@ def test_predicates_without_arguments_and_cut_types_change_as_well() -> None:
     db = connect()
     db.load("Rain", [()], types=[])
     with pytest.raises(LoadError, match=r"duplicate facts: Rain\(\)"):
-        db.load("Rain", [()], append=True)
-    assert db.remove("Rain", [()]) == 1
-    db.load("Rain", [()], append=True)
+        db.load("Rain", [()], mode="append")
+    assert db.load("Rain", [()], mode="remove") == 1
+    db.load("Rain", [()], mode="append")
     assert db.sql("select rows from sqlrl.source").fetchall() == [(1,)]
     db.load("Size", [("a", 1), ("b", 9)], types=["item", "size"], bins={"size": [5]})
-    db.load("Size", [("c", 100)], append=True)
+    db.load("Size", [("c", 100)], mode="append")
     for bins, fault in (
         ({"size": 2}, "is cut at 5"),
         ({"size": [6]}, "is cut at 5"),
         ({"item": [1]}, "item is not cut"),
     ):
         with pytest.raises(LoadError, match=f"{fault}, and rows that are appended are cut as the others"):
-            db.load("Size", [("d", 100)], append=True, bins=bins)
-    db.load("Size", [("d", 4)], append=True, bins={"size": [5]})
-    assert db.remove("Size", [("a", 2), ("b", 77)]) == 2
+            db.load("Size", [("d", 100)], bins=bins, mode="append")
+    db.load("Size", [("d", 4)], bins={"size": [5]}, mode="append")
+    assert db.load("Size", [("a", 2), ("b", 77)], mode="remove") == 2
     assert facts(db, "Size") == {("c", "size[5,inf)"), ("d", "size(-inf,5)")}
 
 
@@ -244,11 +249,11 @@ def test_what_is_defined_follows() -> None:
     db = connect()
     db.load("Parent", [("a", "b")], types=TYPES)
     db.define("Old(x) :- Parent(x, y).")
-    db.load("Parent", [("c", "d")], append=True)
+    db.load("Parent", [("c", "d")], mode="append")
     assert db.sql("from sqlrl.named_Old order by 1").fetchall() == [("a",), ("c",)]
-    db.remove("Parent", [("a", "b")])
+    db.load("Parent", [("a", "b")], mode="remove")
     assert db.sql("from sqlrl.named_Old").fetchall() == [("c",)]
-    for change in (lambda: db.remove("Old", [("c",)]), lambda: db.load("Old", [("e",)], append=True)):
+    for change in (lambda: db.load("Old", [("c",)], mode="remove"), lambda: db.load("Old", [("e",)], mode="append")):
         with pytest.raises(LoadError, match="Old, which rules define"):
             change()
 
@@ -256,36 +261,36 @@ def test_what_is_defined_follows() -> None:
 def test_appending_to_nothing_is_a_load_and_batches_add_up() -> None:
     db = connect()
     for batch in ([("a", "b")], [("b", "c")], [("c", "d")]):
-        db.load("Friends", batch, types=TYPES, append=True)
+        db.load("Friends", batch, types=TYPES, mode="append")
     assert facts(db) == {("a", "b"), ("b", "c"), ("c", "d")}
 
 
 # ---- what is refused, with nothing changed -------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[sqlrl.Database], Any], str]] = {
-    "NULL": (lambda db: db.load("Friends", [("x", None)], append=True), "1 row has NULL for argument 2"),
-    "types": (lambda db: db.load("Friends", [("x", "y")], types=["dog", "dog"], append=True), "has the types"),
-    "arity": (lambda db: db.load("Friends", [("x",)], append=True), "2 arguments"),
-    "twice": (lambda db: db.load("Friends", [("x", "y")] * 2, append=True), "occurs 2 times"),
+    "NULL": (lambda db: db.load("Friends", [("x", None)], mode="append"), "1 row has NULL for argument 2"),
+    "types": (lambda db: db.load("Friends", [("x", "y")], types=["dog", "dog"], mode="append"), "has the types"),
+    "arity": (lambda db: db.load("Friends", [("x",)], mode="append"), "2 arguments"),
+    "twice": (lambda db: db.load("Friends", [("x", "y")] * 2, mode="append"), "occurs 2 times"),
     "there": (
-        lambda db: db.load("Friends", [("x", "y"), ("a", "b")], append=True),
+        lambda db: db.load("Friends", [("x", "y"), ("a", "b")], mode="append"),
         r"Friends\(a, b\), which are there",
     ),
-    "empty": (lambda db: db.load("Friends", "select 'a', 'b' where false", append=True), "there are no rows"),
-    "truth": (lambda db: db.load("Friends", [("x", "y", True)], truth=2, append=True), "say nothing of truth="),
-    "bins_from": (lambda db: db.load("Friends", [("x", "y")], bins_from=["x"], append=True), "leave it out"),
-    "staged": (lambda db: db.load("Waits", [("x",)], append=True), "wait for their types"),
-    "unknown": (lambda db: db.remove("Friend", [("x", "y")]), "nothing is loaded of Friend"),
-    "columns": (lambda db: db.remove("Friends", [("x",)]), "have the columns person, person"),
-    "waits": (lambda db: db.remove("Waits", [("x",)]), "wait for their types"),
-    "query": (lambda db: db.remove("Friends", "select nothing"), "DuckDB accepts"),
+    "empty": (lambda db: db.load("Friends", "select 'a', 'b' where false", mode="append"), "there are no rows"),
+    "truth": (lambda db: db.load("Friends", [("x", "y", True)], truth=2, mode="append"), "say nothing of truth="),
+    "bins_from": (lambda db: db.load("Friends", [("x", "y")], bins_from=["x"], mode="append"), "leave it out"),
+    "staged": (lambda db: db.load("Waits", [("x",)], mode="append"), "wait for their types"),
+    "unknown": (lambda db: db.load("Friend", [("x", "y")], mode="remove"), "nothing is loaded of Friend"),
+    "columns": (lambda db: db.load("Friends", [("x",)], mode="remove"), "have the columns person, person"),
+    "waits": (lambda db: db.load("Waits", [("x",)], mode="remove"), "wait for their types"),
+    "query": (lambda db: db.load("Friends", "select nothing", mode="remove"), "DuckDB accepts"),
 }
 
 
 def test_a_failure_changes_nothing() -> None:
     db = connect()
     db.load("Friends", [("a", "b"), ("b", "c")], types=TYPES)
-    db.load("Friends", [("c", "d")], append=True)
+    db.load("Friends", [("c", "d")], mode="append")
     db.load("Waits", [("a",)])
     before = dump(db)
     for name, (call, message) in REFUSED.items():
@@ -310,11 +315,11 @@ def test_an_append_that_is_broken_off_loses_nothing(step: str, monkeypatch: pyte
 
     with monkeypatch.context() as patch:
         for method in ("execute", "execute_sql"):
-            patch.setattr(db.engine, method, broken(getattr(db.engine, method)))
+            patch.setattr(db.advanced.engine, method, broken(getattr(db.advanced.engine, method)))
         with pytest.raises(KeyboardInterrupt):
-            db.load("Friends", [("b", "c")], append=True)
+            db.load("Friends", [("b", "c")], mode="append")
     assert dump(db) == before
-    db.load("Friends", [("b", "c")], append=True)
+    db.load("Friends", [("b", "c")], mode="append")
     assert facts(db) == {("a", "b"), ("b", "c")}
 
 
@@ -322,7 +327,7 @@ def test_rows_that_are_no_facts_are_said() -> None:
     db = connect()
     db.load("Friends", [("a", "b")], types=TYPES)
     with pytest.warns(LoadWarning, match=r"2 rows of the tuples are no facts of Friends"):
-        assert db.remove("Friends", [("a", "b"), ("b", "a"), ("x", "y")]) == 1
+        assert db.load("Friends", [("a", "b"), ("b", "a"), ("x", "y")], mode="remove") == 1
     assert facts(db) == set()
 
 
@@ -333,7 +338,7 @@ def test_an_append_reads_no_old_row_as_text(caplog: pytest.LogCaptureFixture) ->
         db.load("Friends", [(f"a{k}", f"b{k}") for k in range(size)], types=TYPES)
         with caplog.at_level(logging.DEBUG, logger="sqlrl.engine.duckdb"):
             caplog.clear()
-            db.load("Friends", [("x", "y")], append=True)
+            db.load("Friends", [("x", "y")], mode="append")
         statements = [record.getMessage() for record in caplog.records]
         assert not [s for s in statements if s.startswith("encode fact_Friends:")]
         numbers.append(len(statements))

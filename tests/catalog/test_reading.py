@@ -45,7 +45,7 @@ def test_a_model_that_the_file_never_met_predicts(path: Path) -> None:
     with sqlrl.connect(path, read_only=True) as db:
         prediction = db.predict(model)
         assert prediction.atoms().column("person").to_pylist() == ["Bob"]
-        assert sum(shape.clauses for shape in db.explain(model)) == 4
+        assert sum(shape.clauses for shape in model.plan(db)) == 4
         other = parse_mln(
             "Friends(person, person)\nLikes(person, person)\n1 Friends(x, y) => Likes(y, x)", query=["Likes"]
         )
@@ -65,7 +65,7 @@ def test_what_is_to_be_kept_is_refused_at_once(path: Path) -> None:
         with pytest.raises(CatalogError, match="read-only"):
             sqlrl.AdaGrad().fit(db, model)
         with pytest.raises(CatalogError, match="read-only"):
-            db.records.begin_run("someone", {}, None)
+            db.advanced.records.begin_run("someone", {}, None)
         with pytest.raises(CatalogError, match="read-only"):
             db.load("Friends", FRIENDS)
 

@@ -78,17 +78,17 @@ def write(path: Path, rows: list[tuple[Any, ...]], *columns: str) -> str:
 
 
 def names(db: Database, kind: str) -> list[tuple[int, str]]:
-    return db.sql(f'SELECT id, name FROM sqlrl."{db.catalog.types()[kind].dictionary}" ORDER BY id').fetchall()
+    return db.sql(f'SELECT id, name FROM sqlrl."{db.advanced.catalog.types()[kind].dictionary}" ORDER BY id').fetchall()
 
 
 def facts(db: Database, predicate: str, role: str = "fact") -> list[tuple[Any, ...]]:
-    storage = db.catalog.store.sources()[predicate, role].storage
+    storage = db.advanced.catalog.store.sources()[predicate, role].storage
     return sorted(db.sql(f'FROM sqlrl."{storage}"').fetchall(), key=repr)
 
 
 def same(one: Database, other: Database, *predicates: str) -> bool:
     """Whether two databases have the same constants with the same ids, examples and rows."""
-    kinds = one.catalog.types().keys() | other.catalog.types().keys()
+    kinds = one.advanced.catalog.types().keys() | other.advanced.catalog.types().keys()
     rows = all(facts(one, p) == facts(other, p) for p in predicates)
     examples = [sorted(db.sql("FROM sqlrl.example").fetchall()) for db in (one, other)]
     return rows and all(names(one, k) == names(other, k) for k in kinds) and examples[0] == examples[1]
@@ -117,7 +117,7 @@ def test_counts_and_predictions_are_those_of_duckdb(
         found.append((str(counts), str(each.predict(model.with_rules([r for r in model.rules if "+" not in str(r)])).table())))  # fmt: skip
     assert same(db, local, "Token", "Next")
     assert found[0] == found[1]
-    large = {k for k, t in db.catalog.types().items() if t.dictionary.startswith("stored_")}
+    large = {k for k, t in db.advanced.catalog.types().items() if t.dictionary.startswith("stored_")}
     assert large == {1000: set(), 4: {"word", "position"}}[most]
     # The server reads what it has encoded where it is: nothing of that is copied, and no view with constants of rules beside it.
     copied = {record.args[0] for record in caplog.records if record.msg.startswith("copying")}
@@ -204,8 +204,8 @@ def test_examples_truths_and_rows_that_are_dropped(opened: Callable[..., Databas
     for each in (db, local):
         if each is local:
             each.load("Q", f"SELECT * FROM '{more}'", columns=["x"], types=["t"], example="place")
-        each.bind(model)
-    assert db.catalog.predicates()["P"].facts == "stored_fact_P_2"
+        each.advanced.bind(model)
+    assert db.advanced.catalog.predicates()["P"].facts == "stored_fact_P_2"
     assert str(db.predict(model).table()) == str(local.predict(model).table())
     local.close()
 
@@ -235,7 +235,7 @@ def test_no_rows(opened: Callable[..., Database], tmp_path: Path) -> None:
     db = opened()
     with pytest.raises(LoadError, match=r'P from .*x\.parquet: there are no rows, or no files; pass empty="allow"'):
         db.load("P", ServerFiles(str(path)), types=["t"])
-    assert not db.catalog.predicates()
+    assert not db.advanced.catalog.predicates()
     db.load("P", ServerFiles(str(path)), types=["t"], empty="allow")
     assert facts(db, "P") == []
     assert db.refresh() == []
@@ -280,13 +280,13 @@ def test_ids_in_files_are_fixed(opened: Callable[..., Database], tmp_path: Path)
     # What is gone from the end changes no other id.
     db.load("R", [("z",)], types=["t"], given=True)
     db.load("R", [("c",)], types=["t"], given=True)
-    db.bind(model)
+    db.advanced.bind(model)
     assert names(db, "t") == [(0, "b"), (1, "c"), (2, "a")]
     db.load("P", [("c",)], types=["t"])
     with pytest.raises(CatalogError, match=r"no fact has 1 constant of t any more, .* of Q: load Q again"):
-        db.bind(model)
+        db.advanced.bind(model)
     db.load("Q", ServerFiles(str(tmp_path / "q.parquet")), types=["t"])
-    db.bind(model)
+    db.advanced.bind(model)
     assert (names(db, "t"), facts(db, "Q")) == ([(0, "c"), (1, "a")], [(0,), (1,)])
 
 
@@ -307,9 +307,9 @@ def test_rows_from_here_replace_those_of_files(opened: Callable[..., Database], 
     db.load("S", [("b",)], types=["t"], target=True)
     db.load("P", [("b",)], types=["t"])
     model = sqlrl.parse_mln("P(t)\nS(t)\n1 P(x) => S(x)")
-    db.bind(model)
+    db.advanced.bind(model)
     # Nothing has the other constant, and no file keeps its id.
-    assert (db.catalog.types()["t"].dictionary, names(db, "t")) == ("dictionary_t", [(0, "b")])
+    assert (db.advanced.catalog.types()["t"].dictionary, names(db, "t")) == ("dictionary_t", [(0, "b")])
     assert db.predict(model).table()["t"] == ["b"]
 
 
@@ -322,7 +322,7 @@ def test_a_dictionary_in_the_storage_takes_no_new_constants_from_here(
     db = opened(dictionary=1)
     db.load("P", [("a",)], types=["t"])
     db.load("Q", ServerFiles(write(tmp_path / "q.parquet", [("c",), ("b",)])), types=["t"])
-    assert (db.catalog.types()["t"].dictionary, names(db, "t")) == (
+    assert (db.advanced.catalog.types()["t"].dictionary, names(db, "t")) == (
         "stored_dictionary_t",
         [(0, "a"), (1, "b"), (2, "c")],
     )
@@ -339,9 +339,9 @@ def test_parts_are_refused(opened: Callable[..., Database], tmp_path: Path) -> N
     db = opened()
     db.load("Q", ServerFiles(write(tmp_path / "q.parquet", [("a",)])), types=["t"])
     changes: list[tuple[Callable[[Database], Any], str]] = [
-        (lambda db: db.load("Q", [("a",)], append=True), "cannot append to Q, whose facts are in files that Spark"),
-        (lambda db: db.remove("Q", [("a",)]), "cannot remove from Q, whose facts are in files that Spark"),
-        (lambda db: db.load("Q", ServerFiles("x"), append=True), "Q: append= cannot be followed on a server"),
+        (lambda db: db.load("Q", [("a",)], mode="append"), "cannot append to Q, whose facts are in files that Spark"),
+        (lambda db: db.load("Q", [("a",)], mode="remove"), "cannot remove from Q, whose facts are in files that Spark"),
+        (lambda db: db.load("Q", ServerFiles("x"), mode="append"), "Q: append= cannot be followed on a server"),
     ]
     for change, said in changes:
         with pytest.raises(LoadError, match=said):
@@ -372,13 +372,13 @@ def test_refused_by_name(opened: Callable[..., Database], tmp_path: Path) -> Non
     columns = {"x": ["a"], "y": ["b"], "n": [1], "f": [1.5], "d": pa.array([1], pa.decimal128(4, 2)), "when": pa.array([0], pa.timestamp("us"))}  # fmt: skip
     pq.write_table(pa.table(columns), path)
     db = opened()
-    db.set_numeric("number")
+    db.load(numeric=["number"])
     for options, said in REFUSED:
         with pytest.raises(LoadError, match=said):
             db.load("P", ServerFiles(str(path)), **{"types": ["t", "s"], "columns": ["x", "y"], **options})
         # Before any work.
         assert not list(tmp_path.glob("storage/encoded"))
-        assert not db.catalog.predicates()
+        assert not db.advanced.catalog.predicates()
 
 
 def test_all_faults_of_the_rows_come_together(opened: Callable[..., Database], tmp_path: Path) -> None:
@@ -466,7 +466,7 @@ def test_a_database_without_its_server_or_storage(opened: Callable[..., Database
     other.close()
     shutil.rmtree(tmp_path / "storage")
     with closing(sqlrl.connect(file)) as left:
-        assert left.predicates()["facts"][:1] == [4]
+        assert left.tables()["facts"][:1] == [4]
         with pytest.raises(InputError, match="what Spark has encoded is not there any more: restore it, or load its"):
             left.predict(model)
 

@@ -31,9 +31,9 @@ def loaded(db: sqlrl.Database) -> dict[str, int]:
 
 def test_a_folder_is_loaded_with_the_types_of_a_bias(folder: Path) -> None:
     db = sqlrl.connect()
-    assert db.load_all(folder, sqlrl.parse_bias(BIAS)) == ["less", "size"]
+    assert db.load(folder, types=sqlrl.parse_bias(BIAS)) == ["less", "size"]
     assert loaded(db) == {"less": 1, "size": 2}
-    assert {name: record.types for name, record in db.catalog.predicates().items()} == {
+    assert {name: record.types for name, record in db.advanced.catalog.predicates().items()} == {
         "less": ("n", "n"),
         "size": ("drug", "n"),
     }
@@ -41,11 +41,11 @@ def test_a_folder_is_loaded_with_the_types_of_a_bias(folder: Path) -> None:
 
 def test_a_folder_or_a_mapping_with_some_types(folder: Path) -> None:
     db = sqlrl.connect()
-    assert db.load_all(str(folder), {"size": ["drug", "n"]}) == ["less", "other", "size"]
-    kinds = {name: record.types for name, record in db.catalog.predicates().items()}
+    assert db.load(str(folder), types={"size": ["drug", "n"]}) == ["less", "other", "size"]
+    kinds = {name: record.types for name, record in db.advanced.catalog.predicates().items()}
     assert (kinds["size"], kinds["other"]) == (("drug", "n"), (None,))
     again = sqlrl.connect()
-    assert again.load_all({"size": folder / "size.csv", "p": [("A",), ("A",)]}, duplicates="drop") == ["size", "p"]
+    assert again.load({"size": folder / "size.csv", "p": [("A",), ("A",)]}, duplicates="drop") == ["size", "p"]
     assert loaded(again) == {"size": 2, "p": 1}
 
 
@@ -53,7 +53,7 @@ def test_all_or_nothing(folder: Path) -> None:
     (folder / "size.csv").write_text("a0,a1\nd1,1\nd1,1\n", encoding="utf-8")
     db = sqlrl.connect()
     with pytest.raises(LoadError, match=r"size from .* duplicate facts"):
-        db.load_all(folder)
+        db.load(folder)
     assert loaded(db) == {}
 
 
@@ -71,18 +71,18 @@ def test_all_or_nothing(folder: Path) -> None:
 )
 def test_types_that_do_not_fit_are_refused(folder: Path, types: sqlrl.Bias, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        sqlrl.connect().load_all(folder, types)
+        sqlrl.connect().load(folder, types=types)
 
 
 def test_wrong_folders_are_refused(folder: Path, tmp_path: Path) -> None:
     db = sqlrl.connect()
     with pytest.raises(LoadError, match="there is no folder nowhere"):
-        db.load_all("nowhere")
+        db.load("nowhere")
     with pytest.raises(InputError, match="give a folder, or a mapping"):
-        db.load_all(3)  # type: ignore[arg-type]
+        db.load(3)  # type: ignore[arg-type]
     (tmp_path / "none").mkdir()
     with pytest.raises(LoadError, match="has no Parquet, CSV or TSV file"):
-        db.load_all(tmp_path / "none")
+        db.load(tmp_path / "none")
     (folder / "size.tsv").write_text("a\n", encoding="utf-8")
     with pytest.raises(LoadError, match=r"two files for size: size\.csv and size\.tsv"):
-        db.load_all(folder)
+        db.load(folder)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlrl
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import Layout, TableName
+from sqlrl.catalog.roles import Roles
 from sqlrl.catalog.soft_models import declarations
 from sqlrl.errors import CatalogError, LabelWarning, UnseenConstantWarning
 from tests.effort import draws
@@ -102,7 +102,7 @@ def test_tables_are_those_of_the_definitions(
             (load if valued in ("both", "label") else load_truths)(db, "Knows", labels, target=True)
         if scope is not None:
             db.scope("Knows", sorted(scope))
-        layout = db.catalog.bind(MODEL, training=False, choices=Choices(query=["Knows"]))
+        layout = db.advanced.catalog.bind(MODEL, training=False, roles=Roles(query=["Knows"]))
         assert facts(db, layout, "Trusts") == {pair: (v,) for pair, v in trust.items()}
         assert (layout.predicates["Trusts"].open, layout.predicates["Trusts"].valued) == (False, True)
         has = (valued in ("both", "given") and bool(observed)) or (valued in ("both", "label") and bool(labels))
@@ -129,9 +129,9 @@ def test_facts_that_nothing_opens_are_closed_and_needed() -> None:
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
     with pytest.raises(CatalogError, match=r"predicates of the model without data: Knows"):
-        db.catalog.bind(sqlrl.parse_psl(OPENED), training=True)
+        db.advanced.catalog.bind(sqlrl.parse_psl(OPENED), training=True)
     load(db, "Knows", {("a", "b"): 0.25})
-    assert not db.catalog.bind(sqlrl.parse_psl(OPENED), training=True).predicates["Knows"].open
+    assert not db.advanced.catalog.bind(sqlrl.parse_psl(OPENED), training=True).predicates["Knows"].open
 
 
 @pytest.mark.parametrize("kind", ["declared", "chosen", "label", "given", "scope"])
@@ -139,14 +139,14 @@ def test_what_opens_a_predicate(kind: str) -> None:
     """A declaration, a choice, or the data."""
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
-    model, choices = sqlrl.parse_psl(OPENED), Choices(query=["Knows"] if kind == "chosen" else [])
+    model, roles = sqlrl.parse_psl(OPENED), Roles(query=["Knows"] if kind == "chosen" else [])
     if kind == "declared":
         model = sqlrl.SoftModel(model.predicates, model.rules, frozenset({"Knows"}))
     elif kind == "scope":
         db.scope("Knows", [("a", "b")])
     elif kind in ("label", "given"):
         load(db, "Knows", {("a", "b"): 0.25}, target=kind == "label", given=kind == "given")
-    layout = db.catalog.bind(model, training=False, choices=choices)
+    layout = db.advanced.catalog.bind(model, training=False, roles=roles)
     info = layout.predicates["Knows"]
     assert (info.open, info.has_given) == (True, kind == "given")
     every = set(itertools.product("ab", repeat=2))
@@ -162,7 +162,7 @@ def test_a_model_that_closes_a_target_is_refused() -> None:
     model = sqlrl.parse_psl("1: Knows(A, B)")
     closed = sqlrl.SoftModel({"Knows": type(declared)("Knows", declared.arguments, closed=True)}, model.rules)
     with pytest.raises(CatalogError, match=r"^Knows is declared closed, but it is to be predicted: declare it open"):
-        db.catalog.bind(closed, training=True)
+        db.advanced.catalog.bind(closed, training=True)
 
 
 def test_soft_evidence_is_no_soft_truth() -> None:
@@ -173,9 +173,9 @@ def test_soft_evidence_is_no_soft_truth() -> None:
         CatalogError,
         match=r"Knows was loaded with probability= .*: load it with value= for a soft model, and with given=",
     ):
-        db.catalog.bind(MODEL, training=True)
+        db.advanced.catalog.bind(MODEL, training=True)
     load(db, "Likes", {("a", "b"): 0.5}, target=True)
-    layout = db.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B) -> Likes(A, B)"), training=True)
+    layout = db.advanced.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B) -> Likes(A, B)"), training=True)
     assert sorted(layout.predicates) == ["Likes", "Trusts"]
 
 
@@ -209,14 +209,14 @@ def test_types_are_those_of_the_data(
     model = sqlrl.parse_psl(text)
     for name in model.predicates.keys() - loaded.keys():
         db.scope(name, [("x", "y")])
-    found = db.catalog.typed(model)
+    found = db.advanced.catalog.typed(model)
     assert list(found.predicates[predicate].types) == types
     assert found.rules == model.rules
-    layout = db.catalog.bind(model, training=False)
+    layout = db.advanced.catalog.bind(model, training=False)
     assert {name: info.types for name, info in layout.predicates.items()} == {
         name: p.types for name, p in found.predicates.items()
     }
-    assert db.catalog.typed(model) == found
+    assert db.advanced.catalog.typed(model) == found
 
 
 def test_tables_of_other_types_are_refused_with_the_rule() -> None:
@@ -226,7 +226,7 @@ def test_tables_of_other_types_are_refused_with_the_rule() -> None:
     with pytest.raises(
         CatalogError, match=r"<text>:1: the variable . is of the type .* load one of the two again .*types=\["
     ):
-        db.catalog.bind(MODEL, training=True)
+        db.advanced.catalog.bind(MODEL, training=True)
 
 
 def test_types_that_a_model_declares_stay() -> None:
@@ -237,7 +237,7 @@ def test_types_that_a_model_declares_stay() -> None:
     with pytest.raises(
         CatalogError, match=r"Trusts\(agent, agent\) is declared, but its data have the types \(person, person\)"
     ):
-        db.catalog.bind(kept, training=True)
+        db.advanced.catalog.bind(kept, training=True)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_constants_of_rules_belong_to_their_types() -> None:
     assert sorted(named_by.rule_constants["person"]) == ["F", "Q", "X", "Y", "Z", "a", "b"]
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
-    layout = db.catalog.bind(model, training=True, choices=Choices(query=["Knows"]))
+    layout = db.advanced.catalog.bind(model, training=True, roles=Roles(query=["Knows"]))
     assert (layout.types["person"].size, layout.types["person"].of_rules) == (7, 5)
 
 
@@ -275,7 +275,7 @@ def test_constants_that_may_be_misspelt_are_said() -> None:
     db.load("Lived", [("Anna", "Rome", 0.5)], types=["person", "place"], value=2)
     db.load("Knows", [("Anna", "Anna", 0.5)], types=["person", "person"], value=2, target=True)
     with pytest.warns(UnseenConstantWarning, match=r"'rome' of place \(<text>:2\) is like 'Rome'"):
-        db.catalog.bind(sqlrl.parse_psl("1: !Knows(A, B)\n1: Lived(A, 'rome') -> Knows(A, A)"), training=True)
+        db.advanced.catalog.bind(sqlrl.parse_psl("1: !Knows(A, B)\n1: Lived(A, 'rome') -> Knows(A, A)"), training=True)
 
 
 # ---- Markov logic networks ---------------------------------------------------------------------------
@@ -298,16 +298,20 @@ def test_values_between_refuse_a_markov_logic_network(where: str) -> None:
     load(db, "Envies", {("a", "c"): 0.3, ("d", "d"): 0.2})
     if where == "undeclared":
         # What the model does not declare is not there for it.
-        assert sorted(db.bind(MLN, training=True).predicates) == ["Knows", "Trusts"]
+        assert sorted(db.advanced.bind(MLN, training=True).predicates) == ["Knows", "Trusts"]
         return
     name, number = ("Trusts", "2 values") if where == "fact" else ("Knows", "1 value")
     message = rf"^{name} has {number} between 0 and 1, .*: load it with probability= .* \(select \.\.\. where value >= 0\.5\), .* drop=\.$"
-    for verb in (lambda: db.bind(MLN, training=True), lambda: db.predict(MLN), lambda: sqlrl.AdaGrad().fit(db, MLN)):
+    for verb in (
+        lambda: db.advanced.bind(MLN, training=True),
+        lambda: db.predict(MLN),
+        lambda: sqlrl.AdaGrad().fit(db, MLN),
+    ):
         with pytest.raises(CatalogError, match=message):
             verb()
-    db.catalog.bind(MODEL, training=True)
+    db.advanced.catalog.bind(MODEL, training=True)
     with pytest.raises(CatalogError, match=message):
-        db.bind(MLN, training=True)
+        db.advanced.bind(MLN, training=True)
 
 
 def test_the_ways_out_that_the_error_names_work() -> None:
@@ -315,15 +319,15 @@ def test_the_ways_out_that_the_error_names_work() -> None:
     load(db, "Trusts", {("a", "b"): 0.7, ("b", "c"): 0.2})
     model = sqlrl.parse_mln(f"{MLN}\n-0.1 Knows(x, y)", query=["Knows"])
     with pytest.raises(CatalogError, match=r"select \.\.\. where value >= 0\.5"):
-        db.bind(model)
-    assert db.predict(model, drop=["Trusts"]).atoms("Knows").num_rows == 0
+        db.advanced.bind(model)
+    assert db.predict(model, roles=sqlrl.Roles(drop=["Trusts"])).atoms("Knows").num_rows == 0
     db.load("Trusts", "select person, person_2 from sqlrl.named_Trusts where value >= 0.5", types=["person", "person"])
     (row,) = db.predict(model).atoms("Knows").to_pylist()
     assert (row["person"], row["person_2"]) == ("a", "b")
     load(db, "Trusts", {("a", "b"): 0.7, ("b", "c"): 0.2})
     db.load("Trusts", [], empty="allow")
     load(db, "Trusts", {("a", "b"): 0.7, ("b", "c"): 0.2}, value=None, probability=2)
-    assert db.bind(model).predicates["Trusts"].open
+    assert db.advanced.bind(model).predicates["Trusts"].open
 
 
 HARD = st.sampled_from([0.0, 1.0])
@@ -348,7 +352,7 @@ def test_zeros_and_ones_are_false_and_true(trust: Values, observed: Values, labe
             put(db, "Knows", labels, target=True)
             rows: list[Any] = []
             for _ in range(2):
-                layout = db.bind(MLN, training=True)
+                layout = db.advanced.bind(MLN, training=True)
                 assert {pair for pair, v in trust.items() if v} == facts(db, layout, "Trusts").keys()
                 assert layout.predicates["Trusts"].rows == sum(trust.values())
                 rows += [
@@ -357,7 +361,7 @@ def test_zeros_and_ones_are_false_and_true(trust: Values, observed: Values, labe
                 ]
                 rows += [sorted(db.count(MLN)["n"]), db.predict(MLN).atoms("Knows", every=True).to_pylist()]
                 if put is load:
-                    soft = db.catalog.bind(MODEL, training=True)
+                    soft = db.advanced.catalog.bind(MODEL, training=True)
                     assert {p: v for p, (v,) in facts(db, soft, "Trusts").items()} == trust
             assert rows[:4] == rows[4:]
             found.append(rows)
@@ -377,9 +381,9 @@ def test_definitions_and_derived_modes_use_what_is_true_or_false() -> None:
         db.define("Green(x, y) :- Envies(x, y).")
     from sqlrl.catalog.derived_bias import derive_bias
 
-    assert {mode.predicate for mode in derive_bias(db.catalog.store, "Knows").body} == {"Both", "Trusts"}
+    assert {mode.predicate for mode in derive_bias(db.advanced.catalog.store, "Knows").body} == {"Both", "Trusts"}
     with pytest.raises(CatalogError, match=r"Envies has 1 value between 0 and 1"):
-        derive_bias(db.catalog.store, "Knows", body=["Envies"])
+        derive_bias(db.advanced.catalog.store, "Knows", body=["Envies"])
 
 
 def test_soft_data_are_split() -> None:
@@ -402,7 +406,7 @@ def test_a_fact_of_value_zero_puts_no_constant_into_an_example(beside: bool) -> 
     db.load("Word", rows, value=2, example="column0" if beside else "doc", **options)
     arguments = "W" if beside else "D, W"
     model = sqlrl.parse_psl(f"1: Word({arguments}) -> Tag({arguments})")
-    layout = db.catalog.bind(model, training=False, choices=Choices(query=["Tag"]))
+    layout = db.advanced.catalog.bind(model, training=False, roles=Roles(query=["Tag"]))
     assert layout.types["word"].local
     query = "select e.name, d.name from sqlrl.domain_word w join sqlrl.example e using (example) join sqlrl.dictionary_word d using (id) order by all"
     assert db.sql(query).fetchall() == [("d1", "x"), ("d2", "y"), ("d2", "z")]
@@ -431,16 +435,24 @@ def test_appended_examples_grow_to_what_a_build_of_all_gives(soft: bool, valued:
         for name, rows in data.items():
             how: dict[str, Any] = {"value": 2} if name in valued else {"truth": 2}
             given_rows = rows if name in valued else [(d, w, v == 1) for d, w, v in rows]
-            db.load(name, given_rows, types=["doc", "word"], example="doc", target=name == "Tag", append=append, **how)
+            db.load(
+                name,
+                given_rows,
+                types=["doc", "word"],
+                example="doc",
+                target=name == "Tag",
+                **how,
+                mode="append" if append else "replace",
+            )
 
     found = []
     for grown in (True, False):
         with sqlrl.connect() as db:
             put(db, first, append=False)
             if grown:
-                db.catalog.bind(psl if soft else mln, training=True)
+                db.advanced.catalog.bind(psl if soft else mln, training=True)
             put(db, more, append=True)
-            layout = db.catalog.bind(psl if soft else mln, training=True)
+            layout = db.advanced.catalog.bind(psl if soft else mln, training=True)
             names = [
                 layout.predicates["Tag"].facts.name,
                 "atom_Tag",
@@ -461,12 +473,12 @@ def test_the_first_values_may_be_appended_after_a_model_was_bound(role: str) -> 
     load(db, "Trusts", {("a", "b"): 1.0})
     how = {"target": role == "label", "given": role == "given"}
     load(db, "Knows", {("x", "y"): 0.5}, **how)
-    db.remove("Knows", [("x", "y")])
-    layout = db.catalog.bind(MODEL, training=True)
+    db.load("Knows", [("x", "y")], mode="remove")
+    layout = db.advanced.catalog.bind(MODEL, training=True)
     assert not layout.predicates["Knows"].valued
     assert "value" not in db.sql("from sqlrl.named_Knows").columns
-    load(db, "Knows", {("a", "b"): 0.25}, append=True, **how)
-    layout = db.catalog.bind(MODEL, training=True)
+    load(db, "Knows", {("a", "b"): 0.25}, mode="append", **how)
+    layout = db.advanced.catalog.bind(MODEL, training=True)
     assert facts(db, layout, "Knows")["a", "b"][-1] == 0.25
     assert layout.predicates["Knows"].valued
     assert db.sql("select value from sqlrl.named_Knows").fetchall() == [(0.25,)]
@@ -482,11 +494,11 @@ def test_a_file_that_can_only_be_read_is_bound(tmp_path: Path) -> None:
         load(db, "Knows", {("a", "b"): 0.25}, target=True)
     for options in ({"read_only": True}, {"trusted": False}):
         with sqlrl.connect(path, **options) as db:
-            layout = db.catalog.bind(MODEL, training=True)
+            layout = db.advanced.catalog.bind(MODEL, training=True)
             assert facts(db, layout, "Trusts") == {("a", "b"): (0.5,), ("b", "a"): (0.0,)}
             assert atoms(db, layout, "Knows")["a", "b"] == (False, 0.25)
             with pytest.raises(CatalogError, match=r"Trusts has 1 value"):
-                db.bind(MLN)
+                db.advanced.bind(MLN)
 
 
 @pytest.mark.usefixtures("comments")
@@ -494,7 +506,7 @@ def test_tables_and_views_of_values_have_comments() -> None:
     db = sqlrl.connect()
     load(db, "Trusts", {("a", "b"): 0.5})
     load(db, "Knows", {("a", "b"): 0.25}, target=True)
-    layout = db.catalog.bind(MODEL, training=True)
+    layout = db.advanced.catalog.bind(MODEL, training=True)
     names = [
         "named_Trusts",
         "named_Knows",
@@ -515,4 +527,4 @@ def test_atoms_without_a_row_are_said(recwarn: pytest.WarningsRecorder) -> None:
     with pytest.warns(
         LabelWarning, match=re.escape("1 row of Knows is false, but 3 more tuples of the right types have no row")
     ):
-        db.catalog.bind(MODEL, training=True)
+        db.advanced.catalog.bind(MODEL, training=True)

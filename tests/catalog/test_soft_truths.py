@@ -54,9 +54,9 @@ def test_values_are_kept_as_they_are(values: Pairs, role: str, staged: bool) -> 
             assert kept(db) == values
             assert [math.copysign(1, v) for v in kept(db).values()] == [1.0] * len(values)
         if staged:
-            db.bind(sqlrl.parse_mln("P(t)\nQ(t)\n1 P(x)", query=["P"]))
+            db.advanced.bind(sqlrl.parse_mln("P(t)\nQ(t)\n1 P(x)", query=["P"]))
             with warnings.catch_warnings(action="ignore"):  # labels of some pairs alone
-                db.catalog.bind(sqlrl.parse_psl("1: !Trusts(A, B)"), training=True)
+                db.advanced.catalog.bind(sqlrl.parse_psl("1: !Trusts(A, B)"), training=True)
             assert kept(db) == values
 
 
@@ -76,7 +76,7 @@ def test_a_column_is_named_or_counted() -> None:
         load(db, sources[kind], value=name)
         assert kept(db) == {("x", "y"): 0.25, ("y", "x"): 1.0}, (kind, name)
         assert db.sql("select role, value from sqlrl.source").fetchall() == [("fact", "v")]
-        table = db.predicates()
+        table = db.tables()
         assert (table["predicate"], table["facts"], table["value"]) == (["Trusts(person, person)"], [2], ["v"])
 
 
@@ -102,8 +102,8 @@ def test_nothing_changes_without_values(tmp_path: Path) -> None:
     assert LoadOptions.from_json(LoadOptions(value="v").to_json()).value == "v"
     db = sqlrl.connect(tmp_path / "a.duckdb")
     db.load("P", [("a", True)], types=["t"], truth=1, target=True)
-    layout = db.bind(sqlrl.parse_mln("P(t)\n1 P(x)"))
-    assert db.predicates().columns == ["predicate", "open", "facts", "example", "source"]
+    layout = db.advanced.bind(sqlrl.parse_mln("P(t)\n1 P(x)"))
+    assert db.tables().columns == ["predicate", "open", "facts", "example", "source"]
     assert db.sql("from sqlrl.named_P").columns == ["t", "truth", "given", "prior"]
     assert db.sql("from sqlrl.fact_P").columns == ["a0", "truth", "given", "prior"]
     assert db.sql("from sqlrl.atom_P").columns == ["atom", "example", "a0", "truth", "prior"]
@@ -247,7 +247,7 @@ def test_contradictions_of_what_waits_for_its_types_are_found_when_it_is_bound()
         CatalogError,
         match=r"1 atom is both observed and a label, .* Trusts\(c, d\) is 0\.25 here \(row 2\) and 0\.5 there",
     ):
-        db.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B)"), training=True)
+        db.advanced.catalog.bind(sqlrl.parse_psl("1: Trusts(A, B)"), training=True)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "column", "folded"])
@@ -257,7 +257,7 @@ def test_rows_are_named_whatever_constants_are_called(kind: str) -> None:
     one, other = [(1, 0.5), (2, 0.5)], [("3", 0.25), ("2.0", 0.75)]
     named = r"P\(2\)"
     if kind == "numbers":
-        db.set_numeric("n")
+        db.load(numeric=["n"])
     elif kind == "column":
         one, other = [("e", 1, 0.5), ("f", 1, 0.5)], [("e", 2, 0.25), ("f", 1, 0.75)]
         options |= {"columns": [1], "value": 2, "example": "column0"}
@@ -281,7 +281,7 @@ def test_a_predicate_has_values_or_soft_evidence() -> None:
     db = sqlrl.connect()
     db.load("P", [("a", 0.5)], types=["t"], value=1)
     with pytest.raises(LoadError, match=r"value= .* and now with probability="):
-        db.load_evidence([EvidenceAtom("P", ("b",), None, 0.3, 1)], sqlrl.parse_mln("P(t)"))
+        db.load(sqlrl.Evidence([EvidenceAtom("P", ("b",), None, 0.3, 1)], sqlrl.parse_mln("P(t)")))
 
 
 # ---- loading again, appending, removing --------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_rows_are_replaced_appended_and_removed(role: str) -> None:
     load(db, [("a", "b", 0.5)], **options)
     load(db, [("a", "c", 0.25), ("b", "c", 0.75)], **options)
     assert kept(db) == {("a", "c"): 0.25, ("b", "c"): 0.75}
-    load(db, [("d", "c", 0.1), ("a", "c", 0.25)], append=True, duplicates="drop", **options)
+    load(db, [("d", "c", 0.1), ("a", "c", 0.25)], mode="append", duplicates="drop", **options)
     assert kept(db) == {("a", "c"): 0.25, ("b", "c"): 0.75, ("d", "c"): 0.1}
     for rows, extra, message in (
         ([("d", "c", 0.2)], {}, r"Trusts\(d, c\), which are there already with another value"),
@@ -303,13 +303,13 @@ def test_rows_are_replaced_appended_and_removed(role: str) -> None:
         ([("d", "e", True)], {"value": None, "truth": 2}, r"those loaded before have values, these none"),
     ):
         with pytest.raises(LoadError, match=message):
-            load(db, rows, append=True, **options, **extra)
-    assert db.remove("Trusts", [("a", "c")]) == 1
+            load(db, rows, mode="append", **options, **extra)
+    assert db.load("Trusts", [("a", "c")], mode="remove") == 1
     assert kept(db) == {("b", "c"): 0.75, ("d", "c"): 0.1}
     other = sqlrl.connect()
     other.load("Trusts", [("a", "b")], types=["person", "person"], **options)
     with pytest.raises(LoadError, match=r"these have values, those loaded before none"):
-        load(other, [("d", "e", 0.5)], append=True, **options)
+        load(other, [("d", "e", 0.5)], mode="append", **options)
 
 
 def test_appended_rows_are_held_against_other_roles() -> None:
@@ -319,8 +319,8 @@ def test_appended_rows_are_held_against_other_roles() -> None:
     with pytest.raises(
         LoadError, match=r"both observed and a label, .* as given .*: Trusts\(a, b\) is 0\.5 here \(row 2\)"
     ):
-        load(db, [("c", "a", 0.5), ("a", "b", 0.5)], target=True, append=True)
-    load(db, [("c", "a", 0.5)], target=True, append=True)
+        load(db, [("c", "a", 0.5), ("a", "b", 0.5)], target=True, mode="append")
+    load(db, [("c", "a", 0.5)], target=True, mode="append")
     assert kept(db) == {("a", "b"): 0.5, ("b", "a"): 0.5, ("c", "a"): 0.5}
 
 
@@ -330,8 +330,8 @@ def test_what_changed_is_loaded_again(tmp_path: Path) -> None:
     more.write_text("a,b,v\nz,x,1\n")
     db = sqlrl.connect(tmp_path / "db.duckdb")
     load(db, path, value="v")
-    load(db, more, value="v", append=True)
-    db.remove("Trusts", [("y", "x")])
+    load(db, more, value="v", mode="append")
+    db.load("Trusts", [("y", "x")], mode="remove")
     assert db.refresh() == []
     pq.write_table(pa.table({"a": ["x", "y"], "b": ["y", "x"], "v": [0.125, 0.5]}), path)
     assert db.refresh() == ["Trusts"]
@@ -364,8 +364,8 @@ def test_the_fingerprint_of_the_data_has_the_values_in_any_order() -> None:
     for each in (rows, random.Random(1).sample(rows, len(rows)), other):
         db = sqlrl.connect()
         load(db, each)
-        db.catalog.bind(sqlrl.parse_psl("1: !Trusts(A, B)"), training=True)
-        found.append(_contents_fingerprint(db.catalog.store))
+        db.advanced.catalog.bind(sqlrl.parse_psl("1: !Trusts(A, B)"), training=True)
+        found.append(_contents_fingerprint(db.advanced.catalog.store))
     assert found[0] == found[1] != found[2]
 
 
@@ -373,5 +373,5 @@ def test_a_source_named_as_the_only_role_keeps_it() -> None:
     """Rows that are appended without a role have the one that there is."""
     db = sqlrl.connect()
     load(db, [("a", "b", 0.5)], target=True)
-    load(db, [("a", "c", 0.5)], append=True)
+    load(db, [("a", "c", 0.5)], mode="append")
     assert db.sql("select role, rows from sqlrl.source").fetchall() == [("label", 2)]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.changes import quick_changes
 from sqlrl.catalog.fingerprints import FileState, changed_since, file_fingerprint, parse_fingerprint
@@ -148,12 +149,12 @@ def test_changed_evidence_is_to_be_loaded_again(catalog: Catalog, tmp_path: Path
     path, other = folder / "e.db", folder / "f.db"
     path.write_text("P(A)\n")
     other.write_text("P(B)\n")
-    catalog.load_evidence([path, other], MODEL)
+    catalog.load_evidence(sqlrl.Evidence([path, other], MODEL))
     assert bound(catalog) == 2
     other.write_text("P(B)\nP(C)\n")
-    with pytest.raises(CatalogError, match=r"which had 5 bytes.*: load evidence again with load_evidence\."):
+    with pytest.raises(CatalogError, match=r"which had 5 bytes.*: load evidence again with Evidence\."):
         bound(catalog)
-    catalog.load_evidence([path, other], MODEL)
+    catalog.load_evidence(sqlrl.Evidence([path, other], MODEL))
     assert bound(catalog) == 3
     other.unlink()
     with pytest.warns(SourceWarning, match="is gone"):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sqlrl
 from sqlrl.catalog.catalog import Catalog
 from sqlrl.catalog.sources import open_source
 from sqlrl.engine.connection import connect
@@ -151,4 +152,4 @@ def test_names_that_no_file_can_have_are_refused(catalog: Catalog, text: str, me
     with pytest.raises(LoadError, match=message):
         catalog.load("P", text)
     with pytest.raises(LoadError):
-        catalog.load_evidence(text, parse_mln("P(s)\n1 P(x)"))
+        catalog.load_evidence(sqlrl.Evidence(text, parse_mln("P(s)\n1 P(x)")))

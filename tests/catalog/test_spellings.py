@@ -60,7 +60,7 @@ def load(db: sqlrl.Database, source: Any, *, typed: bool) -> None:
     """Load facts of Q, whose types are said now or by a model that is bound."""
     db.load("Q", source, types=["n"] if typed else None)
     if not typed:
-        db.bind(sqlrl.parse_mln("P(n)\nQ(n)\nR(m)\n1 P(x) ^ Q(y) => R(z)"))
+        db.advanced.bind(sqlrl.parse_mln("P(n)\nQ(n)\nR(m)\n1 P(x) ^ Q(y) => R(z)"))
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def looks() -> Iterator[sqlrl.Database]:
 
 def unseen(db: sqlrl.Database, place: int, constant: str, *, strict: bool = False) -> None:
     kind = "abcdefghijklm"[place] * 4
-    db.bind(sqlrl.parse_mln(f'P{place}({kind})\nQ(zzzz)\n1 P{place}("{constant}") => Q(x)', strict=strict))
+    db.advanced.bind(sqlrl.parse_mln(f'P{place}({kind})\nQ(zzzz)\n1 P{place}("{constant}") => Q(x)', strict=strict))
 
 
 @pytest.mark.slow

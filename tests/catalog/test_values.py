@@ -335,7 +335,7 @@ def test_a_model_learned_in_one_zone_predicts_the_same_in_another() -> None:
     here, there = in_zone("America/New_York"), in_zone("Europe/Berlin")
     learned = sqlrl.Likelihood(penalty="l2").fit(here, sqlrl.parse_mln("Even(at)\nHot(at)\nEven(+a) => Hot(+a)")).model_
     with warnings.catch_warnings(action="error"):
-        tables = [db.marginals(learned).table().to_arrow().to_pylist() for db in (here, there)]
+        tables = [db.probabilities(learned).table().to_arrow().to_pylist() for db in (here, there)]
     assert tables[0] == tables[1]
     assert len({row["probability"] for row in tables[0]}) > 1
 

@@ -91,9 +91,7 @@ def test_texts_stay_and_are_said(tmp_path: Any) -> None:
         assert set(db.sql("from sqlrl.named_P").fetchall()) == {("2.0",), ("10000012.0",)}
     with sqlrl.connect() as db:
         db.load("P", [(2,), (3,)], types=["n"])
-        with pytest.warns(
-            sqlrl.errors.LoadWarning, match=r"'2' and '2\.0' are two constants of the type n.*set_numeric"
-        ):
+        with pytest.warns(sqlrl.errors.LoadWarning, match=r"'2' and '2\.0' are two constants of the type n.*numeric="):
             db.load("Q", tmp_path / "e.csv", types=["n"])
         with warnings.catch_warnings(action="error"):
             db.load("R", [(4,)], types=["n"])  # said once
@@ -113,7 +111,7 @@ def test_texts_with_points_are_meant() -> None:
 
 def test_numbers_have_one_constant_without_a_warning() -> None:
     with sqlrl.connect() as db, warnings.catch_warnings(action="error"):
-        db.set_numeric("n")
+        db.load(numeric=["n"])
         db.load("P", [("2",)], types=["n"])
         db.load("Q", [("2.0",)], types=["n"])
         assert db.sql("select name from sqlrl.dictionary_n").fetchall() == [("2",)]

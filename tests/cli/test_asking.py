@@ -20,7 +20,7 @@ def files(tmp_path: Path) -> list[object]:
     return ["infer", "--model", tmp_path / "m.mln", "--evidence", tmp_path / "e.db"]
 
 
-@pytest.mark.parametrize("options", [(), ("--marginals",)])
+@pytest.mark.parametrize("options", [(), ("--probabilities",)])
 def test_an_atom_that_is_given_has_no_row_and_a_line_that_says_so(
     run: Run, files: list[object], options: tuple[str, ...]
 ) -> None:
@@ -32,7 +32,7 @@ def test_an_atom_that_is_given_has_no_row_and_a_line_that_says_so(
 
 def test_an_atom_that_is_predicted_false_has_no_row(run: Run, files: list[object]) -> None:
     assert json.loads(run(*files, "--query", "q(Bb)", "--json").out) == []
-    (row,) = json.loads(run(*files, "--query", "q(Bb)", "--json", "--marginals").out)
+    (row,) = json.loads(run(*files, "--query", "q(Bb)", "--json", "--probabilities").out)
     assert row["t"] == "Bb"
     # 20 for q(Bb) where p(Bb) holds, 40 against it.
     assert row["probability"] == pytest.approx(2.061153622438558e-09, rel=1e-9)

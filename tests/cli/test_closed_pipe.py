@@ -89,7 +89,7 @@ def test_files_are_written_before_anything_is_printed(
     [
         pytest.param(("infer", *_TEST, "--into", "guess", "--json"), "from guess", id="into"),
         pytest.param(
-            ("infer", *_TEST, "--marginals", "--into", "guess", "--json"),
+            ("infer", *_TEST, "--probabilities", "--into", "guess", "--json"),
             "from guess where probability > 0",
             id="marginals",
             marks=pytest.mark.slow,

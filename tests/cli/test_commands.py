@@ -440,10 +440,9 @@ def test_json_is_one_row_a_line(run: Run, project: Project) -> None:
     ("command", "verb", "names"),
     [
         ("count", "count", ["limit", "most_groups", "groups"]),
-        ("overlap", "overlap", ["limit"]),
+        ("overlap", "diagnose", ["limit"]),
         ("audit", "audit", ["near", "seed"]),
         ("export", "export", ["limit"]),
-        ("export", "export_sql", ["limit"]),
     ],
 )
 def test_options_have_the_defaults_of_the_parameters(command: str, verb: str, names: list[str]) -> None:

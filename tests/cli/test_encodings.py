@@ -47,7 +47,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("version", "--json"),
 ]
 MORE: list[tuple[str, ...]] = [
-    ("infer", "--model", "m.mln", "--evidence", "e.db", "--query", "Smokes,Cancer", "--marginals", "-n", "1"),
+    ("infer", "--model", "m.mln", "--evidence", "e.db", "--query", "Smokes,Cancer", "--probabilities", "-n", "1"),
     ("infer", "--model", "m.mln", "--evidence", "e.db", "--query", "Smokes,Cancer", "--json"),
     ("why", "--model", "m.mln", "--evidence", "e.db", "--query", "Smokes", "--atom", 'Smokes("Ω…")'),
     ("count", "--model", "m.mln", "--evidence", "e.db", "--evidence", "labels.db"),

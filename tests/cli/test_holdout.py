@@ -55,7 +55,7 @@ def test_one_network_by_its_entities(run: Run, people: Path) -> None:
     assert done.code == 0, done.err
     assert "to test on, with no record in common" in done.err
     with sqlrl.connect(people / "same.duckdb") as db:
-        layout = db.bind(sqlrl.read_model(people / "same.mln"))
+        layout = db.advanced.bind(sqlrl.read_model(people / "same.mln"))
         assert layout.predicates["Same"].atom_count == 70  # the scope is what it was
         split = db.split(0.25, by="record")
         db.scope("Same", split.test)
@@ -69,7 +69,7 @@ def test_a_run_that_fails_leaves_the_scope_as_it_was(run: Run, people: Path) -> 
     assert done.code == 1
     assert "the limit of 1" in done.err
     with sqlrl.connect(people / "same.duckdb") as db, pytest.warns(sqlrl.errors.ScopeWarning):
-        assert db.bind(sqlrl.read_model(people / "same.mln")).predicates["Same"].atom_count == 70
+        assert db.advanced.bind(sqlrl.read_model(people / "same.mln")).predicates["Same"].atom_count == 70
 
 
 @pytest.mark.parametrize(

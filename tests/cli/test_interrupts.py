@@ -34,7 +34,7 @@ sys.meta_path.insert(0, Press())
 """
 """The same, where Ctrl-C is pressed when a module is looked for, also by the code of compiled libraries."""
 
-LONG = ["--marginals", "--method", "gibbs", "--samples", "1000000000", "--query", "Smokes,Cancer", "-q"]
+LONG = ["--probabilities", "--method", "gibbs", "--samples", "1000000000", "--query", "Smokes,Cancer", "-q"]
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from sqlrl.learn import BatchEstimator, OnlineEstimator, OnlineLearner
 from sqlrl.learn.fitted import Configured
 from sqlrl.learn.soft.estimator import SoftEstimator
 from tests.cli.conftest import Project, Run, SeenError
+from tests.offered import OFFERED
 
 MODES = "modeP(2, Token(#-,+,.))\nmodeP(1, Next(-,-))\nmodeP(2, InField(.,#.,+))\n"
 
@@ -89,7 +90,7 @@ def test_the_short_help_has_options_of_the_whole_one_and_every_learner(run: Run)
     batch = {word for word, kind in LEARNERS.items() if issubclass(kind, BatchEstimator)}
     assert (online, batch) == (set(ONLINE), set(BATCHES))
     assert {word for word, kind in LEARNERS.items() if issubclass(kind, sqlrl.PseudoLikelihood)} == set(GENERATIVE)
-    found = [getattr(sqlrl, name) for name in sqlrl.__all__]
+    found = list(OFFERED.values())
     words = {each.word for each in found if isinstance(each, type) and issubclass(each, Configured)}
     soft = {
         each.word for each in found if isinstance(each, type) and issubclass(each, SoftEstimator | sqlrl.SoftStructure)

@@ -1,4 +1,4 @@
-"""`sqlrl infer --marginals` and `sqlrl why`."""
+"""`sqlrl infer --probabilities` and `sqlrl why`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def options(project: Project) -> list[object]:
 
 
 def test_probabilities_of_evidence_files(run: Run, project: Project) -> None:
-    done = run("infer", *options(project), "--marginals", "--json")
+    done = run("infer", *options(project), "--probabilities", "--json")
     assert done.code == 0, done.err
     anna = 1 / (1 + math.exp(-0.5))
     rows = {row["person"]: row["probability"] for row in done.rows()}
     assert rows == pytest.approx({"Anna": anna, "Bob": 0.5, "Chris": 0.5}, rel=1e-12)
     assert {row["method"] for row in done.rows()} == {"logistic"}
     assert "Probabilities of Cancer: 3 query atoms, all exact" in done.err
-    shown = run("infer", *options(project), "--marginals").out
+    shown = run("infer", *options(project), "--probabilities").out
     assert "0.622459" in shown
 
 
 def test_sampling_options_and_warnings(run: Run, project: Project) -> None:
-    done = run("infer", *options(project), "--marginals", "--method", "mcsat", "--samples", "3", "--chains", "2")
+    done = run("infer", *options(project), "--probabilities", "--method", "mcsat", "--samples", "3", "--chains", "2")
     assert done.code == 0, done.err
     assert "3 of 2 chain" in done.err
     assert done.err.count("warning") == 1
@@ -38,7 +38,7 @@ def test_sampling_options_and_warnings(run: Run, project: Project) -> None:
 def test_tables_of_a_database(run: Run, project: Project) -> None:
     done = run(
         *("infer", project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"),
-        *("--marginals", "--into", "p", "--samples-into", "drawn", "--means-into", "means", "--samples", "20"),
+        *("--probabilities", "--into", "p", "--samples-into", "drawn", "--means-into", "means", "--samples", "20"),
     )
     assert done.code == 0, done.err
     assert "the probabilities are in p" in done.err
@@ -52,14 +52,14 @@ def test_tables_of_a_database(run: Run, project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--samples", "5"], "--samples is about probabilities: add --marginals"),
+        (["--samples", "5"], "--samples is about probabilities: add --probabilities"),
         (["--chains", "5", "--burn-in", "1"], "--burn-in, --chains are about probabilities"),
-        (["--method", "gibbs"], "finds probabilities: add --marginals"),
-        (["--marginals", "--method", "cpsat"], "--method cpsat finds a most probable world"),
-        (["--marginals", "--all"], "--all is about a most probable world"),
-        (["--marginals", "--deterministic-limit", "3"], "--deterministic-limit is about a most probable world"),
-        (["--marginals", "--samples-into", "x"], "needs a database that can be written"),
-        (["--marginals", "--samples", "0"], "greater than or equal to 1"),
+        (["--method", "gibbs"], "finds probabilities: add --probabilities"),
+        (["--probabilities", "--method", "cpsat"], "--method cpsat finds a most probable world"),
+        (["--probabilities", "--all"], "--all is about a most probable world"),
+        (["--probabilities", "--deterministic-limit", "3"], "--deterministic-limit is about a most probable world"),
+        (["--probabilities", "--samples-into", "x"], "needs a database that can be written"),
+        (["--probabilities", "--samples", "0"], "greater than or equal to 1"),
     ],
 )
 def test_options_that_do_not_go_together(run: Run, lasting: Project, arguments: list[str], message: str) -> None:
@@ -69,13 +69,13 @@ def test_options_that_do_not_go_together(run: Run, lasting: Project, arguments: 
 
 
 def test_evaluate_scores_probabilities_as_the_library_does(run: Run, project: Project) -> None:
-    arguments = ["evaluate", project / "cite.duckdb", "--model", project / "learned.json", "--marginals"]
+    arguments = ["evaluate", project / "cite.duckdb", "--model", project / "learned.json", "--probabilities"]
     arguments += ["--examples", project / "test.txt"]
     done = run(*arguments, "--json")
     assert done.code == 0, done.err
     with sqlrl.connect(project / "cite.duckdb") as db:
         examples = (project / "test.txt").read_text(encoding="utf-8").split()
-        scores = db.evaluate(db.marginals(sqlrl.read_model(project / "learned.json"), examples=examples))
+        scores = db.evaluate(db.probabilities(sqlrl.read_model(project / "learned.json"), examples=examples))
     assert done.rows() == scores.table().to_pylist()
     assert str(scores) in done.err
     bins = run(*arguments, "--calibration", "--json").rows()
@@ -95,11 +95,11 @@ def test_evaluate_scores_probabilities_as_the_library_does(run: Run, project: Pr
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--marginals", "--by-example", "--calibration"], "--calibration and --by-example are two tables"),
+        (["--probabilities", "--by-example", "--calibration"], "--calibration and --by-example are two tables"),
         (["--by-example", "--calibration"], "--calibration and --by-example are two tables"),
-        (["--calibration"], "--calibration is about probabilities: add --marginals"),
-        (["--samples", "5"], "--samples is about probabilities: add --marginals"),
-        (["--method", "mcsat"], "--method mcsat finds probabilities: add --marginals"),
+        (["--calibration"], "--calibration is about probabilities: add --probabilities"),
+        (["--samples", "5"], "--samples is about probabilities: add --probabilities"),
+        (["--method", "mcsat"], "--method mcsat finds probabilities: add --probabilities"),
     ],
 )
 def test_options_of_evaluate_that_do_not_go_together(
@@ -184,7 +184,7 @@ def test_a_command_warns_once(run: Run, tmp_path: Path) -> None:
 def test_json_has_all_digits(run: Run, tmp_path: Path, weight: float) -> None:
     (tmp_path / "sure.mln").write_text(f"P(t)\nQ(t)\n{weight} P(x) => Q(x)\n", encoding="utf-8")
     (tmp_path / "sure.db").write_text("P(A)\n", encoding="utf-8")
-    options = ("--model", tmp_path / "sure.mln", "--evidence", tmp_path / "sure.db", "--query", "Q", "--marginals")
+    options = ("--model", tmp_path / "sure.mln", "--evidence", tmp_path / "sure.db", "--query", "Q", "--probabilities")
     (row,) = run("infer", *options, "--json").rows()
     assert 0 < row["probability"] < 1
     assert row["probability"] == pytest.approx(1 / (1 + math.exp(-weight)), rel=1e-12)
@@ -193,7 +193,15 @@ def test_json_has_all_digits(run: Run, tmp_path: Path, weight: float) -> None:
 def test_errors_of_json_are_not_rounded(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pairs.mln").write_text("P(t)\nQ(t)\n0.3 P(x) ^ P(y) ^ Q(x) => Q(y)\n", encoding="utf-8")
     (tmp_path / "pairs.db").write_text("P(A)\nP(B)\nP(C)\n", encoding="utf-8")
-    options = ("--model", tmp_path / "pairs.mln", "--evidence", tmp_path / "pairs.db", "--query", "Q", "--marginals")
+    options = (
+        "--model",
+        tmp_path / "pairs.mln",
+        "--evidence",
+        tmp_path / "pairs.db",
+        "--query",
+        "Q",
+        "--probabilities",
+    )
     drawn = run("infer", *options, "--json", "--method", "gibbs", "--samples", "50").rows()
     assert {row["method"] for row in drawn} == {"gibbs"}
     for row in drawn:

@@ -29,7 +29,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "command",
     [
         ("infer", "--method", "full"),
-        ("infer", "--marginals"),
+        ("infer", "--probabilities"),
         ("ground",),
     ],
     ids=["infer", "marginals", "ground"],

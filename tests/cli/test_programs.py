@@ -48,14 +48,14 @@ def lamps(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_a_predicate_that_nobody_speaks_of_is_inferred_and_not_printed(run: Run, lamps: tuple[Path, Path]) -> None:
     model, evidence = lamps
-    done = run("infer", "--model", model, "--evidence", evidence, "--query", "Lit", "--marginals", "--json")
+    done = run("infer", "--model", model, "--evidence", evidence, "--query", "Lit", "--probabilities", "--json")
     assert {row["lamp"]: row["probability"] for row in done.rows()} == pytest.approx(enumerated(), abs=1e-5)
     assert {row["predicate"] for row in done.rows()} == {"Lit"}
     assert (
         "Live has no facts and is no query: its atoms are inferred and not printed (--closed Live: false)" in done.err
     )
     assert "inferred with them and not reported: Live (3 atoms)" in done.err
-    closed = run("infer", "-m", model, "-e", evidence, "--query", "Lit", "--marginals", "--json", "-cw", "Live")
+    closed = run("infer", "-m", model, "-e", evidence, "--query", "Lit", "--probabilities", "--json", "-cw", "Live")
     assert {row["probability"] for row in closed.rows()} == {0.5}
     best = run("infer", "-m", model, "-e", evidence, "--query", "Lit", "--all", "--json")
     assert len(best.rows()) == 3
@@ -64,7 +64,7 @@ def test_a_predicate_that_nobody_speaks_of_is_inferred_and_not_printed(run: Run,
 def test_open_predicates_keep_what_is_known_of_them(run: Run, lamps: tuple[Path, Path]) -> None:
     model, evidence = lamps
     evidence.write_text(WIRES + "Live(L1)\n!Live(L3)\n")
-    options = ("infer", "-m", model, "-e", evidence, "--query", "Lit", "--marginals", "--json")
+    options = ("infer", "-m", model, "-e", evidence, "--query", "Lit", "--probabilities", "--json")
     known = {row["lamp"]: row["probability"] for row in run(*options).rows()}
     half, high = 0.5, 1 / (1 + math.exp(-0.7))
     # Without the option what is not stated is false.
@@ -127,19 +127,20 @@ def test_other_commands_ask_what_it_is(run: Run, lamps: tuple[Path, Path], comma
 def test_python_names_three_ways() -> None:
     db = sqlrl.connect()
     model = sqlrl.parse_mln(LAMPS, query=["Lit"])
-    db.load_evidence(parse_evidence(WIRES), model)
+    db.load(sqlrl.Evidence(parse_evidence(WIRES), model))
     with pytest.raises(CatalogError, match=r"without data: Live\..* drop= .*, empty= .*, hidden= "):
-        db.marginals(model)
+        db.probabilities(model)
 
     def found(**options: list[str]) -> dict[str, float]:
         return {
-            row["lamp"]: row["probability"] for row in db.marginals(model, **options).probabilities("Lit").to_pylist()
+            row["lamp"]: row["probability"]
+            for row in db.probabilities(model, roles=sqlrl.Roles(**options)).probabilities("Lit").to_pylist()
         }
 
     assert found(hidden=["Live"]) == pytest.approx(enumerated(), abs=1e-12)
     assert set(found(empty=["Live"]).values()) == set(found(drop=["Live"]).values()) == {0.5}
     assert found(hidden=["Live"]) == pytest.approx(enumerated(), abs=1e-12)
-    prediction = db.predict(model, hidden=["Live"], into="lit")
+    prediction = db.predict(model, into="lit", roles=sqlrl.Roles(hidden=["Live"]))
     assert prediction.open_predicates == ["Lit"]
     assert "of 3 query atoms" in repr(prediction)
     assert db.sql("select count(*) from duckdb_tables() where table_name like 'lit%'").fetchall() == [(1,)]
@@ -151,9 +152,9 @@ def test_python_names_three_ways() -> None:
         ({"empty": ["Wired"], "hidden": ["Live"]}, "empty= names predicates that have data: Wired"),
     ]:
         with pytest.raises(CatalogError, match=words):
-            db.predict(model, **options)
+            db.predict(model, roles=sqlrl.Roles(**options))
     # What was taken as empty is no fact: it can be loaded.
-    db.predict(model, empty=["Live"])
+    db.predict(model, roles=sqlrl.Roles(empty=["Live"]))
     db.load("Live", [("L2",)], types=["lamp"])
     assert found()["L2"] == pytest.approx(1 / (1 + math.exp(-0.7)))
 
@@ -165,7 +166,7 @@ def test_a_query_takes_the_place_of_the_one_that_was_learned(
     sqlrl.parse_mln(LAMPS, query=["Lit", "Live"]).save(saved)
     both = run("infer", "-m", saved, "-e", lamps[1], "--all", "--json")
     assert {row["predicate"] for row in both.rows()} == {"Lit", "Live"}
-    one = run("infer", "-m", saved, "-e", lamps[1], "--query", "Lit", "--marginals", "--json")
+    one = run("infer", "-m", saved, "-e", lamps[1], "--query", "Lit", "--probabilities", "--json")
     assert {row["lamp"]: row["probability"] for row in one.rows()} == pytest.approx(enumerated(), abs=1e-5)
     assert {row["predicate"] for row in one.rows()} == {"Lit"}
 
@@ -179,7 +180,7 @@ def test_given_facts_are_evidence_whenever_the_query_is_named(run: Run, tmp_path
     model = tmp_path / ("with.mln" if first.endswith("query") else "m.mln")
     db = tmp_path / "f.duckdb"
     assert run("load", db, "--evidence", tmp_path / "f.db", "--given", "--model", model).code == 0
-    done = run("infer", db, "-m", tmp_path / "m.mln", "--query", "Sold", "--marginals", "--json")
+    done = run("infer", db, "-m", tmp_path / "m.mln", "--query", "Sold", "--probabilities", "--json")
     assert [row["fruit"] for row in done.rows()] == ["F3"]
     assert done.rows()[0]["probability"] == pytest.approx(1 / (1 + math.exp(-0.8)), abs=1e-5)
 
@@ -206,7 +207,7 @@ def test_atoms_can_be_asked_for(
     Path("e.db").write_text("City(C1)\nCity(C2)\n")
     Path("queries.txt").write_text("Near(C2, C1)\nNear(C2, C2)\n")
     options = [part for text in asked for part in ("--query", text)]
-    done = run("infer", "-m", "m.mln", "-e", "e.db", *options, "--marginals", "--json")
+    done = run("infer", "-m", "m.mln", "-e", "e.db", *options, "--probabilities", "--json")
     assert {(row["city"], row["city_2"]) for row in done.rows()} == rows
     if asked == ["Near(C1, x)"]:
         plain = run("infer", "-m", "m.mln", "-e", "e.db", *options, "--all", "--json")
@@ -217,7 +218,7 @@ def test_a_model_without_rules_has_a_distribution(run: Run, tmp_path: Path) -> N
     (tmp_path / "m.mln").write_text("face = {F1, F2, F3, F4}\nDie(die)\nTop(die, face!)\nHeld(die)\n")
     (tmp_path / "e.db").write_text("Die(D1)\n")
     done = run(
-        "infer", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", "--query", "Top,Held", "--marginals", "--json"
+        "infer", "-m", tmp_path / "m.mln", "-e", tmp_path / "e.db", "--query", "Top,Held", "--probabilities", "--json"
     )
     assert [row["probability"] for row in done.rows() if row["predicate"] == "Top"] == [0.25] * 4
     assert [row["probability"] for row in done.rows() if row["predicate"] == "Held"] == [0.5]
@@ -229,19 +230,19 @@ def test_evidence_lists_constants_beside_its_facts(tmp_path: Path) -> None:
     path = tmp_path / "w.db"
     path.write_text('Wired(L1, L2)\nlamp = {L4, "L 5"} // spare ones\n')
     db = sqlrl.connect()
-    db.load_evidence(path, model)
-    names = db.marginals(model).probabilities("Lit")["lamp"].to_pylist()
+    db.load(sqlrl.Evidence(path, model))
+    names = db.probabilities(model).probabilities("Lit")["lamp"].to_pylist()
     assert sorted(names) == ["L 5", "L1", "L2", "L4"]
     # They are the data's: another model, loading, and what is removed do not touch them.
-    assert db.bind(sqlrl.parse_mln("Live(lamp)\n1 Live(x)", query=["Live"])).types["lamp"].size == 4
+    assert db.advanced.bind(sqlrl.parse_mln("Live(lamp)\n1 Live(x)", query=["Live"])).types["lamp"].size == 4
     path.write_text("Wired(L1, L3)\nlamp = {L4}\n")
-    db.load_evidence(path, model)
-    assert db.bind(model).types["lamp"].size == 3
+    db.load(sqlrl.Evidence(path, model))
+    assert db.advanced.bind(model).types["lamp"].size == 3
     path.write_text("lampe = {L4}\nWired(L1, L3)\n")
     with pytest.raises(
         SqlrlError, match=r"lists constants of 'lampe', which is no type of the model; did you mean 'lamp'"
     ):
-        db.load_evidence(path, model)
+        db.load(sqlrl.Evidence(path, model))
     assert parse_domains("/* t = {A}\n*/ u = {B, 7}\nu = {B} // once") == {"u": ("B", "7")}
 
 
@@ -272,8 +273,8 @@ def test_primes_and_types_with_capitals_are_read_and_written(tmp_path: Path) -> 
         model.save(path)
         assert sqlrl.models_equal(sqlrl.read_model(path), model)
     db = sqlrl.connect()
-    db.load_evidence(parse_evidence("wrote(Ann, P1)\nwrote(Ann, P2)\nkind(P1, Short)"), model, given=True)
-    (row,) = db.marginals(model).probabilities().to_pylist()
+    db.load(sqlrl.Evidence(parse_evidence("wrote(Ann, P1)\nwrote(Ann, P2)\nkind(P1, Short)"), model, given=True))
+    (row,) = db.probabilities(model).probabilities().to_pylist()
     # Two groundings of the rule have P1 beside P2: the one that P2 may break counts.
     assert (row["Paper"], row["probability"]) == ("P2", pytest.approx(1 / (1 + math.exp(-0.5))))
     # A misspelt predicate of a ground rule is no declaration.
@@ -289,11 +290,11 @@ def test_variables_with_capitals_are_refused_where_no_data_have_such_constants(n
     with pytest.raises(CatalogError, match=rf"<text>:3: .*variables begin with a small letter, write {name.lower()};"):
         db.predict(sqlrl.parse_mln(text, query=["Lit"]))
     # Listed, or among the data, it is a constant as any other.
-    assert db.bind(sqlrl.parse_mln(f"lamp = {{L1, {name}}}\n" + text, query=["Lit"])).types["lamp"].size == 2
+    assert db.advanced.bind(sqlrl.parse_mln(f"lamp = {{L1, {name}}}\n" + text, query=["Lit"])).types["lamp"].size == 2
     db.load("Live", [("L1",), (name,)], types=["lamp"])
     (row,) = [
         row
-        for row in db.marginals(sqlrl.parse_mln(text, query=["Lit"])).probabilities().to_pylist()
+        for row in db.probabilities(sqlrl.parse_mln(text, query=["Lit"])).probabilities().to_pylist()
         if row["lamp"] == name
     ]
     assert row["probability"] == pytest.approx(1 / (1 + math.exp(-1)))
@@ -313,7 +314,7 @@ def test_a_target_without_one_true_atom_is_learned_from_as_false(run: Run, lamps
     # Only a learner takes it so: a prediction has nothing to compare with.
     db = sqlrl.connect()
     program = sqlrl.parse_mln(LAMPS, query=["Lit"])
-    db.load_evidence(parse_evidence(WIRES + "Live(L1)"), program)
+    db.load(sqlrl.Evidence(parse_evidence(WIRES + "Live(L1)"), program))
     sqlrl.PSCG().fit(db, program)
     with pytest.raises(SqlrlError, match="no predicted atom has a label"):
         db.evaluate(db.predict(program))
@@ -330,7 +331,7 @@ def test_what_an_earlier_call_took_a_predicate_for_is_forgotten(
     model, evidence = lamps
     file = tmp_path / "lamps.duckdb"
     assert run("load", file, "--evidence", evidence, "--model", model).code == 0
-    asked = ("infer", file, "-m", model, "--query", "Lit", "--marginals", "--json")
+    asked = ("infer", file, "-m", model, "--query", "Lit", "--probabilities", "--json")
     opened = run(*asked, "--open", "Live").rows()
     assert {row["lamp"]: row["probability"] for row in opened} == pytest.approx(enumerated(), abs=1e-5)
     assert {row["probability"] for row in run(*asked, "--closed", "Live").rows()} == {0.5}
@@ -338,12 +339,12 @@ def test_what_an_earlier_call_took_a_predicate_for_is_forgotten(
     assert run(*asked).code == 1
     db = sqlrl.connect()
     program = sqlrl.parse_mln(LAMPS, query=["Lit"])
-    db.load_evidence(evidence, program)
-    db.marginals(program, hidden="Live")
+    db.load(sqlrl.Evidence(evidence, program))
+    db.probabilities(program, roles=sqlrl.Roles(hidden="Live"))
     more = tmp_path / "more.db"
     more.write_text("Live(L1)\n")
-    db.load_evidence(more, program, given=True)
-    assert [info.name for info in db.bind(program).predicates.values() if info.open] == ["Lit"]
+    db.load(sqlrl.Evidence(more, program, given=True))
+    assert [info.name for info in db.advanced.bind(program).predicates.values() if info.open] == ["Lit"]
 
 
 def test_empty_predicates_of_any_arity() -> None:
@@ -357,7 +358,11 @@ def test_empty_predicates_of_any_arity() -> None:
         ("Off()", "Off()"),
     ]:
         text = f"Live(lamp)\nLit(lamp)\n{declared}\n1 Live(x) ^ !{atom} => Lit(x)"
-        rows = db.marginals(sqlrl.parse_mln(text, query=["Lit"]), empty=["Off"]).probabilities().to_pylist()
+        rows = (
+            db.probabilities(sqlrl.parse_mln(text, query=["Lit"]), roles=sqlrl.Roles(empty=["Off"]))
+            .probabilities()
+            .to_pylist()
+        )
         found.append([round(row["probability"], 6) for row in rows])
     assert found == [[0.731059] * 2] * 4
 
@@ -368,16 +373,16 @@ def test_lists_of_evidence_go_with_what_replaces_it_and_are_numbers_where_those_
     other.write_text("Live(L4)\n")
     program = sqlrl.parse_mln("Live(lamp)\nLit(lamp)\n1 Live(x) => Lit(x)", query=["Lit"])
     db = sqlrl.connect()
-    db.load_evidence(one, program)
-    assert db.bind(program).types["lamp"].size == 3
-    db.load_evidence(other, program, replace=True)
-    assert db.bind(program).types["lamp"].size == 1
+    db.load(sqlrl.Evidence(one, program))
+    assert db.advanced.bind(program).types["lamp"].size == 3
+    db.load(sqlrl.Evidence(other, program, replace=True))
+    assert db.advanced.bind(program).types["lamp"].size == 1
     numbers = sqlrl.connect()
-    numbers.catalog.declare(program)
-    numbers.set_numeric("lamp")
+    numbers.advanced.catalog.declare(program)
+    numbers.load(numeric=["lamp"])
     one.write_text("Live(1)\nlamp = {2, 3.0}\n")
     with pytest.raises(SqlrlError, match=r"evidence lists '3\.0' of lamp, a type of numbers.*write 3"):
-        numbers.load_evidence(one, program)
+        numbers.load(sqlrl.Evidence(one, program))
 
 
 def test_names_in_quotes_may_hold_what_divides_queries() -> None:

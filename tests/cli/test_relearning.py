@@ -99,8 +99,8 @@ def test_found_clauses_are_weighed_again(run: Run, documents: Path, learner: str
     assert "strongest clauses" in done.out
     assert "iterations that learned the weights again" in done.out
     with sqlrl.connect(documents / "docs.duckdb", progress=False) as db:
-        assert db.model() == sqlrl.read_model(out)
-        whole = db.model(found[0]["model"])
+        assert db.models[-1] == sqlrl.read_model(out)
+        whole = db.models[found[0]["model"]]
         assert isinstance(whole, sqlrl.Model)
     assert len(kept) < sum(len(rule.expansions.rows) if rule.expansions else 1 for rule in whole.rules)
 

@@ -21,7 +21,7 @@ def test_a_run_becomes_a_page(run: Run, project: Project) -> None:
     for said in ("<title>Run 1: Likelihood</title>", "Learning curve of Likelihood", "Confusion matrix of InField"):
         assert said in text
     # Probabilities were not asked for, and nobody audited.
-    assert "need probabilities: marginals(keep=True)" in text
+    assert "need probabilities: probabilities(keep=True)" in text
     assert "The data were not audited" in text
 
 

@@ -40,7 +40,7 @@ def test_what_was_kept_and_dropped_is_printed_and_the_model_saved(run: Run, proj
     assert "bound of the probability" in formulations
     assert "of 24 formulations of 12 candidates kept, counted by 4 queries" in err
     with sqlrl.connect(project / "users.duckdb", progress=False) as db:
-        assert sqlrl.read_mln(tmp_path / "found.mln") == db.model()
+        assert sqlrl.read_mln(tmp_path / "found.mln") == db.models[-1]
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_weights_are_learned_from_the_data_that_a_program_names(run: Run, progra
     assert done.code == 0, done.err
     db = sqlrl.connect(progress=False)
     model = sqlrl.read_psl(program, task="learn")
-    db.load_soft_data(model, split="learn")
+    db.load(sqlrl.SoftData(model, split="learn"))
     fit = LEARNERS[learner](prior=0.1).fit(db, model)  # type: ignore[attr-defined]
     assert done.rows() == fit.clauses().to_arrow().to_pylist()
     assert sqlrl.read_psl(out) == fit.model_
@@ -71,7 +71,7 @@ def test_a_new_database_gets_the_data_and_the_run(run: Run, program: Path, tmp_p
     learned = sqlrl.parse_psl(done.out)
     with sqlrl.connect(path, progress=False) as db:
         assert db.sql("select learner, status from sqlrl.run").fetchall() == [("SoftPiecewiseLikelihood", "done")]
-        assert db.model() == learned
+        assert db.models[-1] == learned
     # Another time they are there.
     again = run("learn", path, "--model", program, "--learner", "soft-piecewise-likelihood", "--out", "-")
     assert (again.code, again.out) == (0, done.out), again.err

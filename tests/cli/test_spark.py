@@ -20,7 +20,7 @@ def evidence(project: Project) -> list[str | Path]:
 @pytest.mark.parametrize(
     "command",
     [
-        ["infer", "--marginals"],
+        ["infer", "--probabilities"],
         pytest.param(["infer", "--all"], marks=pytest.mark.slow),
         pytest.param(["infer", "--method", "cutting-plane"], marks=pytest.mark.slow),
     ],

@@ -351,7 +351,7 @@ def test_an_online_learner_takes_a_stream(run: Run, prepared: Path, tmp_path: Pa
     model = sqlrl.read_mln(tmp_path / "rules.mln")
     with duckdb.connect(str(prepared / "graph.duckdb"), read_only=True) as con:
         stream = sqlrl.read_subgraphs(prepared / "users.sql", con, model, window=30)
-        fit = sqlrl.Perceptron(random_state=0).fit(sqlrl.connect(progress=False), model, examples=stream)
+        fit = sqlrl.baselines.Perceptron(random_state=0).fit(sqlrl.connect(progress=False), model, examples=stream)
     assert sqlrl.read_mln(tmp_path / "learned.mln") == fit.model_
 
 

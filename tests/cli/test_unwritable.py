@@ -34,7 +34,7 @@ READING: list[tuple[str, ...]] = [
 ]
 WRITING: list[tuple[str, ...]] = [
     ("infer", "cite.duckdb", *MODEL, "--into", "out"),
-    ("infer", "cite.duckdb", *MODEL, "--marginals", "--means-into", "out"),
+    ("infer", "cite.duckdb", *MODEL, "--probabilities", "--means-into", "out"),
     ("learn", "cite.duckdb", "--model", "chain.mln", "--examples", "train.txt"),
     ("learn", "cite.duckdb", "--learner", "ilp", "--query", "InField"),
     ("load", "cite.duckdb", "Next2", "next.parquet", "--types", "position,position"),

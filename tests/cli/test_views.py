@@ -11,7 +11,7 @@ from tests.cli.conftest import Project, Run
 @pytest.mark.parametrize("marginals", [False, True])
 def test_an_evaluation_is_kept_for_views(run: Run, project: Project, marginals: bool) -> None:
     given = [project / "cite.duckdb", "--model", project / "learned.json", "--examples", project / "test.txt"]
-    more = ["--marginals"] if marginals else []
+    more = ["--probabilities"] if marginals else []
     plain = run("evaluate", *given, *more, "--json").rows()
     ask = ["sql", project / "cite.duckdb", "--json"]
     assert run(*ask, "from sqlrl.confusion").rows() == []
@@ -20,7 +20,7 @@ def test_an_evaluation_is_kept_for_views(run: Run, project: Project, marginals: 
     assert done.rows() == plain
     (kept,) = run(*ask, "from sqlrl.confusion where constant is null").rows()
     if marginals:
-        bins = run("evaluate", *given, "--marginals", "--calibration", "--json").rows()
+        bins = run("evaluate", *given, "--probabilities", "--calibration", "--json").rows()
         view = run(*ask, "select above, atoms, true_atoms from sqlrl.calibration").rows()
         assert [tuple(row.values()) for row in view] == [
             (row["above"], row["atoms"], row["true"]) for row in bins if row["atoms"]

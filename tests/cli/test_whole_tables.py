@@ -29,7 +29,7 @@ def database(tmp_path: Path) -> Path:
     "command",
     [
         ("infer", "--model", "{}/m.mln"),
-        pytest.param(("infer", "--model", "{}/m.mln", "--marginals"), marks=pytest.mark.slow),
+        pytest.param(("infer", "--model", "{}/m.mln", "--probabilities"), marks=pytest.mark.slow),
         ("sql", "from sqlrl.named_P"),
     ],
     ids=["infer", "marginals", "sql"],

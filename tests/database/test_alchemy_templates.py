@@ -55,8 +55,8 @@ def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, templa
     whole = db.predict(first, keep=True)
     assert whole.objective == pytest.approx(db.predict(second).objective)
     # What is kept is of exact semantics, and the same model.
-    assert db.predict(db.model()).objective == pytest.approx(whole.objective)
-    means = [db.marginals(model).probabilities("F")["probability"].to_pylist() for model in (first, second)]
+    assert db.predict(db.models[-1]).objective == pytest.approx(whole.objective)
+    means = [db.probabilities(model).probabilities("F")["probability"].to_pylist() for model in (first, second)]
     assert means[0] == pytest.approx(means[1])
 
 
@@ -64,7 +64,9 @@ def test_predictions_are_those_of_what_is_written_out(db: sqlrl.Database, templa
     "template", [TEMPLATES[0], *(pytest.param(each, marks=pytest.mark.slow) for each in TEMPLATES[1:])]
 )
 def test_weights_are_those_of_what_is_written_out(db: sqlrl.Database, template: str, tmp_path: Path) -> None:
-    first, second = (sqlrl.VotedPerceptron(iterations=3).fit(db, model).model_ for model in models(template, ""))
+    first, second = (
+        sqlrl.baselines.VotedPerceptron(iterations=3).fit(db, model).model_ for model in models(template, "")
+    )
     objective = db.predict(first).objective
     assert objective == pytest.approx(db.predict(second).objective)
     for name in ("saved.mln", "saved.json"):
@@ -77,7 +79,7 @@ def test_a_clause_stands_there_once_for_each_constant_that_it_lacks(db: sqlrl.Da
     texts = db.predict(model, keep=True) and [row["text"] for row in db.count(model)]
     assert texts.count("!Token(p, Wa) v F(p)") == 3
     assert texts.count("!Token(p, Wa) v G(p, A)") == 1
-    assert [rule.weight for rule in db.model().rules] == [1.5, 0.5]
+    assert [rule.weight for rule in db.models[-1].rules] == [1.5, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def db() -> sqlrl.Database:
             lambda db: db.predict("1 Liked(d)"),
             "a model is needed, not the text '1 Liked.d.': parse it with sqlrl.parse_mln",
         ),
-        (lambda db: db.marginals("1 Liked(d)"), "a model is needed, not the text"),
+        (lambda db: db.probabilities("1 Liked(d)"), "a model is needed, not the text"),
         (lambda db: db.count(3), "a model is needed, not an object of type int"),
         (lambda db: sqlrl.AdaGrad().fit(db, "1 Liked(d)"), "a model is needed, not the text"),
         (lambda db: db.predict(sqlrl.AdaGrad().fit(db, MODEL)), "not the estimator AdaGrad: .* in model_"),
@@ -65,11 +65,17 @@ def db() -> sqlrl.Database:
             lambda db: db.define("rules.pl"),
             "'rules.pl' is the path of a file .*: give rules such as .* or a pathlib.Path",
         ),
-        (lambda db: db.predict(MODEL, drop=["Wrod"]), "no predicate 'Wrod' to drop; did you mean 'Word'"),
+        (
+            lambda db: db.predict(MODEL, roles=sqlrl.Roles(drop=["Wrod"])),
+            "no predicate 'Wrod' to drop; did you mean 'Word'",
+        ),
         (lambda db: sqlrl.parse_mln("P(t)", query=[3]), "query= takes names of predicates, and 3 is none"),
         (lambda db: sqlrl.parse_mln("P(t)", query=3), "query= takes names of predicates, and 3 is none"),
-        (lambda db: db.predict(MODEL, drop=3), "drop= takes names of predicates, and 3 is none"),
-        (lambda db: db.count(MODEL, hidden=["Word", 1]), "hidden= takes names of predicates, and 1 is none"),
+        (lambda db: db.predict(MODEL, roles=sqlrl.Roles(drop=3)), "drop= takes names of predicates, and 3 is none"),
+        (
+            lambda db: db.count(MODEL, roles=sqlrl.Roles(hidden=["Word", 1])),
+            "hidden= takes names of predicates, and 1 is none",
+        ),
         *(
             (
                 lambda db, x=x: db.predict(MODEL, deterministic_limit=x),
@@ -78,15 +84,21 @@ def db() -> sqlrl.Database:
             for x in (0, -1, "a", True, float("nan"))
         ),
         *(
-            (lambda db, x=x: db.predict(MODEL, seed=x), f"seed={x!r} must be a whole number from 0 to 2,147,483,647")
+            (
+                lambda db, x=x: db.predict(MODEL, random_state=x),
+                f"random_state={x!r} must be a whole number from 0 to 2,147,483,647",
+            )
             for x in (-1, 1.5, "a", 2**31, False)
         ),
-        (lambda db: db.marginals(MODEL, seed=2**40), f"seed={2**40} must be a whole number from 0 to 2,147,483,647"),
+        (
+            lambda db: db.probabilities(MODEL, random_state=2**40),
+            f"random_state={2**40} must be a whole number from 0 to 2,147,483,647",
+        ),
         (lambda db: db.predict(MODEL, into=3), "into=3 must be the name of a table"),
-        (lambda db: db.marginals(MODEL, keep="yes"), "keep='yes' must be True or False"),
+        (lambda db: db.probabilities(MODEL, keep="yes"), "keep='yes' must be True or False"),
         (lambda db: db.predict(MODEL, replace=1), "replace=1 must be True or False"),
         (lambda db: db.predict(MODEL, limit="x"), "limit='x' must be a whole number of ground clauses"),
-        (lambda db: db.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
+        (lambda db: db.advanced.ground(MODEL, limit=-1), "limit=-1 must be a whole number"),
         (lambda db: db.count(MODEL, limit=2.5), "limit=2.5 must be a whole number"),
         (
             lambda db: db.predict(MODEL, examples="select 'd1' as doc, 2 as k"),
@@ -115,7 +127,7 @@ def test_what_is_of_the_wrong_kind_is_named(
         sqlrl.MaxMargin(),
         sqlrl.PSCG(),
         sqlrl.PseudoLikelihood(),
-        sqlrl.VotedPerceptron(),
+        sqlrl.baselines.VotedPerceptron(),
         sqlrl.OSL(sqlrl.parse_modes("modeP(1, Word(+, #.))\nmodeP(1, Liked(-))")),
         sqlrl.ILP(),
         sqlrl.ConstrainedTraining(sqlrl.CDA()),
@@ -148,7 +160,7 @@ def test_closed_formulas_can_be_counted() -> None:
     db.load("Friends", [("A", "B"), ("B", "C"), ("C", "B")])
     model = sqlrl.parse_mln("Friends(p, p)\n1 Friends(x, y) => Friends(y, x)\n2 Friends(x, y)")
     assert db.count(model)["n"] == [8, 3]
-    assert db.count_difference(model, "observed", "observed")["delta_n"] == [0, 0]
+    assert db.count(model, world="observed", against="observed")["delta_n"] == [0, 0]
     with pytest.raises(InputError, match="nothing to predict"):
         db.predict(model)
 

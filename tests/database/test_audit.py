@@ -60,7 +60,7 @@ def check_shown(db: sqlrl.Database, audit: sqlrl.Audit) -> None:
 
 
 def ask(db: sqlrl.Database, query: Any) -> list[tuple[Any, ...]]:
-    return db.engine.fetch_rows(query, step="ask")[1]
+    return db.advanced.engine.fetch_rows(query, step="ask")[1]
 
 
 # ---- what is planted -----------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_records_without_a_candidate_are_alone() -> None:
     db.load("Alike", [("a", "b")], types=("name", "name"))
     db.load("Known", [("a",), ("b",), ("c",)], types=("name",))
     db.scope("Same", [("a", "b")])
-    assert found(db.clusters(db.predict(MODEL))) == {frozenset("ab"), frozenset("c")}
+    assert found(db.predict(MODEL).clusters()) == {frozenset("ab"), frozenset("c")}
 
 
 def test_given_pairs_count() -> None:

@@ -69,7 +69,7 @@ def hard_texts(found: sqlrl.Model) -> list[str]:
 
 
 def test_chains_are_cheap_and_pairs_and_triples_are_not(db: sqlrl.Database) -> None:
-    costs = db.constraint_costs(model())
+    costs = db.diagnose(model(), kind="costs")
     assert costs["rule"] == [2, 3, 4, 5, 5]
     assert costs["counted"] == ["block", "exact", "exact", "exact", "exact"]
     assert costs["inexpensive"] == [True, True, False, False, False]
@@ -86,25 +86,25 @@ def test_chains_are_cheap_and_pairs_and_triples_are_not(db: sqlrl.Database) -> N
 
 
 def test_examples_are_chosen_and_each_counts_alone(db: sqlrl.Database) -> None:
-    costs = db.constraint_costs(model(BEFORE), ["d1"])
+    costs = db.diagnose(model(BEFORE), kind="costs", examples=["d1"])
     assert (costs["examples"], costs["factors"], costs["growth"]) == ([1], [28], [None])
     assert costs["inexpensive"] == [True]  # 28 factors of 14 nodes: as dense as a grid
-    assert db.constraint_costs(model(BEFORE), ["d2"])["inexpensive"] == [False]
-    assert db.constraint_costs(model(BEFORE), ["d2"], density=10)["inexpensive"] == [True]
-    assert db.constraint_costs(model(BEFORE), growth=2.5)["inexpensive"] == [True]
+    assert db.diagnose(model(BEFORE), kind="costs", examples=["d2"])["inexpensive"] == [False]
+    assert db.diagnose(model(BEFORE), kind="costs", examples=["d2"], density=10)["inexpensive"] == [True]
+    assert db.diagnose(model(BEFORE), kind="costs", growth=2.5)["inexpensive"] == [True]
 
 
 def test_a_constraint_that_leaves_nothing_open_is_inexpensive(db: sqlrl.Database) -> None:
-    costs = db.constraint_costs(model("Less(p, q) ^ Less(q, p) ^ Field(d, A, p) => Field(d, B, q)."))
+    costs = db.diagnose(model("Less(p, q) ^ Less(q, p) ^ Field(d, A, p) => Field(d, B, q)."), kind="costs")
     assert (costs["examples"], costs["factors"], costs["inexpensive"]) == ([0], [0], [True])
 
 
 def test_a_model_without_hard_clauses_has_no_costs(db: sqlrl.Database) -> None:
-    assert len(db.constraint_costs(sqlrl.parse_mln(HEADER))) == 0
+    assert len(db.diagnose(sqlrl.parse_mln(HEADER), kind="costs")) == 0
 
 
 def test_a_block_written_out_is_free_in_each_of_its_rules(db: sqlrl.Database) -> None:
-    costs = db.constraint_costs(model("!Field(d, A, p) v !Field(d, B, p)."))
+    costs = db.diagnose(model("!Field(d, A, p) v !Field(d, B, p)."), kind="costs")
     assert (costs["counted"], costs["inexpensive"]) == (["block"], [True])
 
 
@@ -114,19 +114,19 @@ def test_a_block_written_out_is_free_in_each_of_its_rules(db: sqlrl.Database) ->
 )
 def test_bad_options_are_refused(db: sqlrl.Database, options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        db.constraint_costs(model(), **options)
+        db.diagnose(model(), kind="costs", **options)
 
 
 def test_a_limit_names_the_clause(db: sqlrl.Database) -> None:
     rule = "Field(d, A, p) => (EXIST q (Less(p, q) ^ Field(d, B, q)))."
     with pytest.raises(GroundingLimitError, match="EXIST q"):
-        db.constraint_costs(model(rule), limit=5)
+        db.diagnose(model(rule), kind="costs", limit=5)
 
 
 def test_the_limit_of_training_is_that_of_counting_costs(db: sqlrl.Database) -> None:
     rules = model("Field(d, A, p) => (EXIST q (Less(p, q) ^ Field(d, B, q))).")
     with pytest.raises(GroundingLimitError, match="EXIST q") as counted:
-        db.constraint_costs(rules, limit=5)
+        db.diagnose(rules, kind="costs", limit=5)
     with pytest.raises(GroundingLimitError) as trained:
         ConstrainedTraining(sqlrl.AdaGrad(), mode="sct").fit(db, rules, limit=5)
     assert str(trained.value) == str(counted.value)
@@ -134,7 +134,10 @@ def test_the_limit_of_training_is_that_of_counting_costs(db: sqlrl.Database) -> 
 
 @pytest.mark.slow
 def test_costs_do_not_read_labels(db: sqlrl.Database) -> None:
-    assert connected(kinds="BA").constraint_costs(model()).to_arrow() == db.constraint_costs(model()).to_arrow()
+    assert (
+        connected(kinds="BA").diagnose(model(), kind="costs").to_arrow()
+        == db.diagnose(model(), kind="costs").to_arrow()
+    )
 
 
 # ---- growth --------------------------------------------------------------------------------------------------

@@ -108,9 +108,9 @@ def test_models_save_and_load_to_equal_models(tmp_path: Path, learned: tuple[sql
         fit.model.save(tmp_path / f"model.{ending}")
         loaded = sqlrl.read_model(tmp_path / f"model.{ending}")
         assert sqlrl.models_equal(loaded, fit.model)
-    assert sqlrl.models_equal(db.model(1), fit.model)
+    assert sqlrl.models_equal(db.models[1], fit.model)
     with pytest.raises(CatalogError, match="there is no model 99"):
-        db.model(99)
+        db.models[99]
     for ending in ("mln", "json"):
         loaded = sqlrl.read_model(tmp_path / f"model.{ending}")
         again = db.predict(loaded, examples=names(46, 60))
@@ -126,7 +126,7 @@ def test_runs_are_kept_and_answer_sql(learned: tuple[sqlrl.Database, sqlrl.AdaGr
     assert strongest == (first["clause"], first["weight"])
     assert db.sql("select count(*) from sqlrl.step where run = 1").fetchall() == [(45,)]
     last = "select weight from sqlrl.weight_history where run = 1 and clause = ? order by step desc limit 1"
-    assert db.engine.connection.execute(last, [first["id"]]).fetchall()[0][0] != 0
+    assert db.advanced.engine.connection.execute(last, [first["id"]]).fetchall()[0][0] != 0
     wrong = db.sql("select sum(delta_n) from sqlrl.clause_statistics where run = 1").fetchall()
     assert wrong[0][0] == sum(fit.support_.column("delta_n").to_pylist())
 
@@ -172,11 +172,9 @@ def test_a_model_with_weights_needs_no_learning() -> None:
 
 
 def test_explain_shows_sql_plan_and_estimate() -> None:
-    (explanation,) = smokers().explain(
-        sqlrl.parse_mln(
-            "Friends(person,person)\nSmokes(person)\n1 Friends(x,y) ^ Smokes(x) => Smokes(y)", query=("Smokes",)
-        )
-    )
+    (explanation,) = sqlrl.parse_mln(
+        "Friends(person,person)\nSmokes(person)\n1 Friends(x,y) ^ Smokes(x) => Smokes(y)", query=("Smokes",)
+    ).plan(smokers())
     assert "JOIN" in explanation.sql
     assert explanation.plan
     assert explanation.estimate > 0
@@ -231,7 +229,7 @@ def test_predicates_without_data_and_drop() -> None:
     with pytest.raises(CatalogError, match="Old"):
         smokers().predict(model)
     assert (
-        smokers().predict(model, drop=["Old"]).objective
+        smokers().predict(model, roles=sqlrl.Roles(drop=["Old"])).objective
         == smokers().predict(sqlrl.parse_mln(SMOKERS, query=("Smokes", "Cancer"))).objective
     )
 
@@ -319,7 +317,7 @@ def test_an_unbound_variable_over_a_huge_domain_is_refused_before_any_work() -> 
     assert found.objective == 50_000**3, "no world violates less than the one that needs no ground clause"
     assert len(found.network.row_clause) == 0
     joined = sqlrl.parse_mln(header + "1 Friends(x, y) ^ Smokes(x) => Smokes(y)", query=("Smokes",))
-    assert db.ground(joined, limit=50_000).atoms.size == 50_000
+    assert db.advanced.ground(joined, limit=50_000).atoms.size == 50_000
 
 
 def test_weights_that_overflow_are_refused() -> None:

@@ -38,14 +38,14 @@ def rows(db: sqlrl.Database, predicate: str) -> list[str]:
 
 def test_a_defined_predicate_is_a_closed_one_with_types_and_names_of_arguments(db: sqlrl.Database) -> None:
     db.define(ANCESTOR)
-    shown = db.predicates().to_arrow().to_pylist()[0]
+    shown = db.tables().to_arrow().to_pylist()[0]
     assert (shown["predicate"], shown["open"], shown["facts"]) == ("ancestor(person, person)", False, 6)
     assert shown["source"].startswith("ancestor(x, y) :- parent(x, y).\n")
     assert db.sql("from sqlrl.named_ancestor").columns == ["person", "person_2"]
     kind = db.sql("select kind, signed, staged from sqlrl.source where predicate = 'ancestor'").fetchall()
     assert kind == [("definition", False, False)]
     model = sqlrl.parse_mln("ancestor(person, person)\nOld(person)\n1 ancestor(x, y) => Old(x)", query=["Old"])
-    assert db.ground(model).open.tolist() == [6]
+    assert db.advanced.ground(model).open.tolist() == [6]
 
 
 def test_definitions_follow_what_they_use(db: sqlrl.Database) -> None:
@@ -140,7 +140,7 @@ def test_a_file_of_prologs_convention(db: sqlrl.Database, tmp_path: Path) -> Non
 
 def test_numbers_are_constants_of_numeric_types() -> None:
     with sqlrl.connect() as db:
-        db.set_numeric("year")
+        db.load(numeric=["year"])
         db.load("born", [("Ann", "1990.0"), ("Bob", "-5")], types=["person", "year"])
         db.define("old(x) :- born(x, -5). young(x) :- born(x, y), y != -5.")
         assert (rows(db, "old"), rows(db, "young")) == (["Bob"], ["Ann"])
@@ -160,22 +160,22 @@ def test_numbers_are_constants_of_numeric_types() -> None:
     ],
 )  # fmt: skip
 def test_definitions_that_do_not_fit(mixed: sqlrl.Database, text: str, kind: type[Exception], message: str) -> None:
-    before = mixed.predicates()["predicate"]
+    before = mixed.tables()["predicate"]
     with pytest.raises(kind) as caught:
         mixed.define(text)
     assert message in str(caught.value)
-    assert mixed.predicates()["predicate"] == before
+    assert mixed.tables()["predicate"] == before
 
 
 def test_types_of_a_defined_predicate(db: sqlrl.Database) -> None:
     db.load("size", [("Ann", "big")], types=["person", "size"])
     db.define("is(x) :- parent(x, _).")
     db.define("is(x, y) :- size(y, x).")
-    assert "is(size, person)" in db.predicates()["predicate"]
+    assert "is(size, person)" in db.tables()["predicate"]
     db.define("was(x) :- is(x, _).")
     with pytest.raises(ModelError, match="definition of was:1:11: is has 2 arguments here: expected 1"):
         db.define("is(x) :- parent(x, _).")
-    db.catalog.declare(sqlrl.parse_mln("Old(person)"))
+    db.advanced.catalog.declare(sqlrl.parse_mln("Old(person)"))
     with pytest.raises(
         CatalogError, match=r"1:1: Old was declared with the types \(person\), but its definition says \(size\)"
     ):
@@ -185,12 +185,14 @@ def test_types_of_a_defined_predicate(db: sqlrl.Database) -> None:
 def test_a_closure_of_a_thousand_steps_is_one_query(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     db.load("parent", [(f"p{i:04}", f"p{i + 1:04}") for i in range(1000)], types=["person", "person"])
     steps: list[str] = []
-    create = db.engine.create_table
+    create = db.advanced.engine.create_table
 
-    monkeypatch.setattr(db.engine, "create_table", lambda *a, step: steps.append(step) or create(*a, step=step))
+    monkeypatch.setattr(
+        db.advanced.engine, "create_table", lambda *a, step: steps.append(step) or create(*a, step=step)
+    )
     db.define(ANCESTOR)
     assert [step for step in steps if step.startswith("define")] == ["define ancestor"]
-    assert db.predicates()["facts"][0] == 1000 * 1001 // 2
+    assert db.tables()["facts"][0] == 1000 * 1001 // 2
 
 
 def test_a_predicate_with_facts_and_a_scope_is_open() -> None:

@@ -26,13 +26,13 @@ def texts() -> sqlrl.Database:
 
 
 def pairs(db: sqlrl.Database, model: sqlrl.Model, predicate: str) -> list[tuple[bool, float]]:
-    table = db.marginals(model).probabilities(predicate).to_pylist()
+    table = db.probabilities(model).probabilities(predicate).to_pylist()
     return [(row["doc"] in LABELS[predicate], row["probability"]) for row in table]
 
 
 def test_scores_are_those_of_the_atoms_one_by_one() -> None:
     db, model = texts(), sqlrl.parse_mln(TEXT)
-    found = db.evaluate(db.marginals(model), bins=4)
+    found = db.evaluate(db.probabilities(model), bins=4)
     assert list(found.predicates) == ["Liked", "Long"]
     parts = {name: pairs(db, model, name) for name in LABELS}
     parts["(all)"] = [pair for rows in parts.values() for pair in rows]
@@ -59,7 +59,7 @@ def test_only_labelled_atoms_count_and_labels_outside_are_said() -> None:
     db.load("Liked", [("d1", True), ("d2", True), ("d5", False)], types=["doc"], target=True, truth=1)
     db.scope("Liked", [("d1",), ("d5",)])
     with pytest.warns(sqlrl.errors.ScopeWarning):
-        found = db.marginals(sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n2 Word(d, "good") => Liked(d)'))
+        found = db.probabilities(sqlrl.parse_mln('Word(doc, word)\nLiked(doc)\n2 Word(d, "good") => Liked(d)'))
     scores = db.evaluate(found)
     assert (scores.atoms, scores.true, scores.outside) == (2, 1, 1)
     assert "1 label lies outside the scope, without a probability" in str(scores)
@@ -69,7 +69,7 @@ def test_only_labelled_atoms_count_and_labels_outside_are_said() -> None:
 def test_hard_rules_against_labels_are_counted() -> None:
     db = texts()
     rules = 'Word(doc, word)\nLiked(doc)\nLong(doc)\nWord(d, "bad") => !Liked(d).\n!Long(d) v Liked(d).\n0.3 Long(d)'
-    scores = db.evaluate(db.marginals(sqlrl.parse_mln(rules)))
+    scores = db.evaluate(db.probabilities(sqlrl.parse_mln(rules)))
     # Liked(d2), Long(d2) and Long(d5) are true, and hard rules forbid them.
     assert (scores.impossible, scores.log_likelihood) == (3, -math.inf)
     assert scores.predicates["Long"].impossible == 2
@@ -79,7 +79,7 @@ def test_hard_rules_against_labels_are_counted() -> None:
 @pytest.fixture(scope="module")
 def asked() -> tuple[sqlrl.Database, sqlrl.Marginals]:
     db = texts()
-    return db, db.marginals(sqlrl.parse_mln(TEXT))
+    return db, db.probabilities(sqlrl.parse_mln(TEXT))
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_rankings_of_examples_are_those_of_their_atoms() -> None:
         else:
             db.load(name, source, types=["text"], example="example", target=name == "Liked")
     model = sqlrl.parse_mln("Wrote(text)\nLong(text)\nLiked(text)\n0.5 Wrote(t) ^ Long(t) => Liked(t)")
-    scores = db.evaluate(db.marginals(model))
+    scores = db.evaluate(db.probabilities(model))
     found = scores.by_example()
-    chance = db.marginals(model).probabilities().to_pylist()
+    chance = db.probabilities(model).probabilities().to_pylist()
     for row in found.table().to_pylist():
         mine = [
             (label[r["text"]], r["probability"])
@@ -138,7 +138,9 @@ def test_one_network_is_one_example() -> None:
     db.load("Friends", [("A", "B"), ("B", "C")], types=["person", "person"])
     db.load("Smokes", [("B",)], types=["person"], target=True)
     rule = "1 Friends(x, y) ^ Friends(y, z) => Smokes(y)"
-    found = db.evaluate(db.marginals(sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\n{rule}"))).by_example()
+    found = db.evaluate(
+        db.probabilities(sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\n{rule}"))
+    ).by_example()
     assert found.table().to_pylist() == [
         {"example": "all", "average_precision": 1.0, "auc": 1.0, "atoms": 3, "true": 1}
     ]
@@ -160,7 +162,7 @@ def test_atoms_that_are_alike_are_tied_however_they_are_numbered() -> None:
     db.load("Friends", friends, types=["person", "person"])
     db.load("Smokes", [(person,) for person in smokes], types=["person"], target=True)
     rules = "0.37 Friends(x, y) ^ Smokes(y) => Smokes(x)\n-0.3 Smokes(x)"
-    found = db.marginals(sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\n{rules}"))
+    found = db.probabilities(sqlrl.parse_mln(f"Friends(person, person)\nSmokes(person)\n{rules}"))
     chances: dict[int, set[float]] = {}
     for row in found.probabilities().to_pylist():
         chances.setdefault(alike[row["person"]], set()).add(row["probability"])

@@ -109,7 +109,7 @@ def weighted(case: Case, weights: list[float]) -> Case:
 
 def loaded(case: Case) -> sqlrl.Database:
     db = sqlrl.connect()
-    fill(db.catalog, case)
+    fill(db.advanced.catalog, case)
     return db
 
 
@@ -124,7 +124,7 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SqlrlWarning)
         try:
-            with db.program(case.model) as program, db.session.only(examples) as some:
+            with db.advanced.program(case.model) as program, db.advanced.session.only(examples) as some:
                 program.expand(some)
                 listed = list(formulas_of(program, case.data, Names(program.engine, program.layout)))
         except (ModelError, UnsupportedError):
@@ -132,9 +132,11 @@ def check(case: Case, chosen: frozenset[str] | None) -> None:
         wanted = expectations(every, [(rule, formulas) for _, rule, formulas in listed])
         if wanted is None:
             with pytest.raises(InfeasibleError):
-                db.expected_counts(case.model, examples)
+                db.count(case.model, expected=True, examples=examples)
             return
-        found = {row["clause"]: row for row in db.expected_counts(case.model, examples).to_arrow().to_pylist()}
+        found = {
+            row["clause"]: row for row in db.count(case.model, expected=True, examples=examples).to_arrow().to_pylist()
+        }
     assert found.keys() == {clause for clause, *_ in listed}
     labels = frozenset(a for a, true in case.data.atoms.items() if true)
     for (clause, rule, formulas), expected in zip(listed, wanted, strict=True):
@@ -215,11 +217,11 @@ def fields() -> sqlrl.Database:
 def test_quantified_variables_are_those_of_the_one_example_that_a_rule_names(rule: str, n: int, world: bool) -> None:
     db, model = fields(), sqlrl.parse_mln(f"{FIELDS}0.5 {rule}")
     assert db.count(model)["n"] == [n]
-    found = db.expected_counts(model)
+    found = db.count(model, expected=True)
     assert found["n_observed"] == [n]
     # The rule says that one atom is true, or that it is false.
     assert found["n_expected"] == pytest.approx([1 / (1 + np.exp(-0.5))], abs=1e-12)
-    chances = db.marginals(sqlrl.parse_mln(f"{FIELDS}{rule}."), method="exact").probabilities("In").to_pylist()
+    chances = db.probabilities(sqlrl.parse_mln(f"{FIELDS}{rule}."), method="exact").probabilities("In").to_pylist()
     assert {r["probability"] for r in chances if r["bib"] == "B1" and r["pos"] == "P2"} == {float(world)}
 
 
@@ -227,9 +229,11 @@ def test_hard_quantifiers_of_an_example_that_is_a_constant() -> None:
     db = fields()
     impossible = "(EXIST u !Next(P1, u)) v (EXIST w !In(B1, w, P2) ^ In(B1, w, P1))."
     with pytest.raises(InfeasibleError):
-        db.expected_counts(sqlrl.parse_mln(f"{FIELDS}{impossible}"))
+        db.count(sqlrl.parse_mln(f"{FIELDS}{impossible}"), expected=True)
     # Not every position of the data is next to P1, but each of B1 is.
-    db.expected_counts(sqlrl.parse_mln(f"{FIELDS}(FORALL u Next(P1, u)) v (EXIST w !In(B1, w, P2) ^ In(B1, w, P1))."))
+    db.count(
+        sqlrl.parse_mln(f"{FIELDS}(FORALL u Next(P1, u)) v (EXIST w !In(B1, w, P2) ^ In(B1, w, P1))."), expected=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +314,7 @@ def test_observed_counts_where_labels_violate_blocks(block: str, more: list[tupl
         sum("F" in at or {"G", "H"} <= at for at in true.values()),
     ]  # fmt: skip
     assert db.count(model)["n"] == wanted
-    assert db.expected_counts(model)["n_observed"] == wanted
+    assert db.count(model, expected=True)["n_observed"] == wanted
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SqlrlWarning)
         sqlrl.AdaGrad().fit(db, model)
@@ -359,7 +363,7 @@ def docs() -> sqlrl.Database:
 @pytest.mark.slow
 def test_labels_are_read_for_the_observed_counts_alone() -> None:
     databases = [database(seed) for seed in range(2)]
-    found = [db.expected_counts(MODEL).to_arrow() for db in databases]
+    found = [db.count(MODEL, expected=True).to_arrow() for db in databases]
     expected = [each.column("n_expected").to_numpy().tobytes() for each in found]
     assert len(set(expected)) == 1
     observed = {str(each.column("n_observed").to_pylist()) for each in found}
@@ -375,8 +379,8 @@ def test_labels_are_read_for_the_observed_counts_alone() -> None:
 def test_expected_counts_are_sums_of_exact_probabilities(docs: sqlrl.Database) -> None:
     db = docs
     model = sqlrl.parse_mln(RULES.replace("-0.2 Good(d)", "-0.2 Good(d)\n0 Class(d, X)"))
-    chances = db.marginals(model, method="exact")
-    n = dict(zip(*(db.expected_counts(model)[name] for name in ("text", "n_expected")), strict=True))
+    chances = db.probabilities(model, method="exact")
+    n = dict(zip(*(db.count(model, expected=True)[name] for name in ("text", "n_expected")), strict=True))
     assert n["Good(d)"] == pytest.approx(sum(chances.probabilities("Good")["probability"].to_pylist()), abs=1e-12)
     of_class = chances.probabilities("Class").to_pylist()
     assert n["Class(d, X)"] == pytest.approx(sum(r["probability"] for r in of_class if r["class"] == "X"), abs=1e-12)
@@ -385,7 +389,7 @@ def test_expected_counts_are_sums_of_exact_probabilities(docs: sqlrl.Database) -
 @pytest.mark.parametrize("entries", [1, pytest.param(30, marks=pytest.mark.slow)])
 def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     db = docs
-    whole = db.expected_counts(MODEL).to_arrow()
+    whole = db.count(MODEL, expected=True).to_arrow()
     windows: list[int] = []
 
     def several(*args: Any, **named: Any) -> Iterator[Any]:
@@ -394,7 +398,7 @@ def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.
             yield window, network
 
     monkeypatch.setattr("sqlrl.database.expected.divided", several)
-    parts = db.expected_counts(MODEL).to_arrow()
+    parts = db.count(MODEL, expected=True).to_arrow()
     assert len(windows) > 1
     assert sum(windows) == len(DOCS)
     for name in ("n_expected", "difference"):
@@ -405,15 +409,15 @@ def test_windows_add_up(entries: int, docs: sqlrl.Database, monkeypatch: pytest.
 
 def test_chosen_examples_are_counted_alone(docs: sqlrl.Database) -> None:
     db = docs
-    halves = [db.expected_counts(MODEL, part) for part in (DOCS[:4], DOCS[4:])]
-    whole = db.expected_counts(MODEL)
+    halves = [db.count(MODEL, expected=True, examples=part) for part in (DOCS[:4], DOCS[4:])]
+    whole = db.count(MODEL, expected=True)
     for name in ("n_expected", "n_observed", "groundings", "difference"):
         assert np.array(halves[0][name]) + np.array(halves[1][name]) == pytest.approx(np.array(whole[name]))
 
 
 @pytest.mark.slow
 def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = docs.expected_counts(MODEL)["n_expected"]
+    expected = docs.count(MODEL, expected=True)["n_expected"]
     db = sqlrl.connect()
     db.load("Word", WORDS, types=("doc", "word"), example="doc")
     db.load("Class", [(d, "X") for d in DOCS], types=("doc", "class"), target=True)
@@ -421,7 +425,7 @@ def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monke
     for entries in (None, 1):
         if entries is not None:
             monkeypatch.setattr("sqlrl.database.expected.divided", partial(divided, entries=entries))
-        found = db.expected_counts(MODEL, keep=True)
+        found = db.count(MODEL, expected=True, keep=True)
         assert found["n_observed"] == [None] * len(found)
         assert found["difference"] == [None] * len(found)
         assert len(expected) == len(found)
@@ -436,9 +440,9 @@ def test_without_labels_the_observed_counts_are_null(docs: sqlrl.Database, monke
 def test_counts_are_kept_beside_each_other(tmp_path: Path) -> None:
     path = tmp_path / "docs.duckdb"
     with database(path=path) as db:
-        table = db.expected_counts(MODEL, keep=True)
-        db.expected_counts(MODEL, DOCS[:3], keep=True)
-        db.expected_counts(MODEL)
+        table = db.count(MODEL, expected=True, keep=True)
+        db.count(MODEL, expected=True, examples=DOCS[:3], keep=True)
+        db.count(MODEL, expected=True)
         assert db.sql("select run, learner, status from sqlrl.run order by run").fetchall() == [
             (1, "expected_counts", "done"),
             (2, "expected_counts", "done"),
@@ -461,9 +465,9 @@ def test_counts_are_kept_beside_each_other(tmp_path: Path) -> None:
         assert all(row[5] == row[3] - row[4] for row in rows)
         assert {row[1] for row in rows[5:]} == set(table["text"])
         # Without keeping it can be asked of a file that cannot be written.
-        assert db.expected_counts(MODEL)["n_expected"] == table["n_expected"]
+        assert db.count(MODEL, expected=True)["n_expected"] == table["n_expected"]
         with pytest.raises(InputError, match="opened read-only"):
-            db.expected_counts(MODEL, keep=True)
+            db.count(MODEL, expected=True, keep=True)
 
 
 @pytest.mark.slow
@@ -475,7 +479,7 @@ def test_the_likelihood_says_what_it_expects() -> None:
     kept = db.sql(
         f"select clause, n_expected from sqlrl.clause_statistics where run = {fit.run_} order by clause"
     ).fetchall()
-    asked = db.expected_counts(fit.model_).to_pylist()
+    asked = db.count(fit.model_, expected=True).to_pylist()
     assert len(kept) == len(asked) > 2
     # Of hard clauses a learner says nothing.
     soft = [(n, row) for (_, n), row in zip(kept, asked, strict=True) if row["weight"] is not None]
@@ -493,7 +497,7 @@ def test_a_learner_says_nothing_of_what_it_does_not_know() -> None:
     fixed = sqlrl.parse_mln("Word(doc, word)\nGood(doc)\n@0.7 Good(d)\nWord(d, +w) => Good(d)")
     fit = sqlrl.Likelihood("l2", 0.5).fit(db, fixed)
     kept = db.sql(f"select n_expected from sqlrl.clause_statistics where run = {fit.run_} order by clause").fetchall()
-    asked = [row["n_expected"] for row in db.expected_counts(fit.model_)]
+    asked = [row["n_expected"] for row in db.count(fit.model_, expected=True)]
     assert kept[0] == (None,)
     assert [n for (n,) in kept[1:]] == pytest.approx(asked[1:], abs=1e-9)
     db.load("Barred", [(d,) for d in DOCS[:5]], types=("doc",), example="doc")
@@ -530,11 +534,11 @@ def grid(side: int) -> sqlrl.Database:
 
 def test_a_component_that_is_too_wide_is_named() -> None:
     model = sqlrl.parse_mln(GRID, query=["On"])
-    narrow = grid(8).expected_counts(model)
+    narrow = grid(8).count(model, expected=True)
     assert narrow["n_observed"] == [None] * 3
     assert all(0 < n < g for n, g in zip(narrow["n_expected"], narrow["groundings"], strict=True))
     with pytest.raises(InputError) as caught:
-        grid(40).expected_counts(model)
+        grid(40).count(model, expected=True)
     text = str(caught.value)
     assert 'beyond the bound for 1 of 1 component, with 1,600 atoms: one of 1,600 atoms (On("c0_0"), ' in text
     assert "would be within it without the 3,120 ground clauses of one clause, such as " in text
@@ -545,19 +549,19 @@ def test_what_is_refused(docs: sqlrl.Database) -> None:
     db = docs
     head = RULES[: RULES.index("0.7")]
     with pytest.raises(InputError, match="weight"):
-        db.expected_counts(sqlrl.parse_mln(head + "Good(d)"))
+        db.count(sqlrl.parse_mln(head + "Good(d)"), expected=True)
     with pytest.raises(InputError, match="keep='yes' must be True or False"):
-        db.expected_counts(MODEL, keep="yes")  # type: ignore[arg-type]
+        db.count(MODEL, expected=True, keep="yes")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a model is needed, not the text"):
-        db.expected_counts("1 Good(d)")  # type: ignore[arg-type]
+        db.count("1 Good(d)", expected=True)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="not an object of type SoftModel"):
-        db.expected_counts(sqlrl.parse_psl("1: Word(D, 'A') -> Good(D)"))  # type: ignore[arg-type]
+        db.count(sqlrl.parse_psl("1: Word(D, 'A') -> Good(D)"), expected=True)  # type: ignore[arg-type]
     with pytest.raises(InfeasibleError, match="these 2 ground clauses conflict"):
-        db.expected_counts(sqlrl.parse_mln(head + "Good(d).\nWord(d, A) => !Good(d)."))
+        db.count(sqlrl.parse_mln(head + "Good(d).\nWord(d, A) => !Good(d)."), expected=True)
     with pytest.raises(GroundingLimitError, match="limit"):
-        db.expected_counts(sqlrl.parse_mln(head + "1 Good(d) ^ Class(d, c) => Class(d, c2)"), limit=3)
+        db.count(sqlrl.parse_mln(head + "1 Good(d) ^ Class(d, c) => Class(d, c2)"), expected=True, limit=3)
     with pytest.raises(InputError, match="no_such"):
-        db.expected_counts(MODEL, ["no_such"])
+        db.count(MODEL, expected=True, examples=["no_such"])
     assert db.sql("from sqlrl.run").fetchall() == []
 
 
@@ -569,7 +573,7 @@ def test_an_error_while_it_is_kept_leaves_no_run_that_is_done(monkeypatch: pytes
 
     monkeypatch.setattr("sqlrl.database.expected.with_expected", fail)
     with pytest.raises(KeyboardInterrupt):
-        db.expected_counts(MODEL, keep=True)
+        db.count(MODEL, expected=True, keep=True)
     assert db.sql("select status from sqlrl.run").fetchall() == [("interrupted",)]
 
 
@@ -581,14 +585,14 @@ def test_the_command_line_and_scripts_say_the_same(tmp_path: Path) -> None:
     path, rules = tmp_path / "docs.duckdb", tmp_path / "docs.mln"
     rules.write_text(RULES)
     with database(path=path) as db:
-        wanted = db.expected_counts(MODEL).to_arrow().to_pylist()
-        db.keep_model("docs", MODEL)
-        db.run("CREATE TABLE found AS FROM ML.EXPECTED_COUNTS(MODEL docs, (SELECT 'd1' AS example))")
+        wanted = db.count(MODEL, expected=True).to_arrow().to_pylist()
+        db.models.keep("docs", MODEL)
+        db.run("CREATE TABLE found AS FROM ML.COUNT(MODEL docs, (SELECT 'd1' AS example), expected => true)")
         described = db.sql("select column_name, column_type from (describe found)").fetchall()
         assert described[2:6] == [
             ("n_observed", "DECIMAL(38,0)"), ("n_expected", "DOUBLE"), ("difference", "DOUBLE"), ("groundings", "DECIMAL(38,0)"),
         ]  # fmt: skip
-        one = db.expected_counts(MODEL, ["d1"])
+        one = db.count(MODEL, expected=True, examples=["d1"])
         assert db.sql("select n_expected from found order by clause").fetchall() == [(n,) for n in one["n_expected"]]
 
     def run(*more: str) -> Any:

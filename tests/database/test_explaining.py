@@ -41,9 +41,9 @@ def people(rule: str) -> tuple[sqlrl.Database, sqlrl.Model]:
 )
 def test_the_number_of_ground_clauses_is_a_bound(rule: str, exact: bool) -> None:
     db, model = people(rule)
-    network = db.ground(model)
+    network = db.advanced.ground(model)
     clauses = len(network.row_clause) + int(np.abs(network.units).sum())
-    (found,) = db.explain(model)
+    (found,) = model.plan(db)
     assert found.at_most
     assert found.estimate == clauses if exact else found.estimate >= clauses
     assert f"at most {found.estimate:,} ground clause" in str(found)
@@ -54,26 +54,26 @@ def test_what_is_not_counted_is_what_the_database_estimates(monkeypatch: pytest.
     triangle = "1 Friends(x, y) ^ Friends(y, z) ^ Friends(x, z) ^ Smokes(x) => Cancer(z)"
     monkeypatch.setattr("sqlrl.database.explanations.SMALL", 1000)
     db, model = people(triangle)
-    (found,) = db.explain(model)
+    (found,) = model.plan(db)
     assert not found.at_most
     assert "1 clause, about " in repr(found)
-    assert db.explain(model).table()["bound"] == ["about"]
+    assert model.plan(db).table()["bound"] == ["about"]
 
 
 @pytest.mark.slow
 def test_a_number_past_128_bits_is_not_counted() -> None:
     db, model = people("1 " + " v ".join(f"Smokes(x{i})" for i in range(30)))
-    found = db.explain(model)
+    found = model.plan(db)
     assert [each.at_most for each in found] == [False]
     wide, other = people("1 " + " v ".join(f"Smokes(x{i})" for i in range(15)))
-    assert wide.explain(other)[0].estimate == PEOPLE**15
-    assert wide.explain(other).table()["estimate"] == [PEOPLE**15]
+    assert other.plan(wide)[0].estimate == PEOPLE**15
+    assert other.plan(wide).table()["estimate"] == [PEOPLE**15]
     assert isinstance(found, Explanations)
 
 
 def test_a_template_with_a_variable_that_one_of_its_clauses_lacks() -> None:
     db, model = people("Smokes(+x) ^ Cancer(+y) v Smokes(z) ^ Cancer(z)")
-    network = db.ground(model)
-    found = db.explain(model)
+    network = db.advanced.ground(model)
+    found = model.plan(db)
     assert all(each.at_most for each in found)
     assert sum(each.estimate for each in found) >= len(network.row_clause)

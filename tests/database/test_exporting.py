@@ -69,7 +69,12 @@ def test_another_solver_finds_the_same_world(tmp_path: Path, db: sqlrl.Database,
     assert ours.status is Status.OPTIMAL
     exported = db.export(model, tmp_path / "a.wcnf")
     assert exported.atoms == len(ours.network.atoms)
-    theirs = db.read_solution(model, solved(exported.path), exported=exported.path, bound=True, into="world", keep=True)
+    theirs = db.predict(
+        model,
+        solution=sqlrl.OutsideSolution(solved(exported.path), exported=exported.path, bound=True),
+        into="world",
+        keep=True,
+    )
     assert theirs.objective == pytest.approx(ours.objective, abs=1e-9)
     assert theirs.gap >= 0
     counted = [dict(zip(t["text"], t["n"], strict=True)) for t in (db.count(model, world=w) for w in (ours, theirs))]
@@ -106,7 +111,7 @@ def test_a_table_of_ground_clauses_scores_every_world(
         db.load("Smokes", [("Bob", 0.8), ("Chris", 0.25)], probability=1)
         db.load("Mood", [("Bob", "Good")], types=["person", "mood"], target=True)
         exported = db.export(model, tmp_path / "network.parquet")
-        with db.session.expanded(Query(model)) as (program, chosen):
+        with db.advanced.session.expanded(Query(model)) as (program, chosen):
             weighted = weigh(ground_network(Extent(program, chosen)), program.weights())
     worlds = np.array(list(product([False, True], repeat=exported.atoms)))
     expected = np.array([weighted.score(world) for world in worlds])
@@ -174,7 +179,7 @@ def test_a_world_that_breaks_a_hard_clause_is_refused_with_its_constants(
     with pytest.raises(
         InputError, match=r"a.sol violates \d+ hard ground clauses?, such as .*\(from .*\): the file is not"
     ):
-        db.read_solution(model, tmp_path / "a.sol")
+        db.predict(model, solution=tmp_path / "a.sol")
 
 
 def test_data_that_changed_are_noticed(tmp_path: Path, db: sqlrl.Database, model: sqlrl.Model) -> None:
@@ -182,4 +187,4 @@ def test_data_that_changed_are_noticed(tmp_path: Path, db: sqlrl.Database, model
     answer = solved(exported.path)
     fewer = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1 Smokes(x)", query=["Smokes"])
     with pytest.raises(InputError, match="the network is not the one that was exported"):
-        db.read_solution(fewer, answer, exported=exported.path)
+        db.predict(fewer, solution=sqlrl.OutsideSolution(answer, exported=exported.path))

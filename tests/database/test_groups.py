@@ -226,7 +226,7 @@ def test_columns_that_are_taken_get_another_name(db: Database) -> None:
     )
     assert table.columns == ["n_", "clause_", "vIOLATED_", "clause", "groundings", "n", "violated"]
     assert set(table["clause_"]) == {"Anna", "Bob", "Chris", "Dora"}
-    assert table.to_duckdb(db.engine.connection).aggregate("count(distinct n_)").fetchall() == [(4,)]
+    assert table.to_duckdb(db.advanced.engine.connection).aggregate("count(distinct n_)").fetchall() == [(4,)]
 
 
 EDGES = 60
@@ -238,8 +238,8 @@ def graph() -> Database:
     generator = np.random.default_rng(5)
     pairs = sorted({(f"V{a}", f"V{b}") for a, b in generator.integers(0, EDGES, (300, 2)).tolist()})
     found.load("Edge", pairs, types=("node", "node"))
-    found.engine.connection.execute("create table edge (a varchar, b varchar)")
-    found.engine.connection.executemany("insert into edge values (?, ?)", pairs)
+    found.advanced.engine.connection.execute("create table edge (a varchar, b varchar)")
+    found.advanced.engine.connection.executemany("insert into edge values (?, ?)", pairs)
     return found
 
 

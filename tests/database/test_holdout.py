@@ -92,7 +92,9 @@ def test_query_atoms_of_one_network() -> None:
     # Six blocks of four: a quarter of the records is one block, or two of them not whole.
     assert (len(split.train), len(split.test)) == (60, 12)
     db.scope("Same", split.test)
-    layout = db.bind(sqlrl.parse_mln("Alike(record, record)\nSame(record, record)\n1 Alike(a, b) => Same(a, b)"))
+    layout = db.advanced.bind(
+        sqlrl.parse_mln("Alike(record, record)\nSame(record, record)\n1 Alike(a, b) => Same(a, b)")
+    )
     assert layout.predicates["Same"].atom_count == 12
 
 

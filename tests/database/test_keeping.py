@@ -143,7 +143,7 @@ def test_with_some_labels_the_observed_counts_stay_unknown() -> None:
 
 def test_what_evidence_violates_is_counted_without_grounding() -> None:
     db = database()
-    with db.program(RULES, training=True) as program:
+    with db.advanced.program(RULES, training=True) as program:
         program.expand()
         network = ground_network(Extent(program))
         assert decided_false(Extent(program)).tolist() == network.evidence_violated.tolist()
@@ -199,10 +199,10 @@ def test_learning_refuses_before_its_first_step_what_it_could_not_count(monkeypa
     db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
     with (
         pytest.raises(GroundingLimitError, match=r"Likes\(x, y0\) v .* is counted by enumerating 59,049 groundings"),
-        db.learning.training_windows(model, limit=5000),
+        db.advanced.learning.training_windows(model, limit=5000),
     ):
         pytest.fail("the first window was offered")
-    with db.learning.training_windows(model, limit=100_000) as stream:
+    with db.advanced.learning.training_windows(model, limit=100_000) as stream:
         assert len(stream.examples) == 1
 
 
@@ -213,7 +213,7 @@ def test_statistics_of_learning_heed_a_limit() -> None:
         np.zeros(0, dtype=object),
         pa.table({"clause": pa.array([], pa.int64()), "delta_n": pa.array([], pa.int64())}),
     )
-    with db.program(model, training=True) as program, program.only(np.array([0])) as chosen:
+    with db.advanced.program(model, training=True) as program, program.only(np.array([0])) as chosen:
         with pytest.raises(GroundingLimitError, match="is counted by enumerating"):
             learned_statistics(Extent(program, chosen, 5000), none, support, np.arange(2))
         found = learned_statistics(Extent(program, chosen), none, support, np.arange(2))
@@ -221,7 +221,7 @@ def test_statistics_of_learning_heed_a_limit() -> None:
     assert found.column("n_observed").to_pylist() == [3**9 - 2**9, 1]
 
 
-@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.VotedPerceptron(iterations=1)], ids=str)
+@pytest.mark.parametrize("learner", [sqlrl.AdaGrad(), sqlrl.baselines.VotedPerceptron(iterations=1)], ids=str)
 def test_learners_heed_the_limit_that_the_error_says_to_raise(learner: Any) -> None:
     db, model = likes(f"{MANY}\nSmokes(x)")
     db.load("Likes", [("Anna", "Bob")], types=("person", "person"), target=True)
@@ -238,7 +238,7 @@ def test_one_pass_over_ground_clauses_gives_the_statistics_that_queries_give() -
     )
     support = pa.table({"clause": [0, 2], "delta_n": [5, -1]})
     for examples in ([0, 1, 2], [1]):
-        with db.program(model, training=True) as program, program.only(np.array(examples)) as chosen:
+        with db.advanced.program(model, training=True) as program, program.only(np.array(examples)) as chosen:
             program.expand(chosen)
             shown = np.arange(program.clause_count)
             opened = ProgramOracle(Extent(program, chosen), check=False).opened()

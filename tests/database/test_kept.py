@@ -54,7 +54,7 @@ def opened(words: list[tuple[str, str]]) -> sqlrl.Database:
 
 
 def worlds(db: sqlrl.Database, model: sqlrl.Model) -> object:
-    marginals = db.marginals(model)
+    marginals = db.probabilities(model)
     return db.predict(model).objective, {
         name: sorted(marginals.table(name).to_arrow().to_pylist(), key=str) for name in ("Good", "Kind")
     }
@@ -70,9 +70,9 @@ def test_a_kept_program_finds_what_a_new_one_finds(
 
     def change(db: sqlrl.Database, kind: str, value: object) -> None:
         if kind == "append":
-            db.load("Word", value, append=True, duplicates="drop")
+            db.load("Word", value, duplicates="drop", mode="append")
         elif kind == "remove":
-            db.remove("Word", value)
+            db.load("Word", value, mode="remove")
         elif kind == "replace":
             db.load("Word", value, types=["word", "doc"], example="doc")
         elif kind == "kinds":
@@ -116,9 +116,9 @@ def test_a_program_is_bound_once_while_examples_come(monkeypatch: pytest.MonkeyP
     found = bindings(db, monkeypatch)
     db.predict(model)
     for name in DOCS[1:]:
-        db.load("Word", [("Sun", name)], append=True)
+        db.load("Word", [("Sun", name)], mode="append")
         assert db.predict(model, examples=[name]).open_predicates == ["Good", "Kind"]
-    assert db.marginals(model).open_predicates == ["Good", "Kind"]
+    assert db.probabilities(model).open_predicates == ["Good", "Kind"]
     assert len(found) == 1
 
 
@@ -142,14 +142,14 @@ def test_what_a_program_must_be_bound_anew_for(case: str, again: bool, monkeypat
             .fit(labelled(), sqlrl.parse_mln(TEXT + "Word(+w, d) => Good(d)\nGood(d)", query=["Good"]))
             .model_
         )
-    db.predict(model, drop=["Links"] if case == "another choice" else ())
+    db.predict(model, roles=sqlrl.Roles(drop=["Links"] if case == "another choice" else ()))
     found = bindings(db, monkeypatch)
     if case == "another model that is equal":
         model = sqlrl.parse_mln(LISTED, query=["Good", "Kind"])
     elif case == "a word that was unknown":
-        db.load("Word", [("Snow", "d3")], append=True)
+        db.load("Word", [("Snow", "d3")], mode="append")
     elif case == "ids that changed":
-        db.remove("Word", [("Fog", "d2")])
+        db.load("Word", [("Fog", "d2")], mode="remove")
     db.predict(model)
     assert len(found) == again
 
@@ -188,7 +188,7 @@ import sqlrl
 db = sqlrl.connect({path!r}, progress=False)
 db.load("Word", [("Sun", "d1"), ("Rain", "d2")], types=["word", "doc"], example="doc")
 db.predict(sqlrl.parse_mln("Word(word, doc)\\nGood(doc)\\n1 Word(Sun, d) => Good(d)", query=["Good"]))
-kept = db.session.kept
+kept = db.advanced.session.kept
 assert kept._kept is not None
 {held}
 """

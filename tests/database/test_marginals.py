@@ -63,7 +63,7 @@ def found(result: sqlrl.Marginals, column: str = "probability") -> dict[tuple[st
 
 
 def test_exact_probabilities_are_those_of_enumeration() -> None:
-    result = smokers().marginals(model())
+    result = smokers().probabilities(model())
     assert found(result) == pytest.approx(by_enumeration(RULES), abs=1e-9)
     assert set(found(result, "error").values()) == {0.0}
     assert result.network_atoms.helper.any()
@@ -74,7 +74,7 @@ def test_exact_probabilities_are_those_of_enumeration() -> None:
 @pytest.mark.parametrize("method", ["gibbs", "mcsat"])
 def test_samplers_stay_within_their_errors_and_show_no_more_digits(method: str) -> None:
     rules = RULES[:3]
-    result = smokers().marginals(model(rules), method=method, samples=2000, seed=1)
+    result = smokers().probabilities(model(rules), method=method, samples=2000, random_state=1)
     expected, errors = by_enumeration(rules), found(result, "error")
     for atom, probability in found(result).items():
         assert abs(probability - expected[atom]) < 5 * errors[atom]
@@ -90,7 +90,7 @@ def test_samplers_stay_within_their_errors_and_show_no_more_digits(method: str) 
 
 
 def test_too_few_samples_are_warned_of_and_print_nothing() -> None:
-    result = smokers().marginals(model(RULES[:1]), method="gibbs", samples=1, chains=1)
+    result = smokers().probabilities(model(RULES[:1]), method="gibbs", samples=1, chains=1)
     assert result.warnings
     assert "warning" in repr(result)
     assert set(result.table("Smokes")["probability"]) == {None}
@@ -100,7 +100,7 @@ def test_too_few_samples_are_warned_of_and_print_nothing() -> None:
 @pytest.mark.slow
 def test_samples_and_running_means_stream_into_tables() -> None:
     db = smokers()
-    result = db.marginals(
+    result = db.probabilities(
         model(), method="mcsat", samples=300, chains=2, samples_into="drawn", means_into="running", into="known"
     )
     names = {f"{p}({x})" for p in ("Smokes", "Cancer") for x in PEOPLE}
@@ -124,7 +124,7 @@ def test_samples_and_running_means_stream_into_tables() -> None:
 @pytest.mark.slow
 def test_more_samples_than_a_row_group_can_be_joined() -> None:
     db = smokers()
-    db.marginals(model(RULES[:2]), samples=20_000, chains=4, samples_into="drawn")
+    db.probabilities(model(RULES[:2]), samples=20_000, chains=4, samples_into="drawn")
     size = db.sql("select count(atom) from drawn").fetchall()[0][0]
     assert size > 122_880
     joined = "select count(*) from drawn join (select distinct atom from drawn) using (atom)"
@@ -144,14 +144,14 @@ def test_an_interrupted_run_leaves_the_old_table(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(sinks.SampleTables, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        db.marginals(model(), method="mcsat", samples_into="drawn", means_into="running", replace=True)
+        db.probabilities(model(), method="mcsat", samples_into="drawn", means_into="running", replace=True)
     assert db.sql("from drawn").fetchall() == [(42,)]
     assert db.sql("select count(*) from duckdb_tables() where table_name = 'running'").fetchall() == [(0,)]
 
 
 def test_what_is_kept() -> None:
     db = smokers()
-    result = db.marginals(model(), keep=True, seed=5)
+    result = db.probabilities(model(), keep=True, random_state=5)
     rows = db.sql("select predicate, count(*), bool_and(error = 0) from sqlrl.marginal group by all order by all")
     assert rows.fetchall() == [("Cancer", 3, True), ("Smokes", 3, True)]
     run = db.sql("select run, learner, seed, status from sqlrl.run").fetchall()
@@ -165,32 +165,34 @@ def test_same_seed_same_bytes_and_labels_play_no_part() -> None:
     for labels in (["Anna"], ["Bob", "Chris"]):
         db = smokers()
         db.load("Smokes", [(x,) for x in labels], target=True)
-        results.append(db.marginals(model(), method="mcsat", samples=50, seed=3).result.probability.tobytes())
+        results.append(
+            db.probabilities(model(), method="mcsat", samples=50, random_state=3).result.probability.tobytes()
+        )
     assert results[0] == results[1]
 
 
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     db = smokers(tmp_path / "a.duckdb")
     with pytest.raises(InputError, match="samples is 0"):
-        db.marginals(model(), samples=0)
+        db.probabilities(model(), samples=0)
     with pytest.raises(InputError, match="unknown method 'magic'"):
-        db.marginals(model(), method="magic")  # type: ignore[arg-type]
+        db.probabilities(model(), method="magic")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="one table, B"):
-        db.marginals(model(), samples_into="b", means_into="B")
+        db.probabilities(model(), samples_into="b", means_into="B")
     with pytest.raises(InputError, match="one table, p_Smokes"):
-        db.marginals(model(), samples_into="p_Smokes", into="p")
+        db.probabilities(model(), samples_into="p_Smokes", into="p")
     db.sql("create table drawn as select 1 as x")
     with pytest.raises(InputError, match="drawn"):
-        db.marginals(model(), samples_into="drawn")
+        db.probabilities(model(), samples_into="drawn")
     with pytest.raises(InputError, match="has no weight"):
-        db.marginals(sqlrl.parse_mln(HEADER + "Smokes(x)", query=("Smokes", "Cancer")))
+        db.probabilities(sqlrl.parse_mln(HEADER + "Smokes(x)", query=("Smokes", "Cancer")))
     with pytest.raises(sqlrl.errors.InfeasibleError, match="Smokes"):
-        db.marginals(sqlrl.parse_mln(HEADER + "Smokes(Anna).\n!Smokes(x).", query=("Smokes", "Cancer")))
+        db.probabilities(sqlrl.parse_mln(HEADER + "Smokes(Anna).\n!Smokes(x).", query=("Smokes", "Cancer")))
     db.close()
     with sqlrl.connect(tmp_path / "a.duckdb", read_only=True) as reader:
-        assert found(reader.marginals(model())) == pytest.approx(by_enumeration(RULES), abs=1e-9)
+        assert found(reader.probabilities(model())) == pytest.approx(by_enumeration(RULES), abs=1e-9)
         with pytest.raises(CatalogError, match="read-only"):
-            reader.marginals(model(), samples_into="other")
+            reader.probabilities(model(), samples_into="other")
 
 
 def test_arguments_and_results_have_columns_of_their_own() -> None:
@@ -199,7 +201,7 @@ def test_arguments_and_results_have_columns_of_their_own() -> None:
     db.load("Seen", [tuple("abcdefg")], types=kinds)
     declared = ", ".join(kinds)
     rules = sqlrl.parse_mln(f"Seen({declared})\nQ({declared})\n1 Q(a, b, c, d, e, f, g)", query=("Q",))
-    found = db.marginals(rules)
+    found = db.probabilities(rules)
     found.write("found")
     names = db.sql("from found").columns
     assert found.probabilities().column_names == names

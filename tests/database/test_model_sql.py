@@ -83,7 +83,7 @@ def test_a_column_that_is_not_there_is_an_error_also_of_sqlite() -> None:
     db.load("Smokes", [("Anna",)], types=["person"], given=True)
     db.scope("Smokes", [("Anna",), ("Bob",)])
     model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) => Smokes(y)\n")
-    view = db.export_sql(model, dialect="sqlite")
+    view = db.export(model, format="sql", dialect="sqlite")
     tables: dict[str, Any] = {
         "Friends": (["column0", "column1"], [("Anna", "Bob")]),
         "Smokes": (["column0"], [("Anna",)]),
@@ -120,11 +120,18 @@ def test_quantifiers_within_quantifiers() -> None:
         db.load(name, rows, types=["person"] * len(columns))
     query = ["Smokes", "Happy"]
     decided = sqlrl.parse_mln(NESTED + DECIDED, query=query)
-    table = db.marginals(decided, method="exact").probabilities("Smokes").to_pylist()
+    table = db.probabilities(decided, method="exact").probabilities("Smokes").to_pylist()
     right = {(row["person"],): float(row["probability"]) for row in table}
     assert len(set(right.values())) > 2
-    agree(run(db.export_sql(decided, "Smokes", dialect="sqlite"), tables), right)
-    partial = db.export_sql(sqlrl.parse_mln(NESTED + DECIDED + JOINED, query=query), "Smokes", partial=True)
+    agree(
+        run(db.export(decided, format="sql", dialect="sqlite", options=sqlrl.SQLOptions(target="Smokes")), tables),
+        right,
+    )
+    partial = db.export(
+        sqlrl.parse_mln(NESTED + DECIDED + JOINED, query=query),
+        format="sql",
+        options=sqlrl.SQLOptions(target="Smokes", partial=True),
+    )
     agree(run(partial, tables), right)
     assert [each.reason for each in partial.left_out] == [
         "its quantifier joins atoms of Happy, Smokes",
@@ -209,13 +216,13 @@ def plain_tables(case: Case) -> Rows:
 
 def loaded(case: Case) -> sqlrl.Database:
     db = sqlrl.connect(threads=1, progress=False)
-    fill(db.catalog, case)
+    fill(db.advanced.catalog, case)
     return db
 
 
 def expected(db: sqlrl.Database, case: Case, model: sqlrl.Model, target: str) -> dict[tuple[object, ...], float]:
     """Python's exact probabilities by the columns of the view."""
-    table = db.marginals(model, method="exact").probabilities(target)
+    table = db.probabilities(model, method="exact").probabilities(target)
     first = 0 if case.kind == "column" else 1
     return {tuple(row.values())[first:-5]: float(row["probability"]) for row in table.to_pylist()}
 
@@ -248,10 +255,10 @@ def test_views_give_pythons_probabilities(case: Case) -> None:
             event(type(error).__name__)
             continue
         for dialect in ("duckdb", "sqlite"):
-            exported = db.export_sql(case.model, target, dialect=dialect)
+            exported = db.export(case.model, format="sql", dialect=dialect, options=sqlrl.SQLOptions(target=target))
             assert exported.left_out == ()
             agree(run(exported, plain_tables(case)), right)
-    db.engine.close()
+    db.advanced.engine.close()
 
 
 @pytest.mark.slow
@@ -268,7 +275,10 @@ def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
     assume(case.rules)
     db, data = loaded(case), case.data
     try:
-        exported = [db.export_sql(case.model, target, dialect="sqlite") for target in case.opened]
+        exported = [
+            db.export(case.model, format="sql", dialect="sqlite", options=sqlrl.SQLOptions(target=target))
+            for target in case.opened
+        ]
     except ModelError:
         reject()
     formulas = [Formulas(rule.formula, data) for rule in case.rules]
@@ -282,7 +292,7 @@ def test_log_odds_are_differences_of_counts_by_enumeration(case: Case) -> None:
                 score += rule.weight * (formula.n(frozenset([atom])) - formula.n(frozenset()))
             assert found.pop(key)[0] == pytest.approx(score, abs=1e-12, rel=1e-12)
         assert not found
-    db.engine.close()
+    db.advanced.engine.close()
 
 
 @pytest.mark.slow
@@ -295,7 +305,7 @@ def test_rules_that_join_atoms_are_named_and_left_out(data: st.DataObject) -> No
     case = replace(case, block=False, rules=(*case.rules, *(data.draw(any_rule(case)) for _ in range(3))))
     target, db = case.opened[0], loaded(case)
     try:
-        exported = db.export_sql(case.model, target, partial=True)
+        exported = db.export(case.model, format="sql", options=sqlrl.SQLOptions(target=target, partial=True))
     except SqlrlError as error:
         event(type(error).__name__)
         reject()
@@ -304,7 +314,7 @@ def test_rules_that_join_atoms_are_named_and_left_out(data: st.DataObject) -> No
     kept = tuple(r for r in case.rules if format_formula(r.formula) not in gone)
     if gone:
         with pytest.raises(UnsupportedError, match="partial=True"):
-            db.export_sql(case.model, target)
+            db.export(case.model, format="sql", options=sqlrl.SQLOptions(target=target))
     names = {f'"{target}_scope"', *map('"{}"'.format, plain_tables(case))}
     assert exported.tables.keys() <= names
     atoms = [a for a in case.data.atoms if a[0] == target][:5]
@@ -317,7 +327,7 @@ def test_rules_that_join_atoms_are_named_and_left_out(data: st.DataObject) -> No
         for one, other in ((a, b) for a in atoms for b in others if a != b):
             both = formula.n(frozenset([one, other]))
             assert both - single_[one] == single_[other] - formula.n(nothing)
-    db.engine.close()
+    db.advanced.engine.close()
 
 
 # ---- the same on other databases ---------------------------------------------------------------------
@@ -365,10 +375,15 @@ def hostile(dialect: str) -> tuple[ExportedSQL, Rows, dict[tuple[object, ...], f
     model = model.with_rules((*model.rules, replace(template, expansions=expansions)))
     quote = "`{}`" if dialect == "spark" else '"{}"'
     name = "a;b--c`d" if dialect != "spark" else "a;b--c d"
-    exported = db.export_sql(
-        model, dialect=dialect, tables={"Select": quote.format(name)}, view=quote.format("view of 'x'")
+    exported = db.export(
+        model,
+        format="sql",
+        dialect=dialect,
+        options=sqlrl.SQLOptions(tables={"Select": quote.format(name)}, view=quote.format("view of 'x'")),
     )
-    right = {tuple(r.values())[1:-5]: float(r["probability"]) for r in db.marginals(model).probabilities().to_pylist()}
+    right = {
+        tuple(r.values())[1:-5]: float(r["probability"]) for r in db.probabilities(model).probabilities().to_pylist()
+    }
     assert len(set(right.values())) > 20, "atoms differ"
     assert {0.0} < set(right.values()), "some atom is certain"
     return exported, {name: (columns, rows)}, right
@@ -421,12 +436,12 @@ def test_postgres_gives_pythons_probabilities(postgres: Postgres, case: Case) ->
             right = expected(db, case, case.model, target)
         except SqlrlError:
             continue
-        exported = db.export_sql(case.model, target, dialect="postgresql")
+        exported = db.export(case.model, format="sql", dialect="postgresql", options=sqlrl.SQLOptions(target=target))
         script = "".join(on_postgres.table_script(name, *table) for name, table in plain_tables(case).items())
         again = "drop schema public cascade; create schema public;\nset client_min_messages = warning;\n"
         rows = postgres.run(f"{again}{script}{exported.text}select * from {exported.view};")
         agree({row[:-2]: (float(row[-2] or "nan"), float(row[-1] or "nan")) for row in rows}, right)
-    db.engine.close()
+    db.advanced.engine.close()
 
 
 # ---- by hand -----------------------------------------------------------------------------------------
@@ -464,7 +479,7 @@ def smoking(rules_: str) -> sqlrl.Model:
 def test_rows_that_come_later_are_scored(people: sqlrl.Database, dialect: str) -> None:
     """Also where a rule's groundings are counted by the number of constants, of which there are more then."""
     text = "0.5 Friends(x, y) => Smokes(y)\n0.25 Smokes(x) v Friends(x, z)\n-0.125 Friends(x, y) => Smokes(z)\n0.01 Smokes(x) v Friends(u, w)"
-    exported = people.export_sql(smoking(text), dialect=dialect)
+    exported = people.export(smoking(text), format="sql", dialect=dialect)
     later = [*FRIENDS, ("Dora", "Bob"), ("Eve", "Dora")]
     found = run(exported, {"Friends": (["one", "other"], later)})
     inside = {"Anna": 1, "Bob": 2, "Chris": 2, "Dora": 1, "Eve": 0}
@@ -478,7 +493,7 @@ def test_rows_that_come_later_are_scored(people: sqlrl.Database, dialect: str) -
 
 def test_hard_rules_that_contradict_each_other_are_refused_now_and_null_later(people: sqlrl.Database) -> None:
     text = "Friends(x, x) => Smokes(x).\nFriends(Dora, x) => !Smokes(x).\n0.5 Smokes(x)"
-    exported = people.export_sql(smoking(text), dialect="sqlite")
+    exported = people.export(smoking(text), format="sql", dialect="sqlite")
     later = [*FRIENDS, ("Bob", "Bob"), ("Dora", "Chris"), ("Eve", "Eve"), ("Dora", "Eve")]
     found = run(exported, {"Friends": (["one", "other"], later)})
     assert found == {
@@ -486,7 +501,7 @@ def test_hard_rules_that_contradict_each_other_are_refused_now_and_null_later(pe
         ("Bob",): (math.inf, 1.0), ("Chris",): (-math.inf, 0.0), ("Eve",): (None, None),
     }  # fmt: skip
     with pytest.raises(InfeasibleError, match="hard clauses cannot all hold"):
-        people.export_sql(smoking("Friends(x, y) => Smokes(x).\nFriends(y, x) => !Smokes(x)."))
+        people.export(smoking("Friends(x, y) => Smokes(x).\nFriends(y, x) => !Smokes(x)."), format="sql")
 
 
 BLOCK = "Friends(person, person)\nMood(person, mood{})\nmood = {{Good, Bad, Fair}}\n"
@@ -534,7 +549,9 @@ def test_blocks_have_the_softmax_of_their_scores(
 ) -> None:
     at_most = "" if exact else "Mood(x, m) ^ Mood(x, n) => m = n.\n"
     model = sqlrl.parse_mln(BLOCK.format("!" if exact else "") + at_most + MOODS.format(further), query=["Mood"])
-    found = run(pair.export_sql(model, dialect=dialect), {"Friends": (["column0", "column1"], [("Anna", "Bob")])})
+    found = run(
+        pair.export(model, format="sql", dialect=dialect), {"Friends": (["column0", "column1"], [("Anna", "Bob")])}
+    )
     scores = {m: s for m, s in (("Good", good), ("Bad", bad), ("Fair", fair)) if s is not None}
     context = Context(prec=1000)
     weights = {m: context.exp(Decimal(s)) if s != math.inf else Decimal(1) for m, s in scores.items()}
@@ -563,7 +580,7 @@ def test_what_is_given_true_takes_its_block(dialect: str, exact: bool) -> None:
     at_most = "" if exact else "Mood(x, m) ^ Mood(x, n) => m = n.\n"
     model = sqlrl.parse_mln(BLOCK.format("!" if exact else "") + at_most + "0.5 Mood(x, Bad)")
     tables = {"Friends": (["column0", "column1"], [("Anna", "Bob")]), "Mood": (["column0", "column1", "truth"], rows)}
-    found = run(db.export_sql(model, dialect=dialect), tables)
+    found = run(db.export(model, format="sql", dialect=dialect), tables)
     total = math.exp(0.5) + 1 + (not exact)
     assert {k: v[1] for k, v in found.items()} == {
         ("Anna", "Bad"): 0, ("Anna", "Fair"): 0,
@@ -580,7 +597,7 @@ def test_numbers_are_cut_where_the_model_cuts_them(dialect: str) -> None:
     weights = {"price(-inf,10)": 1.0, "price[10,25)": -0.5, "price[25,inf)": 2.5}
     lines = "".join(f'{w} Costs(h, "{piece}") => Sold(h)\n' for piece, w in weights.items())
     model = sqlrl.parse_mln(f"Costs(house, price)\nSold(house)\n{lines}", query=["Sold"])
-    exported = db.export_sql(model, dialect=dialect)
+    exported = db.export(model, format="sql", dialect=dialect)
     con = duckdb.connect() if dialect == "duckdb" else sqlite3.connect(":memory:")
     con.execute('create table "Costs" (house text, price double)')
     con.executemany('insert into "Costs" values (?, ?)', prices)
@@ -614,7 +631,7 @@ def test_values_are_the_constants_that_loading_made_of_them(dialect: str, reques
             for name, value in zip("abc", constants, strict=True):
                 right[name,] += 2.0 ** (3 * i + j) * (value == constant)
     model = sqlrl.parse_mln("Things(name, size, price, sold, place)\nGood(name)\n" + "\n".join(lines), query=["Good"])
-    exported = db.export_sql(model, dialect=dialect, tables={"Things": "things"})
+    exported = db.export(model, format="sql", dialect=dialect, options=sqlrl.SQLOptions(tables={"Things": "things"}))
     question = "select name, log_odds from good_scores"
     if dialect == "postgres":
         served = request.getfixturevalue("postgres")
@@ -636,7 +653,7 @@ def test_thousands_of_words_are_one_query_with_one_table_of_values() -> None:
     weights = tuple((i % 7 - 3) / 7 for i in range(2_000))
     rule = replace(template.rules[0], expansions=Expansions(("w",), tuple((w,) for w in words), weights))
     model = template.with_rules((rule, template.rules[1]))
-    exported = db.export_sql(model, dialect="sqlite")
+    exported = db.export(model, format="sql", dialect="sqlite")
     assert exported.query.count("SELECT") < 15
     assert exported.query.count("VALUES") == 1
     rows = [(f"d{i // 100}", w) for i, w in enumerate(words)]
@@ -668,15 +685,21 @@ def test_thousands_of_words_are_one_query_with_one_table_of_values() -> None:
     ],
 )
 def test_what_is_asked_wrongly_is_told(people: sqlrl.Database, options: dict[str, Any], message: str) -> None:
+    options = dict(options)
+    dialect = options.pop("dialect", None)
     with pytest.raises(InputError, match=message):
-        people.export_sql(smoking("1 Friends(x, y) => Smokes(y)"), **options)
+        people.export(
+            smoking("1 Friends(x, y) => Smokes(y)"), format="sql", dialect=dialect, options=sqlrl.SQLOptions(**options)
+        )
 
 
 def test_the_text_says_of_which_tables_rules_have_the_facts(mine: sqlrl.Database) -> None:
     people = mine
     people.define("Near(x, y) :- Friends(x, y). Near(x, z) :- Friends(x, y), Near(y, z).")
     model = sqlrl.parse_mln(PEOPLE + "Near(person, person)\n1 Near(x, y) => Smokes(y)", query=["Smokes"])
-    exported = people.export_sql(model, tables={"Near": "reachable", "Friends": "public.friends"})
+    exported = people.export(
+        model, format="sql", options=sqlrl.SQLOptions(tables={"Near": "reachable", "Friends": "public.friends"})
+    )
     assert list(exported.tables) == ["public.friends", "reachable"]
     assert '--   reachable: ("x", "y") facts of Near, which rules define: fill it with what they say' in exported.text
 
@@ -684,31 +707,35 @@ def test_the_text_says_of_which_tables_rules_have_the_facts(mine: sqlrl.Database
 def test_models_that_no_view_can_have_are_told(mine: sqlrl.Database) -> None:
     people = mine
     with pytest.raises(InputError, match="has no weight"):
-        people.export_sql(smoking("Friends(x, y) => Smokes(y)"))
+        people.export(smoking("Friends(x, y) => Smokes(y)"), format="sql")
     two = sqlrl.parse_mln(PEOPLE + "Cancer(person)\n1 Smokes(x)\n1 Cancer(x)", query=["Smokes", "Cancer"])
     with pytest.raises(InputError, match="predicts Cancer, Smokes: name it by target="):
-        people.export_sql(two)
+        people.export(two, format="sql")
     joined = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n2 Smokes(x)\n1 EXIST x Smokes(x)"
     with pytest.raises(
         UnsupportedError, match=r"(?s)2 rules.*joins 2 open literals: !Smokes, Smokes.*quantifier joins atoms of Smokes"
     ):
-        people.export_sql(smoking(joined))
-    partial = people.export_sql(smoking(joined), partial=True)
+        people.export(smoking(joined), format="sql")
+    partial = people.export(smoking(joined), format="sql", options=sqlrl.SQLOptions(partial=True))
     assert [each.rule for each in partial.left_out] == ["Friends(x, y) ^ Smokes(x) => Smokes(y)", "EXIST x Smokes(x)"]
     assert "not the whole model" in partial.text
-    assert partial.query == people.export_sql(smoking("2 Smokes(x)")).query
-    with pytest.raises(InputError, match="export_sql"):
+    assert partial.query == people.export(smoking("2 Smokes(x)"), format="sql").query
+    with pytest.raises(InputError, match="format='sql'"):
         people.export(smoking("2 Smokes(x)"), "a.sql")
     people.load("Mood", [("Anna", 0.3)], types=["person"], probability=1)
     with pytest.raises(UnsupportedError, match="Mood has soft evidence"):
-        people.export_sql(sqlrl.parse_mln("Mood(person)\n1 Mood(x)"))
+        people.export(sqlrl.parse_mln("Mood(person)\n1 Mood(x)"), format="sql")
     people.load("friends", FRIENDS, types=["person"] * 2)
     alike = PEOPLE + "friends(person, person)\n1 friends(x, y) ^ Friends(x, y) => Smokes(y)"
     with pytest.raises(InputError, match="case is ignored"):
-        people.export_sql(sqlrl.parse_mln(alike, query=["Smokes"]))
+        people.export(sqlrl.parse_mln(alike, query=["Smokes"]), format="sql")
     people.load("Likes", [(f"p{i}",) for i in range(10_001)], types=["person"], target=True)
     with pytest.raises(UnsupportedError, match="10,001 constants of person, such as p0, p1, p10, stand in no table"):
-        people.export_sql(sqlrl.parse_mln(PEOPLE + "Likes(person)\n1 Likes(x)"), "Likes")
+        people.export(
+            sqlrl.parse_mln(PEOPLE + "Likes(person)\n1 Likes(x)"),
+            format="sql",
+            options=sqlrl.SQLOptions(target="Likes"),
+        )
 
 
 # ---- real data ---------------------------------------------------------------------------------------
@@ -737,22 +764,22 @@ def test_a_learned_model_of_real_data_scores_new_data_in_sqlite(data_folder: Pat
     declared = sqlrl.parse_mln(IMDB, query=["workedUnder"])
     db = sqlrl.connect(progress=False)
     files = {name: str(data_folder / "imdb" / f"{name}.db") for name in ("fold1", "fold2", "fold3")}
-    db.load_evidence(files, declared, target=["workedUnder"])
+    db.load(sqlrl.Evidence(files, declared, target=["workedUnder"]))
     model = sqlrl.Likelihood().fit(db, declared).model_
     assert sum(bool(w) for r in model.rules if r.expansions for w in r.expansions.weights) + len(model.rules) > 5
-    exported = db.export_sql(model, dialect="sqlite")
+    exported = db.export(model, format="sql", dialect="sqlite")
     assert set(exported.tables) == {'"actor"', '"director"', '"movie"', '"gender"', '"genre"'}
     other = sqlrl.connect(progress=False)
     path = str(data_folder / "imdb" / "fold4.db")
-    other.load_evidence({"fold4": path}, declared, target=["workedUnder"])
+    other.load(sqlrl.Evidence({"fold4": path}, declared, target=["workedUnder"]))
     right = {
-        tuple(r.values())[:-5]: float(r["probability"]) for r in other.marginals(model).probabilities().to_pylist()
+        tuple(r.values())[:-5]: float(r["probability"]) for r in other.probabilities(model).probabilities().to_pylist()
     }
     facts = [re.fullmatch(r"(\w+)\((.*)\)\n?", line) for line in Path(path).read_text().splitlines()]
     tables: dict[str, tuple[list[str], list[tuple[str, ...]]]] = {}
     for fact in filter(None, facts):
         terms = [t.strip() for t in fact[2].split(",")]
-        names = [a.name for a in db.catalog.store.predicates()[fact[1]].arguments]
+        names = [a.name for a in db.advanced.catalog.store.predicates()[fact[1]].arguments]
         tables.setdefault(fact[1], (["example", *names], []))[1].append(("fold4", *terms))
     del tables["workedUnder"]
     found = run(exported, tables)

@@ -53,13 +53,15 @@ def test_golden(name: str) -> None:
     db, tables = database(declared)
     target = {CITATIONS: "InField", NEAR: "Near"}.get(declared, "Smokes")
     model = sqlrl.parse_mln(declared + "\n".join(rules), query=[] if declared is CITATIONS else [target])
-    views = {dialect: db.export_sql(model, dialect=dialect) for dialect in DIALECTS}
+    views = {dialect: db.export(model, format="sql", dialect=dialect) for dialect in DIALECTS}
     text = "".join(f"-- ---- {dialect}\n{view.text}\n" for dialect, view in views.items())
     path = FOLDER / f"{name}.sql"
     if os.environ.get("SQLRL_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), f"{name} changed; SQLRL_UPDATE_GOLDEN=1 writes the files anew"
-    right = {tuple(r.values())[1:-5]: float(r["probability"]) for r in db.marginals(model).probabilities().to_pylist()}
+    right = {
+        tuple(r.values())[1:-5]: float(r["probability"]) for r in db.probabilities(model).probabilities().to_pylist()
+    }
     assert right
     for dialect, view in views.items():
         (statement,) = sqlglot.parse(view.text, dialect=dialect)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 def probabilities(
     db: sqlrl.Database, model: sqlrl.Model, predicate: str = "Worn", **options: object
 ) -> dict[tuple[str, ...], float]:
-    rows = db.marginals(model, **options).probabilities(predicate).to_pylist()
+    rows = db.probabilities(model, **options).probabilities(predicate).to_pylist()
     return {tuple(v for k, v in row.items() if k in ("hat", "shade")): row["probability"] for row in rows}
 
 
@@ -61,10 +61,10 @@ def test_models_on_one_file_do_not_see_each_others_constants(tmp_path: Path) -> 
     db = sqlrl.connect(path)
     db.load("Hat", [("h1",), ("h2",)], types=["hat"])
     stored = db.sql("select count(*) from sqlrl.dictionary_hat").fetchall()
-    first = db.marginals(one, keep=True).probabilities()
+    first = db.probabilities(one, keep=True).probabilities()
     assert {row["shade"] for row in first.to_pylist()} == {"Mauve", "Teal"}
     assert set(probabilities(db, other)) == {(h, s) for h in ("h1", "h2") for s in ("Ochre", "Teal", "Plum")}
-    assert db.marginals(one, keep=True).probabilities().equals(first)
+    assert db.probabilities(one, keep=True).probabilities().equals(first)
     prints = db.sql("select distinct fingerprint from sqlrl.run").fetchall()
     assert len(prints) == 1
     assert db.sql("select count(*) from sqlrl.dictionary_shade").fetchall() == [(0,)]
@@ -72,7 +72,7 @@ def test_models_on_one_file_do_not_see_each_others_constants(tmp_path: Path) -> 
     db.close()
     # Another process finds what was bound, also where it may not write.
     with sqlrl.connect(path, read_only=True) as again:
-        assert again.marginals(one).probabilities().equals(first)
+        assert again.probabilities(one).probabilities().equals(first)
         assert len(probabilities(again, other)) == 6
     with sqlrl.connect(path) as again:
         again.load("Worn", [("h1", "Teal"), ("h2", "Cyan")], types=["hat", "shade"], target=True)
@@ -84,7 +84,7 @@ def test_examples_and_local_types_take_no_constants_from_rules() -> None:
     db.load("Token", [("d1", "p1", "cat"), ("d2", "p1", "dog")], types=["doc", "place", "word"], example="doc")
     text = "Token(doc, place, word)\nTag(doc, place, tag)\n"
     model = sqlrl.parse_mln(text + "1 Tag(d, p, Noun)\n2 Tag(d, p9, Verb)\n1 Tag(D7, p, Noun)", query=["Tag"])
-    layout = db.bind(model)
+    layout = db.advanced.bind(model)
     sizes = {name: (info.size, info.of_rules) for name, info in layout.types.items()}
     assert sizes == {"doc": (2, 0), "place": (1, 0), "word": (2, 0), "tag": (2, 2)}
     assert layout.example_count == 2
@@ -101,7 +101,7 @@ def test_a_scope_may_hold_what_rules_name() -> None:
     for _ in range(3):
         found = probabilities(db, model)
         assert {key: round(p, 6) for key, p in found.items()} == {("h1", "Teal"): 0.817574, ("h2", "Mauve"): 0.622459}
-    assert db.bind(model).types["shade"].size == 3
+    assert db.advanced.bind(model).types["shade"].size == 3
 
 
 @pytest.fixture(scope="module")
@@ -130,30 +130,30 @@ def test_a_constant_like_one_of_the_data_is_a_warning(
 ) -> None:
     db = shades
     text = TWO + f'Seen(shade)\n1 Worn(h, "{given}")'
-    db.bind(sqlrl.parse_mln(text, query=["Worn"]))
+    db.advanced.bind(sqlrl.parse_mln(text, query=["Worn"]))
     found = [str(w.message) for w in recwarn if w.category is UnseenConstantWarning]
     if like is None:
         assert not found
     else:
         assert re.search(rf"'{given}' of shade \(<text>:4\) is like '{like}'\.", found[0])
     with pytest.raises(CatalogError, match=f"'{given}' is no constant of shade"):
-        db.bind(sqlrl.parse_mln(text, query=["Worn"], strict=True))
+        db.advanced.bind(sqlrl.parse_mln(text, query=["Worn"], strict=True))
     # What the model lists is meant; the list then is all there is.
     with pytest.raises(CatalogError, match="the data have 3 others"):
-        db.bind(sqlrl.parse_mln(f'shade = {{"{given}"}}\n' + text, query=["Worn"], strict=True))
+        db.advanced.bind(sqlrl.parse_mln(f'shade = {{"{given}"}}\n' + text, query=["Worn"], strict=True))
 
 
 def test_numbers_are_written_as_numbers_are() -> None:
     db = sqlrl.connect()
-    db.catalog.declare(sqlrl.parse_mln("Fits(hat, size)\nWorn(hat, size)"))
-    db.set_numeric("size")
+    db.advanced.catalog.declare(sqlrl.parse_mln("Fits(hat, size)\nWorn(hat, size)"))
+    db.load(numeric=["size"])
     db.load("Fits", [("h1", 7), ("h2", 8)], types=["hat", "size"])
     text = "Fits(hat, size)\nWorn(hat, size)\n1 Worn(h, {})"
-    assert db.bind(sqlrl.parse_mln(text.format("9"), query=["Worn"])).types["size"].size == 3
+    assert db.advanced.bind(sqlrl.parse_mln(text.format("9"), query=["Worn"])).types["size"].size == 3
     with pytest.raises(CatalogError, match=r"'9\.0' of size, a type of numbers.*write 9\."):
-        db.bind(sqlrl.parse_mln(text.format('"9.0"'), query=["Worn"]))
+        db.advanced.bind(sqlrl.parse_mln(text.format('"9.0"'), query=["Worn"]))
     with pytest.raises(CatalogError, match=r"'Nine' of size.*correct it"):
-        db.bind(sqlrl.parse_mln(text.format("Nine"), query=["Worn"]))
+        db.advanced.bind(sqlrl.parse_mln(text.format("Nine"), query=["Worn"]))
 
 
 # ---- learned models on other data --------------------------------------------------------------------
@@ -186,13 +186,13 @@ def test_a_learned_model_predicts_where_its_own_constants_never_occur(tmp_path: 
         fit.model.save(path)
         model = sqlrl.read_model(path)
         with pytest.warns(UnseenConstantWarning, match="1 constant of the model does not occur in these data: 'clap'"):
-            prediction = new.predict(model, query=["Mood"])
+            prediction = new.predict(model, roles=sqlrl.Roles(query=["Mood"]))
         atoms = prediction.atoms().to_pylist()
         assert [(row["step"], row["mood"]) for row in atoms] == [("u1", "Sad"), ("u2", "Sad")]
     # Where the other data have states of their own, those are added to.
     new.load("Mood", [("u2", "Calm")], types=["step", "mood"], given=True)
     with pytest.warns(UnseenConstantWarning):
-        assert new.bind(model).types["mood"].size == 3
+        assert new.advanced.bind(model).types["mood"].size == 3
 
 
 def test_the_entities_of_a_link_are_not_declared() -> None:

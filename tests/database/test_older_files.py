@@ -39,7 +39,7 @@ def test_what_it_keeps_can_be_read(db: sqlrl.Database) -> None:
         (STOPPED_OSL, "OSL", "interrupted"),
     ]
     assert db.sql("select count(distinct fingerprint) from sqlrl.run").fetchall() == [(1,)]
-    learned = db.model(1)
+    learned = db.models[1]
     listed = [weight for _, weight in clauses(db, DONE) if weight is not None]
     weights = [w for rule in learned.rules if rule.expansions for w in rule.expansions.weights]
     assert sorted(listed) == sorted(weights)
@@ -51,7 +51,7 @@ def test_what_it_keeps_can_be_read(db: sqlrl.Database) -> None:
 
 
 def test_its_model_predicts_what_it_predicted(db: sqlrl.Database) -> None:
-    prediction = db.predict(db.model(1), examples=TEST, keep=True)
+    prediction = db.predict(db.models[1], examples=TEST, keep=True)
     worlds = [
         db.sql(
             f"select predicate, atom, example, truth from sqlrl.prediction where run = {run} order by all"

@@ -56,13 +56,13 @@ def documents() -> sqlrl.Database:
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "AdaGrad": sqlrl.AdaGrad,
-    "MIRA": lambda: sqlrl.MIRA(passes=2, order="shuffle"),
+    "MIRA": lambda: sqlrl.baselines.MIRA(passes=2, order="shuffle"),
     "OSL": lambda: sqlrl.OSL(sqlrl.parse_modes(MODES)),
     "Likelihood": sqlrl.Likelihood,
     "MaxMargin": sqlrl.MaxMargin,
     "PSCG": lambda: sqlrl.PSCG(iterations=2),
     "PseudoLikelihood": lambda: sqlrl.PseudoLikelihood(discriminative=True),
-    "VotedPerceptron": lambda: sqlrl.VotedPerceptron(iterations=2),
+    "VotedPerceptron": lambda: sqlrl.baselines.VotedPerceptron(iterations=2),
     "ConstrainedTraining": lambda: sqlrl.ConstrainedTraining(sqlrl.Likelihood()),
 }
 
@@ -115,7 +115,7 @@ def test_scores_say_how_many_examples_were_learned_from(
     size = 2 * (8 if test is None else len(test))
     for scores in (
         db.evaluate(db.predict(fit.model_, examples=test)),
-        db.evaluate(db.marginals(fit.model_, examples=test)),
+        db.evaluate(db.probabilities(fit.model_, examples=test)),
     ):
         if not common:
             assert scores.seen is None
@@ -159,9 +159,9 @@ def test_only_what_a_run_is_known_to_have_made_is_noted(tmp_path: Path) -> None:
         assert (seen.run, seen.learned) == (fit.run_, 6)
     db.close()
     with sqlrl.connect(tmp_path / "docs.duckdb", read_only=True) as again:
-        seen = again.evaluate(again.predict(again.model(), examples=["d2", "d7"])).seen
+        seen = again.evaluate(again.predict(again.models[-1], examples=["d2", "d7"])).seen
         assert seen is None  # the newest model is the one that predict kept
-        seen = again.evaluate(again.predict(again.model(1), examples=["d2", "d7"])).seen
+        seen = again.evaluate(again.predict(again.models[1], examples=["d2", "d7"])).seen
         assert seen is not None
         assert (seen.learned, seen.atoms) == (2, 4)
 

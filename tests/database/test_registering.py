@@ -37,9 +37,9 @@ def db() -> sqlrl.Database:
     ],
 )
 def test_what_is_a_table_is_asked_by_its_name(db: sqlrl.Database, make: Callable[..., Any]) -> None:
-    db.register("people", make("Ann", "Bob"))
+    db.load("people", make("Ann", "Bob"), mode="view")
     assert db.sql("select name from people order by name").fetchall() == [("Ann",), ("Bob",)]
-    db.register("People", make("Cid"))
+    db.load("People", make("Cid"), mode="view")
     assert db.sql("from people").fetchall() == [("Cid",)]
 
 
@@ -47,7 +47,7 @@ def test_results_go_into_queries_loads_scopes_and_examples(db: sqlrl.Database) -
     db.load("Student", [("Ann",), ("Bob",), ("Cid",)], types=["person"], example="person")
     db.load("Smart", [("Ann",)], types=["person"], target=True)
     counts = db.count("Student(x)", by="x")
-    db.register("counts", counts)
+    db.load("counts", counts, mode="view")
     assert db.sql("select count(*) from counts").fetchall() == [(len(counts),)]
     db.load("Known", "select x from counts where x < 'C'", types=["person"])
     assert db.sql("select person from sqlrl.named_Known order by all").fetchall() == [("Ann",), ("Bob",)]
@@ -62,11 +62,11 @@ def test_results_go_into_queries_loads_scopes_and_examples(db: sqlrl.Database) -
 @pytest.mark.parametrize("source", ["people", "select name from people"])
 def test_a_target_is_loaded_from_it_and_again_when_it_changed(db: sqlrl.Database, source: str) -> None:
     db.load("Student", [("Ann",), ("Bob",), ("Cid",)], types=["person"])
-    db.register("people", people("Ann", "Bob"))
+    db.load("people", people("Ann", "Bob"), mode="view")
     db.load("Smart", source, types=["person"], target=True)
     db.predict(MODEL)
     assert db.refresh() == []
-    db.register("people", people("Ann", "Bob", "Cid"))
+    db.load("people", people("Ann", "Bob", "Cid"), mode="view")
     if source == "people":
         with pytest.raises(
             CatalogError, match="Smart was loaded from people, which had 2 rows, and now has 3 rows: call refresh"
@@ -74,7 +74,7 @@ def test_a_target_is_loaded_from_it_and_again_when_it_changed(db: sqlrl.Database
             db.predict(MODEL)
     assert db.refresh() == ["Smart"]
     # As many rows, but others: as of a table, only reading them all tells.
-    db.register("people", people("Ann", "Bob", "Dan"))
+    db.load("people", people("Ann", "Bob", "Dan"), mode="view")
     db.predict(MODEL)
     assert db.refresh() == ["Smart"]
     assert db.sql("select person from sqlrl.named_Smart order by all").fetchall() == [("Ann",), ("Bob",), ("Dan",)]
@@ -97,14 +97,14 @@ def test_names_that_would_hide_something_are_refused(db: sqlrl.Database) -> None
         "duckdb_tables": "view main.duckdb_tables",
     }.items():
         with pytest.raises(InputError, match=f"there is a {found} already, which '{name}' would hide"):
-            db.register(name, people("Ann"))
+            db.load(name, people("Ann"), mode="view")
     assert db.sql("from mine").fetchall() == [(1,)]
 
 
 def test_predictions_are_not_written_behind_it(db: sqlrl.Database) -> None:
     db.load("Student", [("Ann",)], types=["person"])
     db.load("Smart", [("Ann",)], types=["person"], target=True)
-    db.register("found", people("Ann"))
+    db.load("found", people("Ann"), mode="view")
     with pytest.raises(InputError, match="a table is registered as found, which would hide it: choose another name"):
         db.predict(MODEL, into="found", replace=True)
 
@@ -127,28 +127,28 @@ def test_predictions_are_not_written_behind_it(db: sqlrl.Database) -> None:
 )
 def test_what_is_no_table_or_name_is_refused(db: sqlrl.Database, name: Any, data: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        db.register(name, data)
+        db.load(name, data, mode="view")
 
 
 def test_nothing_is_written_and_it_ends_with_the_database(tmp_path: Path) -> None:
     path = tmp_path / "a.duckdb"
     with sqlrl.connect(path) as db:
-        db.register("people", people("Ann"))
+        db.load("people", people("Ann"), mode="view")
         db.load("Student", "select name from people", types=["person"])
     with pytest.raises(InputError, match="closed"):
-        db.register("people", people("Ann"))
+        db.load("people", people("Ann"), mode="view")
     with sqlrl.connect(path) as again:
         assert again.sql("select count(*) from duckdb_views() where view_name = 'people'").fetchall() == [(0,)]
-        assert again.predicates()["facts"] == [1]
-        with pytest.raises(LoadError, match=r"Table with name people does not exist[\s\S]*db\.register it"):
+        assert again.tables()["facts"] == [1]
+        with pytest.raises(LoadError, match=r"Table with name people does not exist[\s\S]*mode='view'"):
             again.refresh()
-        again.register("people", people("Bob"))
+        again.load("people", people("Bob"), mode="view")
         assert again.refresh() == ["Student"]
     with sqlrl.connect(path, read_only=True) as reader:
-        reader.register("people", people("Cid"))
+        reader.load("people", people("Cid"), mode="view")
         assert reader.sql("from people").fetchall() == [("Cid",)]
     with sqlrl.connect(path, trusted=False) as sealed:
-        sealed.register("people", people("Cid"))
+        sealed.load("people", people("Cid"), mode="view")
         assert sealed.sql("from people").fetchall() == [("Cid",)]
 
 
@@ -157,9 +157,9 @@ def test_a_connection_of_the_users_is_left_as_it_was() -> None:
     connection.register("theirs", people("Ann"))
     db = sqlrl.connect(connection)
     with pytest.raises(InputError, match=r"there is a view main\.theirs already"):
-        db.register("theirs", people("Bob"))
-    db.register("ours", people("Bob"))
-    db.register("dropped", people("Bob"))
+        db.load("theirs", people("Bob"), mode="view")
+    db.load("ours", people("Bob"), mode="view")
+    db.load("dropped", people("Bob"), mode="view")
     db.sql("drop view dropped")
     db.close()
     assert connection.sql("from theirs").fetchall() == [("Ann",)]
@@ -168,25 +168,25 @@ def test_a_connection_of_the_users_is_left_as_it_was() -> None:
 
 
 def test_a_name_that_was_dropped_is_looked_for_again(db: sqlrl.Database) -> None:
-    db.register("people", people("Ann"))
+    db.load("people", people("Ann"), mode="view")
     db.sql("drop view people")
     db.sql("create table people as select 'Bob' as name")
     with pytest.raises(InputError, match=r"there is a table main\.people already"):
-        db.register("people", people("Cid"))
+        db.load("people", people("Cid"), mode="view")
 
 
 def test_a_transaction_of_the_users_is_refused(db: sqlrl.Database) -> None:
     db.sql("begin")
     with pytest.raises(InputError, match="open transaction"):
-        db.register("people", people("Ann"))
+        db.load("people", people("Ann"), mode="view")
     db.sql("rollback")
 
 
 def test_a_cursor_has_tables_of_its_own(db: sqlrl.Database) -> None:
-    db.register("people", people("Ann"))
+    db.load("people", people("Ann"), mode="view")
     db.load("Student", "people", types=["person"])
     with db.cursor() as other:
-        other.register("people", people("Bob", "Cid"))
+        other.load("people", people("Bob", "Cid"), mode="view")
         assert other.sql("from people").fetchall() == [("Bob",), ("Cid",)]
     assert db.sql("from people").fetchall() == [("Ann",)]
 
@@ -194,9 +194,9 @@ def test_a_cursor_has_tables_of_its_own(db: sqlrl.Database) -> None:
 def test_scripts_that_go_on_notice_other_data(tmp_path: Path) -> None:
     script = "CREATE OR REPLACE TABLE copied AS SELECT name FROM people; SELECT count(*) AS n FROM copied;"
     with sqlrl.connect(tmp_path / "a.duckdb") as db:
-        db.register("people", people("Ann", "Bob"))
+        db.load("people", people("Ann", "Bob"), mode="view")
         db.run(script)
         assert [each.skipped for each in db.run(script, resume=True).statements] == [True, False]
-        db.register("people", people("Ann", "Cid"))
+        db.load("people", people("Ann", "Cid"), mode="view")
         assert [each.skipped for each in db.run(script, resume=True).statements] == [False, False]
         assert db.sql("from copied").fetchall() == [("Ann",), ("Cid",)]

@@ -43,7 +43,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studied]:
         fit = sqlrl.AdaGrad().fit(db, sqlrl.parse_mln(MODEL), examples=names[:16])
         prediction = db.predict(fit.model_, examples=names[16:], keep=True)
         prediction.evaluate()
-        marginals = db.marginals(fit.model_, examples=names[16:], keep=True)
+        marginals = db.probabilities(fit.model_, examples=names[16:], keep=True)
         marginals.evaluate()
         yield Studied(db, fit, prediction, marginals, names[16:])
 
@@ -66,7 +66,7 @@ def titles(report: Report) -> list[str]:
 def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
     numbers = [studied.fit.run_, studied.prediction.run, studied.marginals.run]
     for number in numbers:
-        report = studied.db.run_record(number).report()
+        report = studied.db.runs[number].report()
         others = part(report, "run", Rows).table["run"]
         assert sorted([number, *others]) == numbers
         drawn = " ".join(titles(report))
@@ -76,7 +76,7 @@ def test_runs_of_one_model_stand_on_one_page(studied: Studied) -> None:
 
 @pytest.mark.slow
 def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: Studied) -> None:
-    listing = part(studied.db.run_record(studied.fit.run_).report(), "clauses", Listing)
+    listing = part(studied.db.runs[studied.fit.run_].report(), "clauses", Listing)
     stated = studied.db.sql(
         "select text, weight, open, for_right from sqlrl.clause join sqlrl.clause_statistics using (clause) "
         f"join sqlrl.support using (clause) where model = 1 and clause_statistics.run = {studied.fit.run_} and support.run = {studied.prediction.run}"
@@ -86,13 +86,13 @@ def test_the_clauses_are_those_of_the_model_with_weights_and_support(studied: St
     found = [(row["clause"], row["weight"], row["support"], row["for_right"]) for row in shown]
     assert sorted(found, key=key) == sorted(stated, key=key)
     # The same clauses have the same support from the page of the prediction, whose model has another number.
-    again = part(studied.db.run_record(studied.prediction.run).report(), "clauses", Listing).data.to_pylist()
+    again = part(studied.db.runs[studied.prediction.run].report(), "clauses", Listing).data.to_pylist()
     assert {row["clause"]: row["for_right"] for row in again} == {row["clause"]: row["for_right"] for row in shown}
 
 
 @pytest.mark.slow
 def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
-    atoms = part(studied.db.run_record(studied.fit.run_).report(), "examples", Atoms)
+    atoms = part(studied.db.runs[studied.fit.run_].report(), "examples", Atoms)
     rows = atoms.atoms.data.to_pylist()
     assert not atoms.missing
     wrong = [k for k, row in enumerate(rows) if row["outcome"] == "wrong"]
@@ -113,7 +113,7 @@ def test_the_clauses_behind_an_atom_are_those_of_why(studied: Studied) -> None:
 def test_what_why_kept_stands_beside_its_atom(studied: Studied) -> None:
     (name,) = studied.db.sql("select name from sqlrl.outcome where label and predicted limit 1").fetchall()[0]
     reasons = studied.prediction.why(name)
-    atoms = part(studied.db.run_record(studied.prediction.run).report(), "examples", Atoms)
+    atoms = part(studied.db.runs[studied.prediction.run].report(), "examples", Atoms)
     (row,) = [k for k, each in enumerate(atoms.atoms.data["atom"].to_pylist()) if each == name]
     notes = [note["text"] for note in atoms.notes.to_pylist() if note["atom"] == row]
     assert any(reasons.table["ground_clause"][0] in note for note in notes)
@@ -126,7 +126,7 @@ def test_the_worst_predicted_examples_come_first_and_what_is_left_out_is_said(
         f"select example_name, count(*) filter (label <> predicted) from sqlrl.outcome where run = {studied.prediction.run} group by all order by 2 desc"
     ).fetchall()
     monkeypatch.setattr(reports, "MOST_ATOMS", 100)
-    report = studied.db.run_record(studied.prediction.run).report()
+    report = studied.db.runs[studied.prediction.run].report()
     atoms = part(report, "examples", Atoms)
     listed = atoms.examples.data.to_pylist()
     assert [row["wrong"] for row in listed] == [n for _, n in wrong][: len(listed)]
@@ -139,19 +139,19 @@ def test_the_worst_predicted_examples_come_first_and_what_is_left_out_is_said(
 
 
 def test_charts_of_a_run_are_those_of_what_was_predicted(studied: Studied) -> None:
-    run = studied.db.run_record(studied.prediction.run)
+    run = studied.db.runs[studied.prediction.run]
     assert run.plot.confusion().table() == studied.prediction.plot.confusion().table()
-    run = studied.db.run_record(studied.marginals.run)
+    run = studied.db.runs[studied.marginals.run]
     for name in ("confusion", "calibration", "precision_recall", "roc"):
         assert getattr(run.plot, name)().table() == getattr(studied.marginals.plot, name)().table()
     scores = studied.marginals.evaluate()
     assert f"{scores.auc_roc:.3f}" in studied.marginals.plot.roc().title
     assert f"{scores.average_precision:.3f}" in studied.marginals.plot.precision_recall().title
-    curve = studied.db.run_record(studied.fit.run_).plot.learning_curve().table()
+    curve = studied.db.runs[studied.fit.run_].plot.learning_curve().table()
     fit = studied.fit.plot.learning_curve().table()
     for name in ("position", "accuracy", "running_accuracy", "recent_accuracy"):
         assert fit[name] == curve[name]
-    weights = studied.db.run_record(studied.fit.run_).plot.weights().table()
+    weights = studied.db.runs[studied.fit.run_].plot.weights().table()
     assert sorted(weights["weight"]) == sorted(w for w in studied.fit.clauses()["weight"] if w is not None)
 
 
@@ -160,13 +160,13 @@ def test_what_has_charts_lists_them(studied: Studied) -> None:
     assert repr(studied.prediction.plot) == "PredictionPlots: confusion()"
     assert repr(studied.marginals.plot) == "MarginalPlots: calibration(), precision_recall(), roc(), confusion()"
     drawn = "learning_curve(), weights(), weight_history(), calibration(), precision_recall(), roc(), confusion(), timings()"
-    assert repr(studied.db.run_record(1).plot) == f"RunPlots: {drawn}"
+    assert repr(studied.db.runs[1].plot) == f"RunPlots: {drawn}"
 
 
 def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> None:
     db, model = studied.db, sqlrl.parse_mln(MODEL)
     fit = sqlrl.AdaGrad(record_history=True).fit(db, model, examples=studied.test)
-    run = db.run_record(fit.run_)
+    run = db.runs[fit.run_]
     history = run.plot.weight_history(most=3).table().to_pylist()
     ends = db.sql(
         f"select id, clause, arg_max(weight, step) from sqlrl.clause_history where run = {run.number} group by all order by abs(arg_max(weight, step)) desc, id limit 3"
@@ -181,11 +181,9 @@ def test_the_history_of_weights_is_that_of_the_database(studied: Studied) -> Non
     assert f"The 3 strongest of {every} clauses" in run.plot.weight_history(most=3).note
     assert "Weights while learning" in titles(run.report())
     # Who keeps none says how it is kept.
-    assert "fit an online learner with record_history=True" in sentences(
-        db.run_record(studied.fit.run_).report(), "learning"
-    )
+    assert "fit an online learner with record_history=True" in sentences(db.runs[studied.fit.run_].report(), "learning")
     with pytest.raises(InputError, match="keeps no history"):
-        db.run_record(studied.prediction.run).plot.weight_history()
+        db.runs[studied.prediction.run].plot.weight_history()
     with pytest.raises(InputError, match="most=0"):
         run.plot.weight_history(most=0)
 
@@ -220,14 +218,14 @@ def test_what_was_kept_and_not_evaluated_stands_there_without_labels(studied: St
         assert {texts[x["clause"]]: x["worth"] for x in said} == pytest.approx(
             {clause: worth for clause, worth in expected.items() if abs(worth) > 1e-12}
         )
-    marginals = db.marginals(model, examples=names, keep=True)
+    marginals = db.probabilities(model, examples=names, keep=True)
     found = part(marginals.report(), "examples", Atoms).atoms.data.to_pylist()
     kept = db.sql(f"select atom, probability from sqlrl.marginal where run = {marginals.run}").fetchall()
     assert sorted((row["id"], row["probability"]) for row in found) == sorted(kept)
     assert all(row["predicted"] == (row["probability"] > 0.5) for row in found)
     # Once evaluated, it has labels.
     assert "label" in {
-        column.key for column in part(db.run_record(studied.fit.run_).report(), "examples", Atoms).atoms.columns
+        column.key for column in part(db.runs[studied.fit.run_].report(), "examples", Atoms).atoms.columns
     }
     assert "label" in {column.key for column in part(prediction.report(), "examples", Atoms).atoms.columns}
 
@@ -237,7 +235,7 @@ def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeyp
     db.load("Word", [(f"d{k}", ("good", "bad")[k % 2]) for k in range(8)], types=["doc", "word"], example="doc")
     db.load("Liked", [("d0",)], types=["doc"], target=True)
     rules = 'Word(doc, word)\nLiked(doc)\n1 Word(d, "good") => Liked(d)\n-0.5 Liked(d)'
-    marginals = db.marginals(sqlrl.parse_mln(rules), keep=True)
+    marginals = db.probabilities(sqlrl.parse_mln(rules), keep=True)
     monkeypatch.setattr(reports, "MOST_ATOMS", 3)
     report = marginals.report()
     assert len(part(report, "examples", Atoms).atoms.data) <= 3
@@ -246,12 +244,12 @@ def test_kept_atoms_that_are_too_many_or_have_no_names(studied: Studied, monkeyp
     assert all(part(report, "examples", Atoms).atoms.data["predicted"].to_pylist())
     nothing = db.predict(sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-0.5 Liked(d)"), keep=True)
     assert "It predicted no atom true" in sentences(nothing.report(), "examples")
-    db.load("Word", [("d9", "good")], append=True)
-    assert "cannot be named any more" in sentences(db.run_record(marginals.run).report(), "examples")
+    db.load("Word", [("d9", "good")], mode="append")
+    assert "cannot be named any more" in sentences(db.runs[marginals.run].report(), "examples")
 
 
 def test_too_many_ground_clauses_leave_atoms_without_clauses(studied: Studied, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = studied.db.run_record(studied.prediction.run)
+    run = studied.db.runs[studied.prediction.run]
     before = part(run.report(), "examples", Atoms)
     assert not before.missing
     assert len(before.said)
@@ -276,10 +274,10 @@ def test_what_cannot_be_drawn_says_what_can(studied: Studied) -> None:
         studied.prediction.plot.roc,
         studied.prediction.plot.precision_recall,
     ):
-        with pytest.raises(InputError, match="marginals"):
+        with pytest.raises(InputError, match="probabilities"):
             draw()
     with pytest.raises(InputError, match="was not evaluated"):
-        studied.db.run_record(studied.fit.run_).plot.roc()
+        studied.db.runs[studied.fit.run_].plot.roc()
     with pytest.raises(InputError, match="fit with keep_steps=True"):
         sqlrl.AdaGrad(keep_steps=False).fit(
             studied.db, sqlrl.parse_mln(MODEL), examples=studied.test[:2]
@@ -289,7 +287,7 @@ def test_what_cannot_be_drawn_says_what_can(studied: Studied) -> None:
     with pytest.raises(InputError, match="keep=True"):
         studied.db.predict(studied.fit.model_, examples=studied.test[:1]).report()
     with pytest.raises(InputError, match="there is no run 999; there are runs 1 to"):
-        studied.db.run_record(999)
+        studied.db.runs[999]
 
 
 def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
@@ -300,7 +298,7 @@ def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
         "Grand", [(a, b) for a, b in zip(people, people[4:], strict=False)], types=["person", "person"], target=True
     )
     found = sqlrl.ILP().fit(db, "Grand")
-    report = db.run_record(found.run_).report()
+    report = db.runs[found.run_].report()
     assert "There is no learning curve" in sentences(report, "learning")
     listing = part(report, "clauses", Listing)
     assert (
@@ -311,7 +309,7 @@ def test_a_run_that_learned_nothing_and_one_without_a_curve() -> None:
     with pytest.raises(InputError, match="no clause has a weight"):
         found.plot.weights()
     db.audit("Grand", folds=2)
-    audited = db.run_record()
+    audited = db.runs[-1]
     assert audited.learner == "audit"
     assert "has no model" in sentences(audited.report(), "clauses")
     assert "audited Grand" in sentences(audited.report(), "audit")
@@ -371,7 +369,7 @@ def test_soft_models_have_their_own_charts() -> None:
     assert any("ROC curve" in title for title in titles(report))
     assert "no probabilities" in sentences(report, "predictions")
     assert part(report, "clauses", Listing).data["support"].null_count == 0
-    run = db.run_record(prediction.run)
+    run = db.runs[prediction.run]
     for name in ("confusion", "precision_recall", "roc"):
         assert getattr(run.plot, name)().table() == getattr(prediction.plot, name)().table()
     with pytest.raises(InputError, match="no probabilities"):
@@ -423,8 +421,8 @@ def test_data_that_changed_leave_atoms_without_clauses(studied: Studied, tmp_pat
         prediction.evaluate()
         before = part(prediction.report(), "examples", Atoms)
         assert not before.missing
-        db.load("Word", [("d3", "good")], append=True)
-        report = db.run_record(prediction.run).report()
+        db.load("Word", [("d3", "good")], mode="append")
+        report = db.runs[prediction.run].report()
         after = part(report, "examples", Atoms)
         assert "have changed since run" in after.missing
         assert after.atoms.data["atom"] == before.atoms.data["atom"]
@@ -436,14 +434,14 @@ def test_a_missing_library_is_named_before_the_work(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(sqlrl.SqlrlError, match=r"pip install 'sqlrl\[report\]'"):
-        studied.db.run_record(1).report(tmp_path / "r.html")
+        studied.db.runs[1].report(tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
 
 
 def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"end its name in .html"):
-        studied.db.run_record(1).report(tmp_path / "r.pdf")
-    report = studied.db.run_record(1).report(tmp_path / "r.html")
+        studied.db.runs[1].report(tmp_path / "r.pdf")
+    report = studied.db.runs[1].report(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.html()
     assert np.all(np.diff(part(report, "examples", Atoms).start) >= 0)
 
@@ -451,15 +449,15 @@ def test_a_read_only_file_and_a_name_that_is_no_page(studied: Studied, tmp_path:
 def test_a_run_of_several_predicates_says_what_it_has() -> None:
     db = sqlrl.connect()
     with pytest.raises(InputError, match=r"there is no run yet: learners make one, and predict\(keep=True\)"):
-        db.run_record()
+        db.runs[-1]
     with pytest.raises(InputError, match="run='1' must be the whole number of a run"):
-        db.run_record("1")  # type: ignore[arg-type]
+        db.runs["1"]  # type: ignore[arg-type]
     db.load("Smokes", [("Anna",), ("Bob",)], types=["person"], target=True)
     db.load("Cancer", [("Anna",)], types=["person"], target=True)
     model = sqlrl.parse_mln("Smokes(person)\nCancer(person)\n1 Smokes(x) => Cancer(x)\n0.5 Smokes(x)")
     prediction = db.predict(model, keep=True)
-    run = db.run_record()
-    assert run.engine is db.engine
+    run = db.runs[-1]
+    assert run.engine is db.advanced.engine
     assert repr(run).split("\n")[:2] == ["Run 1", "  what              predict"]
     with pytest.raises(InputError, match="a confusion matrix compares with labels, and run 1 was not evaluated"):
         run.plot.confusion()
@@ -473,10 +471,10 @@ def test_a_run_of_several_predicates_says_what_it_has() -> None:
     assert run.plot.confusion("Smokes").table()["count"] == [2]
     with pytest.raises(InputError, match="the run predicted Cancer, Smokes, not 'Smoke'"):
         run.plot.confusion("Smoke")
-    with pytest.raises(InputError, match=r"a ROC curve needs probabilities, and run 1 .* db\.marginals"):
+    with pytest.raises(InputError, match=r"a ROC curve needs probabilities, and run 1 .* db\.probabilities"):
         run.plot.roc()
     stages = run.plot.timings().table()
     assert (set(stages["run"]), stages["stage"]) == ({"1 predict"}, list(run.seconds))
     db.audit("Smokes", folds=2)
     with pytest.raises(InputError, match=r"run 2 \(audit\) has no model"):
-        db.run_record(2).plot.weights()
+        db.runs[2].plot.weights()

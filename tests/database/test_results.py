@@ -48,7 +48,7 @@ KINDS = {
         "truth", ["margin"], Scores, ["confusion"], Reasons, ["margin"],
     ),
     "probabilities": Kind(
-        lambda db, **options: db.marginals(NETWORK, **options),
+        lambda db, **options: db.probabilities(NETWORK, **options),
         "probability", ["error", "rhat", "ess", "method"], ProbabilityScores,
         ["calibration", "precision_recall", "roc", "confusion"], None, ["probability", "error", "rhat", "ess", "method"],
     ),
@@ -152,7 +152,7 @@ def test_clusters_are_what_is_true(found: Found) -> None:
     for row in table:
         sets[row["cluster"]] = sets.get(row["cluster"], "") + row["name"]
     assert sets == {0: "ABC", 1: "DE"}
-    assert found.db.clusters(found.result, closure=True) == table
+    assert found.result.clusters(closure=True) == table
 
 
 def test_reasons_are_those_of_the_kind_or_refused(found: Found) -> None:
@@ -196,7 +196,7 @@ def test_what_was_kept_has_outcomes_and_a_page(kind: Kind) -> None:
         query = f"select predicted, count(*), count_if(label) from sqlrl.outcome where run = {result.run} group by all order by all"
         assert db.sql(query).fetchall() == [(False, 7, 1), (True, 3, 2)]
     assert isinstance(result.report(), Report)
-    run = db.run_record(result.run)
+    run = db.runs[result.run]
     for name in kind.charts:
         assert getattr(run.plot, name)().table() == getattr(result.plot, name)().table()
 
@@ -216,9 +216,8 @@ def test_names_of_other_predicates_are_refused(found: Found) -> None:
 
 def test_it_belongs_to_its_database(found: Found) -> None:
     other = records()
-    for verb in (other.evaluate, other.clusters):
-        with pytest.raises(InputError, match="made in another database"):
-            verb(found.result)
+    with pytest.raises(InputError, match="made in another database"):
+        other.evaluate(found.result)
     with pytest.raises(InputError, match=f"a {type(found.result).__name__} cannot be pickled or copied"):
         pickle.dumps(found.result)
     assert copy.copy(found.result).atoms() == found.result.atoms()

@@ -204,7 +204,7 @@ def test_scores_show_each_predicate() -> None:
 
 
 def test_an_explanation_prints_as_a_table_with_sql_on_demand(db: sqlrl.Database) -> None:
-    found = db.explain(MODEL)
+    found = MODEL.plan(db)
     assert isinstance(found, Explanations)
     assert len(found) == 2
     assert "SELECT" not in str(found)

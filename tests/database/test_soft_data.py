@@ -40,7 +40,7 @@ def test_partitions_are_facts_values_scopes_and_labels(tmp_path):
         },
     )
     db = sqlrl.connect(progress=False)
-    found = db.load_soft_data(model)
+    found = db.load(model)
     assert found == {"Near": {"observations": 2}, "Likes": {"observations": 1, "targets": 2, "truth": 2}}
     prediction = db.predict(model)
     assert [p.atom_count for p in prediction.layout.predicates.values() if p.open] == [2]
@@ -59,7 +59,7 @@ def test_files_of_another_task_are_left_alone(tmp_path):
     }
     model = program(tmp_path, predicates)
     for split, size in (("infer", 1), ("learn", 2)):
-        assert sqlrl.connect(progress=False).load_soft_data(model, split=split)["Likes"] == {"targets": size}
+        assert sqlrl.connect(progress=False).load(sqlrl.SoftData(model, split=split))["Likes"] == {"targets": size}
 
 
 def test_data_of_another_task_are_not_loaded_beside_those_of_the_first(tmp_path):
@@ -73,9 +73,9 @@ def test_data_of_another_task_are_not_loaded_beside_those_of_the_first(tmp_path)
     }
     model = program(tmp_path, predicates)
     db = sqlrl.connect(progress=False)
-    db.load_soft_data(model, split="learn")
+    db.load(sqlrl.SoftData(model, split="learn"))
     with pytest.raises(InputError, match=r"Likes has observed values in this database.*connect\(\)"):
-        db.load_soft_data(model, split="infer")
+        db.load(sqlrl.SoftData(model, split="infer"))
 
 
 def test_targets_without_a_truth_are_counted(tmp_path):
@@ -85,7 +85,7 @@ def test_targets_without_a_truth_are_counted(tmp_path):
         {"Near/2": {"observations": ["near.txt"]}, "Likes/1": {"targets": ["targets.txt"], "truth": ["truth.txt"]}},
     )
     with pytest.warns(LabelWarning, match="1 of 2 targets of Likes has no truth"):
-        sqlrl.connect(progress=False).load_soft_data(model)
+        sqlrl.connect(progress=False).load(model)
 
 
 def test_a_file_in_another_encoding_is_refused_with_its_name(tmp_path):
@@ -93,7 +93,7 @@ def test_a_file_in_another_encoding_is_refused_with_its_name(tmp_path):
     (tmp_path / "near.txt").write_bytes(b"a\xff\tb\t0.5\n")
     model = program(tmp_path, {"Near/2": {"observations": ["near.txt"]}, "Likes/1": {"targets": ["targets.txt"]}})
     with pytest.raises(LoadError, match=r"near\.txt: .*UTF-?8"):
-        sqlrl.connect(progress=False).load_soft_data(model)
+        sqlrl.connect(progress=False).load(model)
 
 
 WRONG = [
@@ -119,18 +119,18 @@ def test_wrong_files_are_refused_with_their_places(tmp_path, texts, kind, messag
         },
     )
     with pytest.raises(kind, match=message):
-        sqlrl.connect(progress=False).load_soft_data(model)
+        sqlrl.connect(progress=False).load(model)
 
 
 def test_missing_files_are_named_together(tmp_path):
     model = program(tmp_path, {"Near/2": {"observations": ["x.txt", "y.txt"]}, "Likes/1": {"targets": ["z.txt"]}})
     with pytest.raises(InputError, match=r"3 files .* are not there: .*x\.txt.*y\.txt.*z\.txt"):
-        sqlrl.connect(progress=False).load_soft_data(model)
+        sqlrl.connect(progress=False).load(model)
 
 
 def test_a_program_without_data_is_refused():
     with pytest.raises(InputError, match="says of no predicate where its data are"):
-        sqlrl.connect(progress=False).load_soft_data(sqlrl.parse_psl(RULES[0]))
+        sqlrl.connect(progress=False).load(sqlrl.parse_psl(RULES[0]))
 
 
 EXAMPLES = ("citeseer", "friendship")
@@ -142,7 +142,7 @@ def test_programs_of_psl_run_on_tiny_data(data_folder, name):
     model = sqlrl.read_psl(next((data_folder / "psl" / name / "cli").glob("*.json")))
     roles = {p: {part.role for part in model.partitions if part.predicate == p} for p in model.predicates}
     with pytest.raises(InputError, match=r"are not there|is not there"):
-        sqlrl.connect(progress=False).load_soft_data(model)
+        sqlrl.connect(progress=False).load(model)
     db = sqlrl.connect(progress=False)
     for predicate, declared in model.predicates.items():
         arity = len(declared.types)

@@ -45,7 +45,7 @@ def test_model_values_distances_and_proof_are_kept_and_read_again(tmp_path: Path
         prediction = db.predict(MODEL, keep=True, options=options)
         assert prediction.run == 1
     with sqlrl.connect(tmp_path / "kept.duckdb") as db:
-        assert sqlrl.models_equal(db.model(), MODEL)
+        assert sqlrl.models_equal(db.models[-1], MODEL)
         named = "select name, v.value from sqlrl.truth_value v join sqlrl.atom_Smokes using (atom) join sqlrl.dictionary_person on id = a0 order by name"
         values = dict(db.sql(named).fetchall())
         assert list(values) == ["Bob", "Chris"]
@@ -138,8 +138,8 @@ def test_a_prediction_that_is_interrupted_keeps_nothing_but_that(monkeypatch: py
 
 def test_a_prediction_of_dropped_predicates_keeps_the_rules_that_it_used() -> None:
     db = database()
-    db.predict(MODEL, keep=True, drop=["Old"])
-    kept = db.model()
+    db.predict(MODEL, keep=True, roles=sqlrl.Roles(drop=["Old"]))
+    kept = db.models[-1]
     assert [str(rule) for rule in kept.rules] == [str(rule) for rule in MODEL.rules if "Old" not in str(rule)]
     assert db.sql("select count(*) from sqlrl.rule_distance").fetchall() == [(3,)]
 
@@ -165,5 +165,5 @@ def test_two_runs_are_kept_apart() -> None:
     for prediction in (first, second):
         rows = db.sql(f"select value from sqlrl.truth_value where run = {prediction.run} order by atom").fetchall()
         assert np.array([x for (x,) in rows]).tobytes() == prediction.result.y.tobytes()
-    assert len(db.model(1).rules) == 5
-    assert len(db.model().rules) == 2
+    assert len(db.models[1].rules) == 5
+    assert len(db.models[-1].rules) == 2

@@ -155,8 +155,8 @@ def test_rules_without_groundings_are_named_once(friends):
 
 def test_what_only_networks_take_is_refused(friends):
     db, model, _ = friends
-    with pytest.raises(InputError, match=r"seed=3.*HingeOptions"):
-        db.predict(model, seed=3)
+    with pytest.raises(InputError, match=r"random_state=3.*HingeOptions"):
+        db.predict(model, random_state=3)
     network = sqlrl.parse_mln("Friends(person, person)\n1 Friends(x, y)", query=["Friends"])
     with pytest.raises(InputError, match="observed_bodies= are of soft models"):
         db.predict(network, options=object())
@@ -246,7 +246,7 @@ def test_the_boolean_reading_is_the_distribution_of_the_costs():
         )
     total = sum(np.exp(-c) for c in costs.values())
     chance = [sum(np.exp(-c) for bits, c in costs.items() if bits[i]) / total for i in range(6)]
-    found = db.marginals(model, semantics="boolean", method="exact")
+    found = db.probabilities(model, semantics="boolean", method="exact")
     mine = [
         dict(zip(t["person"].to_pylist(), t["probability"].to_pylist(), strict=True))
         for t in map(found.probabilities, ("Smokes", "Cancer"))
@@ -265,7 +265,7 @@ def test_what_has_no_boolean_reading_is_refused_with_its_place(friends):
         with pytest.raises(sqlrl.errors.UnsupportedError, match=match):
             db.predict(parse_psl(text), semantics="boolean")
     with pytest.raises(InputError, match="semantics='boolean'"):
-        db.marginals(model)
+        db.probabilities(model)
     with pytest.raises(InputError, match="must be 'soft' or 'boolean'"):
         db.predict(model, semantics="fuzzy")
     with pytest.raises(InputError, match="is of soft models"):
@@ -289,7 +289,7 @@ def test_rules_of_dropped_predicates_are_left_out():
     db = sqlrl.connect(progress=False)
     db.load("H", [("a",)], types=["p"])
     db.scope("S", [("a",), ("b",)])
-    prediction = db.predict(parse_psl("5: H(A) -> S(A)\n1: !S(A)"), drop=["H"])
+    prediction = db.predict(parse_psl("5: H(A) -> S(A)\n1: !S(A)"), roles=sqlrl.Roles(drop=["H"]))
     assert prediction.result.y.tolist() == [0.0, 0.0]
     assert [row["rule"] for row in prediction.why("S(a)").table] == ["!S(A)"]
 

@@ -59,7 +59,7 @@ def test_runs_and_models_are_kept(learner):
     assert learner.weights_[0] > learner.weights_[1]
     run = db.sql("select learner, status, model from sqlrl.run").fetchall()[0]
     assert run[:2] == (type(learner).__name__, "done")
-    assert db.model(run[2]) == learner.model_
+    assert db.models[run[2]] == learner.model_
     rows = db.sql("select text, weight from sqlrl.clause order by clause").fetchall()
     assert rows == [(f"{r.formula} ^2", pytest.approx(w)) for r, w in zip(model.rules, learner.weights_, strict=True)]
     assert learner.clauses()["support"] == [2, 2]

@@ -62,8 +62,8 @@ LOOKS: dict[str, Callable[[sqlrl.Database], object]] = {
     "query": lambda db: db.load("Seen", "select column_name from duckdb_columns() where schema_name = 'sqlrl'", duplicates="drop"),
     "name of a view": lambda db: db.load("Seen", "sqlrl.strongest_clauses", columns=["clause"], empty="allow"),
     "examples": lambda db: db.scope("Knows", "select 'a', 'b'"),
-    "connection": lambda db: db.engine.connection,
-    "register": lambda db: db.register("mine", pa.table({"a": [1]})),
+    "connection": lambda db: db.advanced.engine.connection,
+    "register": lambda db: db.load("mine", pa.table({"a": [1]}), mode="view"),
     "cursor": lambda db: db.cursor(),
 }  # fmt: skip
 
@@ -77,12 +77,12 @@ def test_comments_of_memory_are_there_for_who_looks(look: str, shown: list[str])
     LOOKS[look](db)
     assert shown == ["create the layout", "create the views of the layout", "comment on the layout"]
     # On the connection itself, past what makes them.
-    found = comments(db.engine._connection.execute)
+    found = comments(db.advanced.engine._connection.execute)
     assert "strongest_clauses" in found
     assert [name for name, text in found.items() if not text] == []
     # Nothing waits any more.
     db.load("Later", [("a",)], types=["p"])
-    assert [name for name, text in comments(db.engine._connection.execute).items() if not text] == []
+    assert [name for name, text in comments(db.advanced.engine._connection.execute).items() if not text] == []
     assert len(shown) == 3
 
 
@@ -119,7 +119,7 @@ def test_what_was_shown_in_a_transaction_that_fails_is_shown_again() -> None:
     db = sqlrl.connect()
     with pytest.raises(SqlrlError):
         db.load("Knows", "select 'a', 'b' from range(2)")
-    assert db.engine.unseen is not None
+    assert db.advanced.engine.unseen is not None
     found = comments(db.sql)
     assert "strongest_clauses" in found
     assert [name for name, text in found.items() if not text] == []
@@ -156,7 +156,7 @@ def test_a_cursor_made_while_another_thread_is_at_work(writing: bool) -> None:
     db, inside, go, found = sqlrl.connect(), threading.Event(), threading.Event(), list[dict[str, "str | None"]]()
 
     def load() -> None:
-        with db.catalog.store.writing() if writing else db.engine.turn:
+        with db.advanced.catalog.store.writing() if writing else db.advanced.engine.turn:
             inside.set()
             go.wait(0.3)
         db.load("Knows", [("a", "b")], types=["p", "p"])
@@ -178,7 +178,7 @@ def test_a_cursor_made_while_another_thread_is_at_work(writing: bool) -> None:
         assert "strongest_clauses" in each
         # Comments wait for the end of an open transaction.
         assert writing or [name for name, text in each.items() if not text] == []
-    assert db.predicates()["facts"] == [1]
+    assert db.tables()["facts"] == [1]
     assert [name for name, text in comments(db.sql).items() if not text] == []
 
 
@@ -194,7 +194,7 @@ def test_records_of_memory_are_read_once_until_others_can_write_them(monkeypatch
     db.load("Knows", [("a", "b")], types=["p", "p"])
     with pytest.raises(SqlrlError):
         db.load("Knows", [("a", "b"), ("a", "b")], types=["p", "q"])
-    records = db.catalog.store.predicates
+    records = db.advanced.catalog.store.predicates
     assert list(records()) == ["Knows"]
     # Once, and once more after what was rolled back.
     assert steps.count(reading) == 2

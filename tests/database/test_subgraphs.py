@@ -24,7 +24,7 @@ from tests.structure.resolwe.test_resolwe import FAST, StoppedError, load, plant
 pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
 Tables = dict[str, pa.Table]
-LEARNERS = [sqlrl.AdaGrad(), sqlrl.ContrastiveDivergence(passes=2)]
+LEARNERS = [sqlrl.AdaGrad(), sqlrl.baselines.ContrastiveDivergence(passes=2)]
 
 
 def labelled(tables: Tables, relations: Sequence[str] = ("Talks", "Links", "Old", "Swims")) -> Tables:

@@ -78,7 +78,7 @@ def at_work(db: sqlrl.Database) -> Iterator[None]:
     began, end = threading.Event(), threading.Event()
 
     def work() -> None:
-        with db.program(RULES):
+        with db.advanced.program(RULES):
             began.set()
             end.wait(30)
 
@@ -96,25 +96,25 @@ def at_work(db: sqlrl.Database) -> Iterator[None]:
 
 CALLS: dict[str, Callable[[sqlrl.Database], Any]] = {
     "predict": lambda db: db.predict(RULES),
-    "marginals": lambda db: db.marginals(RULES),
-    "ground": lambda db: db.ground(RULES),
+    "marginals": lambda db: db.probabilities(RULES),
+    "ground": lambda db: db.advanced.ground(RULES),
     "count": lambda db: db.count(RULES),
-    "explain": lambda db: db.explain(RULES),
-    "bind": lambda db: db.bind(RULES),
+    "explain": RULES.plan,
+    "bind": lambda db: db.advanced.bind(RULES),
     "load": lambda db: db.load("Q", [("a",)]),
-    "append": lambda db: db.load("Friends", [("a", "b")], append=True),
-    "remove": lambda db: db.remove("Friends", [("a", "b")]),
-    "load_all": lambda db: db.load_all({"Q": [("a",)]}),
+    "append": lambda db: db.load("Friends", [("a", "b")], mode="append"),
+    "remove": lambda db: db.load("Friends", [("a", "b")], mode="remove"),
+    "load_all": lambda db: db.load({"Q": [("a",)]}),
     "scope": lambda db: db.scope("Smokes", [("p0",)]),
     "define": lambda db: db.define("q(x, y) :- Friends(x, y)."),
     "refresh": lambda db: db.refresh(),
-    "examples_from": lambda db: db.examples_from(None),
-    "set_numeric": lambda db: db.set_numeric("year"),
+    "examples_from": lambda db: db.load(example=False),
+    "set_numeric": lambda db: db.load(numeric=["year"]),
     "sql": lambda db: db.sql("select 1"),
-    "predicates": lambda db: db.predicates(),
+    "predicates": lambda db: db.tables(),
     "repr": repr,
-    "example_ids": lambda db: db.example_ids(),
-    "derive_bias": lambda db: db.derive_bias("Smokes"),
+    "example_ids": lambda db: db.advanced.example_ids(),
+    "derive_bias": lambda db: sqlrl.Bias.derive(db, "Smokes"),
     "fit": lambda db: sqlrl.AdaGrad().fit(db, RULES),
     "close": lambda db: db.close(),
 }
@@ -195,11 +195,11 @@ def slow(connection: duckdb.DuckDBPyConnection) -> threading.Thread:
     indirect=["db"],
 )
 def test_sql_of_the_users_that_runs_elsewhere_is_in_the_way(db: sqlrl.Database, inside: bool) -> None:
-    connection = db.engine.connection
+    connection = db.advanced.engine.connection
     db.predict(RULES)
 
     def call() -> None:
-        with db.catalog.store.writing():
+        with db.advanced.catalog.store.writing():
             db.load("Q", [("a",)], types=["t"])
             thread.append(slow(connection))
 
@@ -213,12 +213,12 @@ def test_sql_of_the_users_that_runs_elsewhere_is_in_the_way(db: sqlrl.Database, 
         if not inside:
             with pytest.raises(BusyError, match="at work in another thread"):
                 sqlrl.connect(connection)
-            assert db.cursor().predicates()["facts"]
+            assert db.cursor().tables()["facts"]
     finally:
         for each in thread:
             each.join()
     # The next call finds no transaction of the one that was refused, nor what it did.
-    assert "Q(t)" not in db.predicates()["predicate"]
+    assert "Q(t)" not in db.tables()["predicate"]
     db.load("Q", [("b",)], types=["t"])
     assert db.predict(RULES).table()["person"]
 
@@ -239,17 +239,17 @@ def test_two_databases_on_one_connection_take_turns() -> None:
 def test_a_cursor_is_another_database_on_the_same_data(db: sqlrl.Database) -> None:
     expected = db.predict(RULES).table().to_arrow()
     other = in_thread(db.cursor)
-    assert other.session is not db.session
+    assert other.advanced.session is not db.advanced.session
     assert other.sql("select current_schema(), current_database()").fetchall() == db.sql("select current_schema(), current_database()").fetchall()  # fmt: skip
     assert in_thread(lambda: other.predict(RULES).table().to_arrow()) == expected
-    if db.engine.writable:
+    if db.advanced.engine.writable:
         # Either sees what the other has loaded.
         for one, two in ((db, other), (other, db)):
             one.load("Friends", [("p0", "new")], types=["person", "person"])
             assert two.predict(RULES).table()["person"] == one.predict(RULES).table()["person"]
             one.load("Friends", [("p0", "p1")], types=["person", "person"])
-        assert db.engine.same_database(other.engine)
-    assert other.cursor().predicates().to_arrow() == db.predicates().to_arrow()
+        assert db.advanced.engine.same_database(other.advanced.engine)
+    assert other.cursor().tables().to_arrow() == db.tables().to_arrow()
 
 
 @pytest.mark.parametrize("db", ["memory", "file that is read"], indirect=True)
@@ -258,7 +258,7 @@ def test_cursors_work_while_the_database_does(db: sqlrl.Database) -> None:
 
     def work(number: int) -> list[Any]:
         with db.cursor() as mine:
-            return [mine.predict(RULES, seed=number).table().to_arrow() for _ in range(2)]
+            return [mine.predict(RULES, random_state=number).table().to_arrow() for _ in range(2)]
 
     with at_work(db), ThreadPoolExecutor(3) as pool:
         for found in pool.map(work, range(3)):
@@ -312,23 +312,23 @@ def test_loads_that_meet_are_whole_or_conflicts(db: sqlrl.Database) -> None:
     [
         lambda db: db.load("Friends", [("p0", "p9")], types=["person", "person"]),
         lambda db: db.load("Smokes", [("p0",), ("p1",)], types=["person"], given=True),
-        lambda db: db.scope("Smokes", [("p0",)]) or db.bind(RULES),
-        lambda db: db.bind(OTHER),
+        lambda db: db.scope("Smokes", [("p0",)]) or db.advanced.bind(RULES),
+        lambda db: db.advanced.bind(OTHER),
     ],
 )
 def test_a_change_while_a_call_is_at_work_is_told(db: sqlrl.Database, change: Callable[[sqlrl.Database], Any]) -> None:
-    db.bind(RULES)
+    db.advanced.bind(RULES)
     other = db.cursor()
 
     def disturbed() -> None:
-        with db.program(RULES):
+        with db.advanced.program(RULES):
             change(other)
 
     with pytest.raises(ConflictError, match="call it again"):
         disturbed()
     assert db.predict(RULES).table() is not None
     # What has nothing to do with the call is no conflict.
-    with db.program(RULES):
+    with db.advanced.program(RULES):
         other.load("Unrelated", [("a",)], types=["thing"])
 
 
@@ -359,7 +359,7 @@ def test_cursors_leave_nothing_behind(db: sqlrl.Database) -> None:
     before = tables()
     with db.cursor() as mine:
         mine.predict(RULES, examples=None)
-        mine.ground(RULES)
+        mine.advanced.ground(RULES)
     assert tables() == before
 
 
@@ -372,7 +372,7 @@ def test_a_closed_cursor_leaves_the_database_open(db: sqlrl.Database) -> None:
         mine.close()
         assert repr(mine).endswith("closed")
         with pytest.raises(InputError, match="closed"):
-            mine.predicates()
+            mine.tables()
         assert other.predict(RULES).table()["person"]
     assert db.predict(RULES).table()["person"]
 
@@ -385,7 +385,7 @@ def test_a_closed_database_closes_its_cursors(db: sqlrl.Database) -> None:
         with pytest.raises(BusyError):
             db.close()
         # Nothing is closed then.
-        assert db.predicates()["facts"] == mine.predicates()["facts"]
+        assert db.tables()["facts"] == mine.tables()["facts"]
     db.close()
     for closed in (db, mine, later):
         assert repr(closed).endswith("closed")
@@ -405,9 +405,9 @@ def test_a_file_is_free_once_the_database_is_closed(tmp_path: Path) -> None:
     # With other settings it could not be opened while a cursor holds it.
     with sqlrl.connect(path, trusted=False) as db:
         assert db.cursor().predict(RULES).table()["person"]
-        assert not db.cursor().engine.trusted
+        assert not db.cursor().advanced.engine.trusted
         with pytest.raises(EngineError, match="trusted=False"):
-            db.cursor().engine.rows_of("from glob('/*')")
+            db.cursor().advanced.engine.rows_of("from glob('/*')")
 
 
 # ---- other processes ---------------------------------------------------------------------------------
@@ -416,22 +416,22 @@ HELD: dict[str, tuple[Callable[[sqlrl.Database], Any], str]] = {
     "Database": (lambda db: db, r"pass the path and connect\(\) again"),
     "cursor": (lambda db: db.cursor(), r"db\.cursor\(\)"),
     "Prediction": (lambda db: db.predict(RULES), r"prediction\.atoms\(\).*into="),
-    "Marginals": (lambda db: db.marginals(RULES), r"marginals\.probabilities\(\).*into="),
-    "Session": (lambda db: db.session, "connect again"),
-    "Catalog": (lambda db: db.catalog, "connect again"),
-    "Records": (lambda db: db.records, "connect again"),
-    "Learning": (lambda db: db.learning, "connect again"),
+    "Marginals": (lambda db: db.probabilities(RULES), r"marginals\.probabilities\(\).*into="),
+    "Session": (lambda db: db.advanced.session, "connect again"),
+    "Catalog": (lambda db: db.advanced.catalog, "connect again"),
+    "Records": (lambda db: db.advanced.records, "connect again"),
+    "Learning": (lambda db: db.advanced.learning, "connect again"),
     "list of them": (lambda db: [1, {"a": db.predict(RULES)}], r"prediction\.atoms"),
 }
 FREE: dict[str, Callable[[sqlrl.Database], Any]] = {
     "Table": lambda db: db.predict(RULES).table(),
     "atoms": lambda db: db.predict(RULES).atoms(),
-    "Network": lambda db: db.ground(RULES),
+    "Network": lambda db: db.advanced.ground(RULES),
     "MPEResult": lambda db: db.predict(RULES).result,
-    "Layout": lambda db: db.bind(RULES),
-    "Explanations": lambda db: db.explain(RULES),
+    "Layout": lambda db: db.advanced.bind(RULES),
+    "Explanations": RULES.plan,
     "Reasons": lambda db: db.predict(RULES).why("Smokes(p1)"),
-    "Bias": lambda db: db.derive_bias("Smokes"),
+    "Bias": lambda db: sqlrl.Bias.derive(db, "Smokes"),
     "Scores": lambda db: db.evaluate(labelled(db)),
     "AdaGrad": lambda db: (labelled(db), sqlrl.AdaGrad().fit(db, RULES))[1],
     "Likelihood": lambda db: (labelled(db), sqlrl.Likelihood().fit(db, OTHER))[1],

@@ -52,22 +52,22 @@ def in_threads(*jobs: Callable[[], object]) -> None:
 
 def test_each_sees_the_others_loads_at_its_next_verb(pair: tuple[sqlrl.Database, sqlrl.Database]) -> None:
     rules, (one, other) = sqlrl.parse_mln(RULES), pair
-    assert len(one.ground(rules).atoms) == len(other.ground(rules).atoms) == 2
+    assert len(one.advanced.ground(rules).atoms) == len(other.advanced.ground(rules).atoms) == 2
     for db, name in ((one, "C"), (other, "D"), (one, "E")):
         reader = other if db is one else one
-        before = len(reader.ground(rules).atoms)
+        before = len(reader.advanced.ground(rules).atoms)
         constants = [("A",), ("B",), (name,)]
         # In a thread of its own, as such databases are used.
         in_threads(lambda db=db, constants=constants: db.load("P", constants, types=["t"]))
-        assert len(reader.ground(rules).atoms) == 3 >= before
-        assert reader.predicates().to_arrow() == db.predicates().to_arrow()
+        assert len(reader.advanced.ground(rules).atoms) == 3 >= before
+        assert reader.tables().to_arrow() == db.tables().to_arrow()
 
 
 def test_each_sees_what_sql_of_the_other_did(pair: tuple[sqlrl.Database, sqlrl.Database]) -> None:
     one, other = pair
-    other.predicates()
+    other.tables()
     one.sql("update sqlrl.predicate set source = 'elsewhere' where predicate = 'P'")
-    assert other.predicates()["source"][other.predicates()["predicate"].index("P(t)")] == "elsewhere"
+    assert other.tables()["source"][other.tables()["predicate"].index("P(t)")] == "elsewhere"
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def _plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.load("Smokes", [("Anna",)], types=["person"], given=True)
         db.load("Known", [("Anna", 0.3)], types=["person"], probability=1)
         db.load("Waiting", [("x",)])
-        db.set_numeric("year")
+        db.load(numeric=["year"])
         db.load("Old", [("1",)], types=["year"])
         db.scope("Smokes", "select 'Anna' union select 'Bob'")
         db.define("near(x, y) :- Friends(x, y).")
@@ -186,7 +186,7 @@ def test_what_sqlrl_makes_passes_and_works(file: Path) -> None:
         db.load("Friends", [("Anna", "Zoe")], types=["person", "person"])
         db.scope("Smokes", None)
         assert db.predict(model, into="found", keep=True).table()["person"] == ["Zoe"]
-        assert sqlrl.models_equal(db.model(), model)
+        assert sqlrl.models_equal(db.models[-1], model)
     # It is as sqlrl makes it still.
     sqlrl.connect(file, trusted=False).close()
 
@@ -199,7 +199,7 @@ def test_a_new_file_a_foreign_one_and_memory_can_be_untrusted(tmp_path: Path) ->
         for _ in range(2):
             with sqlrl.connect(path, trusted=False, threads=1, temp_directory=tmp_path / "spill") as db:
                 db.load("P", "pairs" if path == foreign else [("Anna",)], types=["person"])
-                assert db.predicates()["facts"] == [1]
+                assert db.tables()["facts"] == [1]
 
 
 OUTSIDE = [
@@ -238,9 +238,9 @@ def test_sql_reaches_nothing_outside(name: str, file: Path, secret: Path, told: 
     with sqlrl.connect(file, trusted=False) as db:
         for sql in OUTSIDE:
             with pytest.raises(SqlrlError) as caught:
-                db.engine.rows_of(sql.format(secret=secret, folder=secret.parent))
+                db.advanced.engine.rows_of(sql.format(secret=secret, folder=secret.parent))
             told(caught.value)
-            assert db.predicates()["facts"], sql
+            assert db.tables()["facts"], sql
     assert sorted(secret.parent.iterdir()) == before
 
 
@@ -253,7 +253,7 @@ def test_loading_says_that_files_are_not_read(file: Path, secret: Path, told: Ca
                     call(source)
                 told(caught.value)
             with pytest.raises(SqlrlError) as caught:
-                db.example_ids(source)
+                db.advanced.example_ids(source)
             told(caught.value)
 
 
@@ -312,7 +312,7 @@ def test_a_file_that_is_remembered_is_not_looked_at(
     looked.clear()
     with sqlrl.connect(file, trusted=False) as db:
         prediction = db.predict(sqlrl.parse_mln(MODEL))
-        told(prediction.table(), db.predicates())
+        told(prediction.table(), db.tables())
         try:
             with pytest.warns(SourceWarning, match="does not read") if kind == "file" else pytest.MonkeyPatch.context():
                 db.refresh(run_queries=True)
@@ -332,19 +332,19 @@ def test_one_process_opens_a_file_in_one_way(file: Path) -> None:
     with sqlrl.connect(file), pytest.raises(SqlrlError, match="already open in this process"):
         sqlrl.connect(file, trusted=False)
     with sqlrl.connect(file, trusted=False) as db, sqlrl.connect(file, trusted=False) as other:
-        assert other.predicates().to_arrow() == db.predicates().to_arrow()
+        assert other.tables().to_arrow() == db.tables().to_arrow()
 
 
 def test_a_folder_to_spill_to_is_no_folder_to_read(file: Path, secret: Path) -> None:
     with sqlrl.connect(file, trusted=False, temp_directory=secret.parent) as db, pytest.raises(SqlrlError):
-        db.engine.rows_of(f"FROM read_text('{secret}')")
+        db.advanced.engine.rows_of(f"FROM read_text('{secret}')")
     with sqlrl.connect(file, trusted=False) as db:
         # Nor one that came along with the file.
         folder = file.with_name(file.name + ".tmp")
         folder.mkdir()
         (folder / "link").symlink_to(secret)
         with pytest.raises(SqlrlError):
-            db.engine.rows_of(f"FROM read_text('{folder}/link')")
+            db.advanced.engine.rows_of(f"FROM read_text('{folder}/link')")
 
 
 # ---- names that act on a terminal --------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_blocks_choose_constants(db: sqlrl.Database) -> None:
 
 
 def test_probabilities_are_calibrated_as_evaluate_says(db: sqlrl.Database) -> None:
-    found = db.marginals(learned(db), keep=True)
+    found = db.probabilities(learned(db), keep=True)
     scores = found.evaluate()
     for name, score in scores.predicates.items():
         table = [row for row in score.calibration.table().to_pylist() if row["atoms"]]
@@ -321,7 +321,7 @@ def test_overlaps_are_those_of_ground_clauses_written_down(friends: set[Any], ne
     db = sqlrl.connect()
     db.load("Friends", sorted(friends), types=["p", "p"])
     db.load("Near", sorted(near), types=["p", "p"])
-    found = db.overlap(sqlrl.parse_mln(text + "\n".join(rules), query=["Smokes"]))
+    found = db.diagnose(sqlrl.parse_mln(text + "\n".join(rules), query=["Smokes"]), kind="overlap")
     passed = {frozenset([("-", x), ("+", y)]) for x, y in friends if x != y}
     ground: list[set[Any]] = [
         passed,
@@ -353,10 +353,10 @@ def test_overlaps_are_those_of_ground_clauses_written_down(friends: set[Any], ne
 @pytest.mark.slow
 def test_overlaps_of_windows_add_up(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     model = sqlrl.parse_mln(RULES + 'Word(d, "x") => Good(d)\nWord(d, w) ^ Kind(d, k) => Good(d)\n')
-    whole = db.overlap(model).to_arrow()
+    whole = db.diagnose(model, kind="overlap").to_arrow()
     assert len(whole) > 5
     monkeypatch.setattr("sqlrl.database.overlaps.divided", partial(divided, entries=30))
-    assert db.overlap(model).to_arrow().equals(whole)
+    assert db.diagnose(model, kind="overlap").to_arrow().equals(whole)
     assert rows(db, "select count(distinct run) as runs from sqlrl.clause_overlap") == [{"runs": 2}]
     # Neither a model nor a prediction was kept: the newest model is that which was learned last.
     assert rows(db, "from sqlrl.model") == []
@@ -389,7 +389,7 @@ def insert(db: sqlrl.Database, table: str, data: list[dict[str, Any]]) -> None:
     db.sql(f"delete from sqlrl.{table}")
     for row in data:
         names = ", ".join(f'"{name}"' for name in row)
-        db.engine.connection.execute(
+        db.advanced.engine.connection.execute(
             f"insert into sqlrl.{table} ({names}) values ({', '.join('?' * len(row))})", [*row.values()]
         )
 
@@ -585,7 +585,7 @@ def test_a_learning_curve_runs_and_looks_back_a_hundred_steps(seed: int, size: i
     ]
     db.sql("delete from sqlrl.step")
     with_steps = pa.Table.from_pylist(steps)
-    db.engine.connection.register("drawn_steps", with_steps)
+    db.advanced.engine.connection.register("drawn_steps", with_steps)
     db.sql("insert into sqlrl.step by name select * from drawn_steps")
     for run in (1, 2):
         mine = [s for s in steps if s["run"] == run]
@@ -635,7 +635,7 @@ def test_the_history_of_clauses_and_the_curve_of_objectives(db: sqlrl.Database) 
     for row in found:
         assert row["weight_before"] == before.get(row["clause"])
         before[row["clause"]] = row["weight"]
-    batch = sqlrl.VotedPerceptron(iterations=3).fit(db, model)
+    batch = sqlrl.baselines.VotedPerceptron(iterations=3).fit(db, model)
     curve = rows(db, f"from sqlrl.learning_curve where run = {batch.run_}")
     kept = rows(db, f"from sqlrl.iteration where run = {batch.run_} order by iteration")
     assert [(r["position"], r["objective"], r["errors"], r["unit"]) for r in curve] == [
@@ -681,15 +681,15 @@ def test_views_read_the_same_from_a_file_that_can_only_be_read_and_under_other_s
         prediction = db.predict(model, keep=True)
         prediction.evaluate()
         prediction.why('Good("d3")')
-        db.marginals(model, keep=True).evaluate()
-        db.overlap(model)
-        db.expected_counts(model, keep=True)
+        db.probabilities(model, keep=True).evaluate()
+        db.diagnose(model, kind="overlap")
+        db.count(model, expected=True, keep=True)
         was = {view: db.sql(f"from sqlrl.{view}").fetchall() for view in VIEWS}
     assert {view for view in VIEWS if not was[view]} == {"clauses_by_step", "added_clauses", "found_clauses"}
     with sqlrl.connect(path, read_only=True) as db:
         assert {view: db.sql(f"from sqlrl.{view}").fetchall() for view in VIEWS} == was
         # What is found here cannot be kept.
-        assert len(db.overlap(model)) == len(was["clause_overlap"])
+        assert len(db.diagnose(model, kind="overlap")) == len(was["clause_overlap"])
     with duckdb.connect(str(path), read_only=True) as connection:
         for setting in ("default_order = 'desc'", "default_null_order = 'nulls_first'", "integer_division = true"):
             connection.execute(f"set {setting}")

@@ -88,9 +88,9 @@ def test_margins_are_those_of_enumeration(friends: sqlrl.Database, rules: list[t
         return
     name = f"{('Smokes', 'Cancer')[place % 2]}({('Anna', 'Bob', 'Chris')[place // 2]})"
     reasons = prediction.why(name)
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         weights = program.weights()
-        program_atoms = db.ground(model).atoms
+        program_atoms = db.advanced.ground(model).atoms
     assert (program_atoms == network.atoms).all()
     ids = {f"{p}({row['person']})": i for p in ("Smokes", "Cancer") for i, row in named(prediction, p)}
     atom = ids[name]
@@ -361,7 +361,9 @@ def test_a_rule_whose_quantified_body_holds_is_written_as_it_is(molecules: sqlrl
 def test_groundings_of_other_constants_do_not_cancel(friends: sqlrl.Database) -> None:
     # Bob agrees with Anna, twice, and not with Chris: each binding is a reason of its own.
     rules = "1 Friends(x, y) => (Smokes(x) <=> Smokes(y))\n3 Smokes(Anna)\n-3 Smokes(Chris)"
-    reasons = friends.predict(sqlrl.parse_mln(HEADER + rules, query=("Smokes",)), empty=("Cancer",)).why("Smokes(Bob)")
+    reasons = friends.predict(
+        sqlrl.parse_mln(HEADER + rules, query=("Smokes",)), roles=sqlrl.Roles(empty=("Cancer",))
+    ).why("Smokes(Bob)")
     assert reasons.truth
     assert sorted(row["contribution"] for row in reasons.table.to_arrow().to_pylist()) == [-1.0, 1.0, 1.0]
 
@@ -375,7 +377,7 @@ def test_no_constant_acts_on_a_terminal(tmp_path: Path) -> None:
     prediction = db.predict(model)
     shown = [
         *map(repr, (prediction, prediction.table("Smokes", every=True))),
-        *map(repr, (db.explain(model)[0], db.export(model, tmp_path / "n.wcnf"))),
+        *map(repr, (model.plan(db)[0], db.export(model, tmp_path / "n.wcnf"))),
     ]
     for name in names:
         atom = 'Smokes("' + name.replace("\n", "\\n") + '")'
@@ -384,7 +386,7 @@ def test_no_constant_acts_on_a_terminal(tmp_path: Path) -> None:
             prediction.why(atom.replace("Smokes", "Smoke"))
         learned = sqlrl.parse_mln("Smokes(person)\n1 " + atom, query=["Smokes"])
         shown += [repr(reasons), reasons._repr_html_(), repr(learned), str(refused.value)]
-        shown.append(str(db.explain(learned)[0]))
+        shown.append(str(learned.plan(db)[0]))
     for text in shown:
         assert all(line.isprintable() for line in text.split("\n"))
         assert not [name for name in names if name in text]

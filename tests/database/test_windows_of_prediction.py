@@ -127,7 +127,7 @@ def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sqlrl.ground.windows.ground_network", watched)
     small(monkeypatch)
     db, stream = database([["W1", "W2", "W4"]] * 20), io.StringIO()
-    db.console = PlainConsole(stream, delay=0, interval=0)
+    db.advanced.console = PlainConsole(stream, delay=0, interval=0)
     prediction = db.predict(model([(RULES[0], 1.0), (RULES[2], 0.7)]))
     assert len(alive) > 4
     assert set(alive) == {0}
@@ -139,7 +139,7 @@ def test_one_window_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def windows_of(db: sqlrl.Database, rules: sqlrl.Model, entries: int) -> Iterator[tuple[IntArray, Network]]:
-    with db.program(rules) as program:
+    with db.advanced.program(rules) as program:
         program.expand()
         yield from divided(Extent(program), np.arange(program.layout.example_count), entries=entries)
 
@@ -179,20 +179,20 @@ def test_reasons_and_counts_of_a_prediction_in_windows(monkeypatch: pytest.Monke
 def test_probabilities_in_windows(monkeypatch: pytest.MonkeyPatch, method: Any, tolerance: float) -> None:
     db = database([["W1", "W2"], ["W3", "W4", "W2"], ["W2"]] * 3)
     rules = model([(RULES[0], 1.0), (RULES[1], 1.5), (RULES[2], 0.7), (RULES[3], -0.6), (RULES[5], 0.0)])
-    whole = db.marginals(rules)
+    whole = db.probabilities(rules)
     assert whole.visible.exact.all()
     drawn: list[int] = []
     monkeypatch.setattr(
         "sqlrl.database.marginals.divided", lambda *args, **options: noted(drawn, *args, **{"entries": 100, **options})
     )
-    found = db.marginals(rules, method=method, keep=True, samples=500)
+    found = db.probabilities(rules, method=method, keep=True, samples=500)
     assert len(drawn) > 2
     assert (found.network_atoms.ids == whole.network_atoms.ids).all()
     assert np.abs(found.result.probability - whole.result.probability).max() <= tolerance
     assert len({choice.method for choice in found.result.choices}) == len(found.result.choices)
     kept = dict(db.sql("select atom, probability from sqlrl.marginal").fetchall())
     assert kept == dict(zip(found.network_atoms.visible.tolist(), found.visible.probability.tolist(), strict=True))
-    db.marginals(rules, method="mcsat", samples=5, chains=2, samples_into="worlds")
+    db.probabilities(rules, method="mcsat", samples=5, chains=2, samples_into="worlds")
     assert drawn[-1] == len(whole.examples)
 
 
@@ -216,7 +216,7 @@ def test_windows_of_one_example_are_counted_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(grounding, "check_memory", lambda extent, atoms: counted.append(atoms) or real(extent, atoms))
     db = database([["W1", "W2", "W3"]] * 6)
     rules = model([(RULES[0], 1.0), (RULES[2], 0.7)])
-    with db.program(rules) as program:
+    with db.advanced.program(rules) as program:
         program.expand()
         windows = [len(window) for window, _ in divided(Extent(program), np.arange(6), entries=2)]
     assert windows == [1] * 6

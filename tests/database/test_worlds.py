@@ -88,7 +88,7 @@ def test_differences_are_those_of_enumeration(
     db: sqlrl.Database, first: tuple[People, People], second: tuple[People, People]
 ) -> None:
     here, there = ({"Smokes": named(smokes), "Cancer": named(cancer, "PERSON")} for smokes, cancer in (first, second))
-    found = db.count_difference(MODEL, here, there)
+    found = db.count(MODEL, world=here, against=there)
     a, b = expected(*first), expected(*second)
     assert counted(found, "delta_n") == {text: a[text] - b[text] for text in a}
     assert found["weight"] == db.count(MODEL, world=here)["weight"]
@@ -108,7 +108,7 @@ def test_predictions_are_worlds() -> None:
     assert all(one["n"] == counts[0]["n"] for one in counts)
     score = sum(w * n for w, n in zip(counts[0]["weight"], counts[0]["n"], strict=True))  # type: ignore[operator]
     assert score == pytest.approx(prediction.objective)
-    assert set(db.count_difference(MODEL, prediction, tables)["delta_n"]) == {0}
+    assert set(db.count(MODEL, world=prediction, against=tables)["delta_n"]) == {0}
     given_too = {**tables, "Smokes": "select 'Anna' as person union all select person from predicted_Smokes"}
     assert db.count(MODEL, world=given_too)["n"] == counts[0]["n"]
 
@@ -123,11 +123,11 @@ def test_a_prediction_must_have_the_examples_that_are_counted() -> None:
         with pytest.raises(InputError, match=r"of the [24] query atoms .* same examples="):
             db.count(model, world=one, examples=examples)
     with pytest.raises(InputError, match="2 of the 4 query atoms"):
-        db.count_difference(model, both, one)
+        db.count(model, world=both, against=one)
     predicted = counted(db.count(model, world=both, examples=["d1"]))
     assert predicted == counted(db.count(model, world=one)) == counted(db.count(model, world=one, examples=["d1"]))
     observed = counted(db.count(model, examples=["d1"]))
-    delta = counted(db.count_difference(model, one), "delta_n")
+    delta = counted(db.count(model, world=one, against="observed"), "delta_n")
     assert delta == {text: predicted[text] - observed[text] for text in observed}
     assert any(delta.values())
 
@@ -160,8 +160,8 @@ def test_a_prediction_of_another_database_is_refused() -> None:
     prediction = other.predict(model)
     uses: list[Callable[[], object]] = [
         lambda: ours.count(model, world=prediction),
-        lambda: ours.count_difference(model, prediction, ours.predict(model)),
-        lambda: ours.count_difference(model, ours.predict(model), prediction),
+        lambda: ours.count(model, world=prediction, against=ours.predict(model)),
+        lambda: ours.count(model, world=ours.predict(model), against=prediction),
         lambda: ours.evaluate(prediction),
     ]
     for use in uses:
@@ -225,7 +225,7 @@ def test_examples_of_a_column_are_part_of_named_atoms() -> None:
 
 def test_numbers_are_named_as_they_were_loaded(tmp_path: Path) -> None:
     db = sqlrl.connect()
-    db.catalog.set_numeric("size")
+    db.advanced.catalog.set_numeric("size")
     db.load("Fits", [("1",), ("2",)], types=["size"])
     model = sqlrl.parse_mln("Fits(size)\nGood(size)\n1 Fits(x) => Good(x)\n1 Good(x)", query=("Good",))
     path = tmp_path / "world.csv"
@@ -258,13 +258,13 @@ def test_helper_atoms_need_not_be_listed(db: sqlrl.Database, smokes: People, can
     for world in (by_name, by_ids(smokes, cancer)):
         assert db.count(HELPED, world=world)["n"] == want
     nobody = dict.fromkeys(("Smokes", "Cancer"), named(frozenset()))
-    assert db.count_difference(HELPED, by_name, nobody)["delta_n"] == [want[0], want[1] - len(PEOPLE)]
+    assert db.count(HELPED, world=by_name, against=nobody)["delta_n"] == [want[0], want[1] - len(PEOPLE)]
 
 
 @pytest.mark.slow
 def test_helper_atoms_of_a_prediction_are_counted(db: sqlrl.Database) -> None:
     prediction = db.predict(HELPED)
-    assert db.count_difference(HELPED, prediction, prediction)["delta_n"] == [0, 0]
+    assert db.count(HELPED, world=prediction, against=prediction)["delta_n"] == [0, 0]
     assert sum(w * n for w, n in zip([1, 0.5], db.count(HELPED, world=prediction)["n"], strict=True)) == pytest.approx(
         prediction.objective
     )

@@ -27,7 +27,7 @@ def db() -> Any:
 
 def count(db: Any, name: str) -> int:
     """Return the number of rows of a table."""
-    return int(db.engine.connection.table(name).aggregate("count(*)").fetchall()[0][0])
+    return int(db.advanced.engine.connection.table(name).aggregate("count(*)").fetchall()[0][0])
 
 
 def test_a_table_that_exists_is_replaced_only_on_request(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,14 +56,14 @@ def test_predicates_that_differ_in_case_alone_have_a_table_each() -> None:
         db.load("P", [("A",)], types=["t"], target=True)
         model = parse_mln("K(t)\np(t)\nP(t)\n1 K(x) => p(x)\n-1 P(x)")
         prediction = db.predict(model, into="out")
-        db.marginals(model, into="chance")
+        db.probabilities(model, into="chance")
         for _ in range(2):
             assert (count(db, '"out_P"'), count(db, '"out_p_2"')) == (0, 2)
             for name, mean in (("chance_P", 0.27), ("chance_p_2", 0.73)):
                 found = db.sql(f'select avg(probability) from "{name}"').fetchall()
                 assert found == [(pytest.approx(mean, abs=0.01),)]
             prediction.write("out", replace=True)
-            db.marginals(model, into="chance", replace=True)
+            db.probabilities(model, into="chance", replace=True)
 
 
 def test_a_view_is_never_replaced(db: Any) -> None:
@@ -77,7 +77,7 @@ def test_of_several_tables_none_is_written_if_one_exists(db: Any) -> None:
     model = parse_mln(TWO, query=("Cancer",))
     with pytest.raises(InputError, match="there is a table all_Smokes already"):
         db.predict(model, into="all")
-    assert db.engine.connection.sql("from duckdb_tables() where table_name = 'all_Cancer'").fetchall() == []
+    assert db.advanced.engine.connection.sql("from duckdb_tables() where table_name = 'all_Cancer'").fetchall() == []
     # The name alone is free: each predicate has a table of its own.
     db.sql('drop table "all_Smokes"; create table "all" as select 1 as x')
     db.predict(model, into="all")

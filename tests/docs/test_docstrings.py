@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,16 @@ import sqlrl
 from sqlrl import errors
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ROOMS = ("sqlrl", "sqlrl.demo", "sqlrl.evaluate", "sqlrl.report")
+ROOMS = ("sqlrl", "sqlrl.baselines", "sqlrl.demo", "sqlrl.evaluate", "sqlrl.report")
 """Modules whose `__all__` users import from."""
 
-HELD = ("sqlrl.database.run_records.RunRecord", "sqlrl.learn.fitted.Fitted")
+HELD = (
+    "sqlrl.database.advanced.Advanced",
+    "sqlrl.database.named_models.Models",
+    "sqlrl.database.run_list.Runs",
+    "sqlrl.database.run_records.RunRecord",
+    "sqlrl.learn.fitted.Fitted",
+)
 """Classes that users are given and never name."""
 
 
@@ -34,9 +41,16 @@ def public() -> Iterator[tuple[str, object]]:
     yield from seen.items()
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of methods that take old arguments, too, which another module wraps."""
+
+    def _from_module(self, module: Any, found: Any) -> bool:
+        return bool(super()._from_module(module, inspect.unwrap(found)))  # type: ignore[misc]
+
+
 def examples(name: str, made: object) -> list[doctest.DocTest]:
     module = sys.modules[made.__module__]
-    finder = doctest.DocTestFinder(exclude_empty=True)
+    finder = Finder(exclude_empty=True)
     return [test for test in finder.find(made, name, module=module, globs=vars(module).copy()) if test.examples]
 
 

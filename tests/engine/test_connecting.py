@@ -86,7 +86,7 @@ def read(file: Path, read_only: bool) -> str:
     """What opening and reading a file fails with, nothing if it does not fail."""
     try:
         with sqlrl.connect(file, read_only=read_only) as db:
-            db.engine.fetch(exp.select("*").from_(exp.table_("named_P", db="sqlrl")), step="look")
+            db.advanced.engine.fetch(exp.select("*").from_(exp.table_("named_P", db="sqlrl")), step="look")
     except InputError as error:
         return str(error)
     return ""

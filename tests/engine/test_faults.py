@@ -66,7 +66,7 @@ def test_a_disk_that_is_full_is_named() -> None:
     with pytest.raises(
         EngineError, match=r"No space left on device.*\nthe disk of /dev/full is full: free some of it"
     ) as caught:
-        db.engine.execute_sql(f"copy ({MANY}) to '/dev/full' (format csv)", step="write")
+        db.advanced.engine.execute_sql(f"copy ({MANY}) to '/dev/full' (format csv)", step="write")
     assert "while running" not in str(caught.value)
 
 
@@ -92,5 +92,5 @@ def test_the_remedy_follows_from_what_is_used_up(reason: str, said: str) -> None
 def test_words_in_data_are_no_failure_of_memory(text: str) -> None:
     db = sqlrl.connect()
     with pytest.raises(EngineError, match="while running") as caught:
-        db.engine.execute_sql(f"select '{text}'::int", step="read")
+        db.advanced.engine.execute_sql(f"select '{text}'::int", step="read")
     assert not caught.value.remedy

@@ -21,7 +21,7 @@ def loaded(where: str | Path = ":memory:") -> sqlrl.Database:
 @pytest.mark.parametrize("after", [True, False])
 def test_ctrl_c_while_a_transaction_begins_leaves_none_open(after: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     db = loaded()
-    engine = db.engine
+    engine = db.advanced.engine
     run = engine.execute_sql
 
     def stopped(sql: str, **options: Any) -> int:
@@ -46,10 +46,10 @@ def test_a_file_is_let_go_though_its_tables_cannot_be_dropped(tmp_path: Path, mo
     def broken(*_: object, **__: object) -> None:
         raise sqlrl.errors.InputError("it cannot be dropped")
 
-    monkeypatch.setattr(db.engine, "drop_table", broken)
+    monkeypatch.setattr(db.advanced.engine, "drop_table", broken)
     with pytest.raises(sqlrl.errors.InputError, match="cannot be dropped"):
         db.close()
-    assert db.engine.closed
+    assert db.advanced.engine.closed
     with sqlrl.connect(tmp_path / "data.duckdb") as again:
         assert again.sql("select count(*) from sqlrl.predicate").fetchall() == [(2,)]
 

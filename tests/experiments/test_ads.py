@@ -71,7 +71,7 @@ def test_ads_load_and_every_position_has_atoms(folder: Path) -> None:
     for start, clauses in (("Empty", 1), ("ISM", 3)):
         model = starting_model(start)
         assert len(model.rules) == clauses
-        db.bind(model, training=True)
+        db.advanced.bind(model, training=True)
     assert db.sql("select name from sqlrl.example order by ordinal").fetchall() == [("a",), ("b",)]
     atoms = db.predict(starting_model("Empty"), examples=["a", "b"]).atoms(every=True)
     assert atoms.num_rows == 2 * 17

@@ -136,7 +136,7 @@ def test_each_kind_gives_a_pair_as_much_variance(folder: Path) -> None:
     reasons.load(db, bias)
     for kind in ("reasons", "attributes", "names"):
         own = [(rule, scale) for rule, k, scale in zip(model.rules, kinds, scales, strict=True) if k == kind]
-        with db.program(model.with_rules(tuple(rule for rule, _ in own))) as program:
+        with db.advanced.program(model.with_rules(tuple(rule for rule, _ in own))) as program:
             program.expand(None)
             units = ground_network(Extent(program)).units.toarray()
         # By the definition: the variance of the log-odds of each pair, and the mean of these.
@@ -151,7 +151,7 @@ def test_transitive_only_among_compared_pairs(folder: Path) -> None:
     db.load(COMPARED, [("c", "d"), ("d", "f"), ("c", "f"), ("f", "c")], types=["a", "a"])
     db.load("weight", [("c", "1")], types=["a", "n"])
     db.scope("better", list(permutations("cdf", 2)))
-    network = db.ground(model)
+    network = db.advanced.ground(model)
     # c-d-f alone is three compared pairs; f-c-d lacks f-d, and d-f-c lacks d-c.
     assert len(network.row_clause) == 1
 
@@ -386,7 +386,7 @@ def test_a_model_is_grounded_once_for_all_learners(folder: Path, monkeypatch: py
         for learner, weights in zip(learners, alone, strict=True):
             fit = learner.fit(shared, model)
             np.testing.assert_allclose(fit.weights_, weights, rtol=0, atol=1e-12)
-            again = db.marginals(fit.model_).probabilities().column("probability").to_numpy()
+            again = db.probabilities(fit.model_).probabilities().column("probability").to_numpy()
             assert np.ptp(again) > 0
         assert len(calls) == 1
         assert shared.saved > 0

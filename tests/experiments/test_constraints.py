@@ -137,7 +137,7 @@ def test_references_load_in_their_order(folder: Path) -> None:
     db = sqlrl.connect()
     labels = load_cora(db, folder)
     declared = "\n".join(f"{name}({', '.join(types)})" for name, types in CITESEER.items())
-    db.bind(sqlrl.parse_mln(f"{declared}\n{EXCLUSION}"))
+    db.advanced.bind(sqlrl.parse_mln(f"{declared}\n{EXCLUSION}"))
     names = db.sql("select name from sqlrl.example order by ordinal").fetchall()
     assert [name for (name,) in names] == ["a0001", "b0002", "c0004"]
     folds = author_folds(folder, labels)
@@ -166,7 +166,7 @@ def test_the_model_for_segmentation_fits_the_data(data_folder: Path) -> None:
     assert len(model.rules) == len(read_ism(data_folder / "citeseer").rules) + len(CONSTRAINTS)
     db = sqlrl.connect()
     load_citeseer(db, data_folder / "citeseer")
-    assert db.bind(model, training=True).example_count == 1563
+    assert db.advanced.bind(model, training=True).example_count == 1563
 
 
 def test_c5_and_mutual_exclusion_alone_are_inexpensive(data_folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_c5_and_mutual_exclusion_alone_are_inexpensive(data_folder: Path) -> Non
     db = sqlrl.connect()
     load_citeseer(db, data_folder / "citeseer")
     (fold,) = (f for f in topic_folds(data_folder / "citeseer") if f.name == "constraint")
-    costs = db.constraint_costs(constrained_ism(data_folder / "citeseer"), list(fold.test))
+    costs = db.diagnose(constrained_ism(data_folder / "citeseer"), kind="costs", examples=list(fold.test))
     assert costs["counted"][:3] == ["block"] * 3
     assert costs["inexpensive"] == [True] * 3 + [False] * 6 + [True]
     growth = np.array([g for g in costs["growth"] if g is not None], dtype=float)

@@ -101,7 +101,7 @@ def test_labels_take_the_place_of_those_before(folder: Path) -> None:
     load_drugs(db, path, bias, pairs_of(task), None)
     for some in (task.pairs[:20], task.pairs[30:35]):
         label_pairs(db, bias, some, [pair for pair in some if task.labels[pair]])
-        with db.program(sqlrl.parse_mln("better(a, a)\n0 better(x, y)", query=("better",))) as program:
+        with db.advanced.program(sqlrl.parse_mln("better(a, a)\n0 better(x, y)", query=("better",))) as program:
             assert len(ground_network(Extent(program)).atoms) == len(some)
         [(count,)] = db.sql("select count(*) from sqlrl.named_better").fetchall()
         assert count == sum(HEAVY[a] > HEAVY[b] for a, b in some)

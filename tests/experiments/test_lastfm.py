@@ -184,7 +184,9 @@ def test_a_model_sees_what_the_baselines_see(tmp_path: Path) -> None:
         "friends among candidates": "0.1 friends(v, w) => cFriends(v)",
     }
     for baseline, rule in rules.items():
-        found = db.evaluate(db.marginals(sqlrl.parse_mln(f"{declared}\n{rule}", query=[lastfm.TARGET]))).by_example()
+        found = db.evaluate(
+            db.probabilities(sqlrl.parse_mln(f"{declared}\n{rule}", query=[lastfm.TARGET]))
+        ).by_example()
         known = score_rankings(truth, scores[baseline], example)
         by_name = {int(row.pop("example")): row for row in found.table().to_pylist()}
         assert by_name == {row.pop("example"): row for row in known.table().to_pylist()}

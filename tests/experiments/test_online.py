@@ -55,10 +55,10 @@ def test_every_row_has_its_learner(options: Options, system: str) -> None:
             ("file", None) if job.seed is None else ("shuffle", job.seed)
         )
         if "MIRA" in system:
-            assert isinstance(learner, sqlrl.MIRA)
+            assert isinstance(learner, sqlrl.baselines.MIRA)
             assert sigmas == (None,)
             continue
-        assert isinstance(learner, sqlrl.CDA if "CDA" in system else sqlrl.Subgradient)
+        assert isinstance(learner, sqlrl.CDA if "CDA" in system else sqlrl.baselines.Subgradient)
         assert found["sigma"] == 0.01
         assert found["update"] == ("prediction" if "-PL-" in system else "maximal")
         assert sigmas == SIGMAS

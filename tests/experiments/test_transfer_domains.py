@@ -95,8 +95,8 @@ def test_what_is_no_identity_is_refused(tmp_path: Path, fact: str, others: str, 
 
 def test_all_facts_are_observed_in_the_example_of_their_file(data: Path) -> None:
     db, found = load_domain(data, "uw-cse"), read_domain(data, "uw-cse")
-    assert [name.partition("(")[0] for name in db.predicates()["predicate"]] == sorted(predicates("uw-cse"))
-    assert set(db.predicates()["open"]) == {False}
+    assert [name.partition("(")[0] for name in db.tables()["predicate"]] == sorted(predicates("uw-cse"))
+    assert set(db.tables()["open"]) == {False}
     for name in predicates("uw-cse"):
         rows = {(area, *row) for area, facts in found.areas.items() for row in facts[name]}
         assert set(db.sql(f"from sqlrl.named_{name}").fetchall()) == rows

@@ -61,9 +61,9 @@ def test_every_page_has_every_class(folder: Path) -> None:
     db = sqlrl.connect()
     load_pages(db, read_pages(folder))
     model = starting_model()
-    network = db.ground(model, examples=["texas"])
+    network = db.advanced.ground(model, examples=["texas"])
     assert len(network.atoms) == 4 * 2
-    fit = sqlrl.Perceptron().fit(db, model, examples=["cornell", "washington"])
+    fit = sqlrl.baselines.Perceptron().fit(db, model, examples=["cornell", "washington"])
     # Two words times two classes, with and without the word, and all pairs of classes.
     assert len(fit.weights_) == 4 * 2 + 4 * 2 + 2 * 2
 

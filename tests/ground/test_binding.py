@@ -80,7 +80,7 @@ def test_a_predicate_changes_its_role_between_calls() -> None:
             for each in (db, fresh):
                 each.load("Smokes", [("Bob",)], types=["person"])
         model = sqlrl.parse_mln(text, query=query)
-        old, new = (x.marginals(model, method="exact").probabilities("Happy").to_pylist() for x in (db, fresh))
+        old, new = (x.probabilities(model, method="exact").probabilities("Happy").to_pylist() for x in (db, fresh))
         assert old == new
         found.append(new)
     assert found[0] != found[1]
@@ -102,5 +102,5 @@ def test_what_it_advises_means_the_same() -> None:
         with sqlrl.connect() as db:
             db.load("Listed", [("A",), ("B",), ("C",)])
             db.load("P", [("D",)], given=True)
-            found.append(db.marginals(model).table("P").to_arrow().column("probability").to_pylist())
+            found.append(db.probabilities(model).table("P").to_arrow().column("probability").to_pylist())
     assert found[0] == pytest.approx(found[1])

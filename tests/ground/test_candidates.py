@@ -146,12 +146,12 @@ def test_joint_counts_are_those_of_all_assignments(
     facts: Facts, found: list[Candidate], chosen: list[str] | None
 ) -> None:
     db, model = load(facts)
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         known = [name for (name,) in db.sql("select name from sqlrl.example").fetchall()]
         wanted = [name for name in chosen or known if name in known]
         atoms = query_atoms(db)
         with (
-            db.session.only(None if chosen is None else wanted) as examples,
+            db.advanced.session.only(None if chosen is None else wanted) as examples,
             CandidateProgram(program.engine, program.layout, found) as held,
         ):
             counts = held.counts(examples)
@@ -200,7 +200,7 @@ def test_predicates_in_the_wrong_part_are_refused(
 ) -> None:
     db, model = some()
     refused = Candidate((), tuple(selector), tuple(enforcer), "T")
-    with pytest.raises(ModelError, match=message), db.program(model) as program:
+    with pytest.raises(ModelError, match=message), db.advanced.program(model) as program:
         CandidateProgram(program.engine, program.layout, [refused])
 
 
@@ -208,7 +208,7 @@ def test_scratch_tables_and_views_go_with_it() -> None:
     db, model = some()
     candidate = Candidate((("v", "person"),), (Literal("Old", (V,)),), (Literal("Good", (V,)),), "T")
     names = "select table_name from duckdb_tables() where table_name like 'scratch%' union all select view_name from duckdb_views() where view_name like 'scratch%'"
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         before = db.sql(names).fetchall()
         with CandidateProgram(program.engine, program.layout, [candidate]):
             assert len(db.sql(names).fetchall()) > len(before)

@@ -284,7 +284,7 @@ def test_long_clauses_of_one_predicate_that_are_counted_together(seed: int) -> N
         instances.append(shaper(Clause(tuple((x, "a") for x in variables), literals)))
     with sqlrl.connect() as db:
         db.load("R", pairs, types=["a", "a"])
-        with db.learning.clause_search(None, examples=None, limit=None) as search:
+        with db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
             program, source = search.source._program, search.source
             together, plain = (
                 ClauseBlankets(program.engine, program.layout, source.examples, source._chosen, ["R"]) for _ in range(2)

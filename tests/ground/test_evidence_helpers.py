@@ -56,7 +56,7 @@ def loaded(kind: str) -> sqlrl.Database:
         else:
             places = list(range(1, len(found[0])))
             db.load(name, found, types=types, columns=places, example="column0", target=target)
-    db.set_local("a", kind == "local")
+    db.load(local={"a": kind == "local"})
     return db
 
 
@@ -142,7 +142,7 @@ def test_some_examples_are_told_what_enumeration_says(rules: str, kind: str) -> 
     formulas = [(rule.weight or 0, Formulas(rule.formula, data)) for rule in parsed.rules]
     db = loaded(kind)
     for chosen in SUBSETS:
-        marginals = db.marginals(parsed, examples=chosen and list(chosen), method="exact")
+        marginals = db.probabilities(parsed, examples=chosen and list(chosen), method="exact")
         found = dict[Ground, object]()
         for name in "WT":
             found |= told(kind, data, marginals.probabilities(name).to_pylist(), name, "probability")
@@ -162,4 +162,4 @@ def test_examples_with_such_rules_are_learned_from(rules: str) -> None:
     db = loaded("type")
     n = [Formulas(rule.formula, data).n(observed, frozenset(chosen)) for rule in parsed.rules]
     assert db.count(parsed, examples=chosen)["n"] == n
-    assert len(sqlrl.Perceptron().fit(db, parsed, examples=chosen).weights_) == len(n)
+    assert len(sqlrl.baselines.Perceptron().fit(db, parsed, examples=chosen).weights_) == len(n)

@@ -38,7 +38,7 @@ def test_variables_that_are_eliminated_change_no_combination(seed: int) -> None:
     db.load("Token", tokens, types=("bib", "position"), example="bib")
     db.load("Before", pairs or [("P0", "P1")], types=("position", "position"))
     db.load("Allowed", allowed, types=("bib", "field"), example="bib")
-    db.set_local("field", False)  # so that every field of every token has an atom, which needs no outer join
+    db.load(local={"field": False})  # so that every field of every token has an atom, which needs no outer join
     db.load("InField", [("B1", "F1", "P0")], types=("bib", "field", "position"), target=True)
     if given:
         rows = [(*row, truth) for row, truth in given.items()]
@@ -64,7 +64,7 @@ def test_variables_that_are_eliminated_change_no_combination(seed: int) -> None:
                 if any((r, s) in before and opened([((c, f, p), False), ((c, f, s), False)]) for s in inside):
                     wanted[FAR].add(f)
     for rule, fields in wanted.items():
-        with db.program(sqlrl.parse_mln(DECLARED + rule, query=("InField",))) as program:
+        with db.advanced.program(sqlrl.parse_mln(DECLARED + rule, query=("InField",))) as program:
             program.expand()
             (feature,) = program.expansions
             names = exp.select(column("name", "d")).from_(table(program.expansions[feature], "e"))

@@ -145,7 +145,7 @@ def scratch(db: sqlrl.Database) -> list[str]:
 
 def test_helper_atoms_are_those_that_closed_literals_join() -> None:
     db, model = people(COMMON)
-    network = db.ground(model)
+    network = db.advanced.ground(model)
     # Those with a common neighbour, who are the same person, and their witnesses.
     assert network.helper.sum() == 2 * PEOPLE
     assert network.evidence_violated[0] == PEOPLE
@@ -157,7 +157,7 @@ def test_helper_atoms_are_those_that_scopes_join() -> None:
     liked = pa.table({"group": [f"g{i}" for i in range(PEOPLE)], "person": [f"p{i // 2}" for i in range(PEOPLE)]})
     db.scope("Likes", liked)
     # Two groups may like each person: the four pairs of these.
-    assert db.ground(model, limit=4 * PEOPLE).helper.sum() == 4 * PEOPLE
+    assert db.advanced.ground(model, limit=4 * PEOPLE).helper.sum() == 4 * PEOPLE
     db.close()
 
 
@@ -179,17 +179,17 @@ def test_more_helper_atoms_than_the_limit_are_refused_before_they_are_made(
 ) -> None:
     db, model = people(rule)
     made: list[str] = []
-    create = type(db.engine).create_table
+    create = type(db.advanced.engine).create_table
 
     def noted(self: object, name: TableName, *rest: object, **options: object) -> int:
         made.append(name.name)
         return create(self, name, *rest, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(db.engine), "create_table", noted)
+    monkeypatch.setattr(type(db.advanced.engine), "create_table", noted)
     calls = [
-        lambda: db.ground(model, limit=1000),
+        lambda: db.advanced.ground(model, limit=1000),
         lambda: db.predict(model, limit=1000),
-        lambda: db.marginals(model, limit=1000),
+        lambda: db.probabilities(model, limit=1000),
     ]
     for call in calls:
         with pytest.raises(GroundingLimitError, match=message):
@@ -202,13 +202,13 @@ def test_more_helper_atoms_than_the_limit_are_refused_before_they_are_made(
 def test_helper_atoms_and_query_atoms_have_one_limit() -> None:
     db, model = people(APART)
     # Helper atoms are of all examples: a limit on some examples' ground clauses is none on them, and the fixed one holds.
-    assert db.ground(model, examples=["all"], limit=4000).helper.sum() == 2 * PEOPLE * PEOPLE
-    db.catalog.atom_limit = 7200
+    assert db.advanced.ground(model, examples=["all"], limit=4000).helper.sum() == 2 * PEOPLE * PEOPLE
+    db.advanced.catalog.atom_limit = 7200
     with pytest.raises(
         GroundingLimitError,
         match=r"limit of 7,200 on all atoms: .*; join it, narrow a scope, load fewer examples, or open ",
     ):
-        db.ground(model)
+        db.advanced.ground(model)
     assert not scratch(db)
     db.close()
 
@@ -216,10 +216,10 @@ def test_helper_atoms_and_query_atoms_have_one_limit() -> None:
 @pytest.mark.parametrize("rule", [COMMON, APART])
 def test_explaining_lists_no_helper_atoms(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     db, model = people(rule)
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         expected = [(each.shape, each.estimate, each.sql.count("JOIN")) for each in explain(program)]
     monkeypatch.setattr("sqlrl.ground.helpers.HelperTables._count", None)
-    found = db.explain(model)
+    found = model.plan(db)
     assert [(each.shape, each.estimate, each.sql.count("JOIN")) for each in found] == expected
     assert all(each.at_most for each in found)
     assert not scratch(db)

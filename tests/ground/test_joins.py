@@ -177,7 +177,7 @@ def test_rules_without_a_ground_clause_are_counted_and_said_once(learner: Any) -
 def test_pairs_are_sorted_and_have_their_rule() -> None:
     db = database(Word=WORDS, Listed=["Cash"], Old=["d1"], Spam=["d1"])
     model = sqlrl.parse_mln(DECLARED + "1 Old(d) ^ Word(d, w) ^ Listed(w) => Spam(d)\n2 Word(d, w) ^ Old(d) => Spam(d)")
-    with db.program(model) as program:
+    with db.advanced.program(model) as program:
         found = joined_arguments(program.features, program.layout, training=True)
     pairs = {
         (one.predicate, one.place, other.predicate, other.place): rule.place for (one, other), rule in found.items()

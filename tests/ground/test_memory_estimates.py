@@ -106,14 +106,14 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[tuple[sqlrl.Database, sql
 def opened(loaded: tuple[sqlrl.Database, sqlrl.Model, bool]) -> Iterator[tuple[sqlrl.Database, sqlrl.Model, bool]]:
     """Lend the database, with the memory that it had."""
     db, _, _ = loaded
-    before = db.engine.memory
+    before = db.advanced.engine.memory
     yield loaded
-    db.engine.memory = before
+    db.advanced.engine.memory = before
 
 
 def squeezed(db: sqlrl.Database, entries: int) -> None:
     """Leave a database so many atoms and literals that ground clauses join."""
-    db.engine.memory = Memory(PROCESS + WORKING + entries * ENTRY_BYTES, given=True)
+    db.advanced.engine.memory = Memory(PROCESS + WORKING + entries * ENTRY_BYTES, given=True)
 
 
 def test_predictions_keep_a_limit_by_windows_or_are_refused(
@@ -162,10 +162,10 @@ def test_marginals_are_refused_what_does_not_fit(opened: tuple[sqlrl.Database, s
     db, model, examples = opened
     squeezed(db, 600)
     if examples:
-        assert db.marginals(model, samples=20).network_atoms.ids.tolist() == list(range(1, 401))
+        assert db.probabilities(model, samples=20).network_atoms.ids.tolist() == list(range(1, 401))
     else:
         with pytest.raises(MemoryLimitError, match="ground clauses"):
-            db.marginals(model, samples=20)
+            db.probabilities(model, samples=20)
 
 
 def test_what_windows_found_needs_memory_too(opened: tuple[sqlrl.Database, sqlrl.Model, bool]) -> None:
@@ -183,8 +183,8 @@ def test_the_database_has_a_share_of_the_limit(limit: str, share: str, tmp_path:
     for target in (":memory:", tmp_path / "a.duckdb"):
         with sqlrl.connect(target, memory_limit=limit, progress=False) as db:
             assert db.sql("select current_setting('memory_limit')").fetchall() == [(share,)]
-            assert db.engine.memory.given == (limit != "200MB")
-            assert db.cursor().engine.memory == db.engine.memory
+            assert db.advanced.engine.memory.given == (limit != "200MB")
+            assert db.cursor().advanced.engine.memory == db.advanced.engine.memory
 
 
 def test_the_share_comes_back_after_a_call() -> None:
@@ -192,7 +192,7 @@ def test_the_share_comes_back_after_a_call() -> None:
         db.load("D", "select 'c' || range from range(200000)", types=("t",))
         setting = "select current_setting('memory_limit')"
         before = db.sql(setting).fetchall()
-        with db.session.program(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"])) as program:
+        with db.advanced.session.program(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"])) as program:
             assert len(ground_network(Extent(program)).atoms) == 200_000
             assert db.sql(setting).fetchall() != before
         assert db.sql(setting).fetchall() == before
@@ -205,9 +205,9 @@ def test_a_sealed_database_shares_once_for_all() -> None:
 
 def test_the_limit_is_that_of_the_machine_where_nobody_gives_one() -> None:
     with sqlrl.connect(progress=False) as db:
-        assert db.engine.memory == Memory(machine_memory(), given=False)
+        assert db.advanced.engine.memory == Memory(machine_memory(), given=False)
         db.load("D", [("a",), ("b",)], types=("t",))
-        db.engine.memory = Memory(PROCESS + 100, given=False)
+        db.advanced.engine.memory = Memory(PROCESS + 100, given=False)
         with pytest.raises(SqlrlError, match=r"2 query atoms would take about .* the memory of this machine of 350 MB"):
             db.predict(sqlrl.parse_mln("D(t)\nQ(t)\n1 D(x) => Q(x)", query=["Q"]))
 

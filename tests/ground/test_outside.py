@@ -140,16 +140,16 @@ def test_pairs_of_many_constants_need_no_enumeration() -> None:
     """3,000 constants have 9 million pairs, of which 1,000 are in the scope."""
     db = people(3_000)
     model = sqlrl.parse_mln(MODEL)
-    network = db.ground(model, limit=10_000)
+    network = db.advanced.ground(model, limit=10_000)
     assert len(network.atoms) == 1_000
     assert network.total.tolist() == [9_000_000, 9_000_000, 27_000_000_000]
     assert network.open[0] == 1_000
     assert network.evidence_violated[0] == 9_000_000 - 1_000
     assert db.predict(model, limit=10_000).atoms().num_rows == 500
-    assert len(db.marginals(model, limit=10_000).probabilities()) == 1_000
+    assert len(db.probabilities(model, limit=10_000).probabilities()) == 1_000
 
 
 def test_what_has_to_be_enumerated_is_still_refused() -> None:
     db = people(300)
     with pytest.raises(GroundingLimitError, match=r"leaves 8,100,000,000 groundings to enumerate"):
-        db.ground(sqlrl.parse_mln(MODEL + "\n1 Same(a, b) v Same(c, d)"), limit=10_000)
+        db.advanced.ground(sqlrl.parse_mln(MODEL + "\n1 Same(a, b) v Same(c, d)"), limit=10_000)

@@ -56,7 +56,7 @@ def evidence(given: bool) -> tuple[sqlrl.Database, Data]:
     if given:
         db.load("T", [(*row, truth) for row, truth in GIVEN.items()], types=["d", "a", "b"], given=True, truth=3)
     for kind in "ab":
-        db.set_local(kind, False)
+        db.load(local={kind: False})
     atoms: dict[Ground, bool | None] = {("Q", "", row): None for row in product(DOCS, PEOPLE)}
     scope = (row for row in product(DOCS, PEOPLE, THINGS) if not (given and row in GIVEN))
     atoms |= {("T", "", row): None for row in scope}
@@ -112,7 +112,7 @@ def test_new_combinations_and_what_they_touch(rule: str, given: bool) -> None:
         if found and names not in known.rows:
             combinations += 1
             touched |= set[Ground]().union(*found)
-    with db.program(learned) as program, program.only(db.example_ids(["e2"])) as chosen:
+    with db.advanced.program(learned) as program, program.only(db.advanced.example_ids(["e2"])) as chosen:
         assert unseen(Extent(program, chosen)) == Unseen(combinations, len(touched))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import sqlrl
-from sqlrl import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+from sqlrl import CDA, AdaGrad
+from sqlrl.baselines import MIRA, ContrastiveDivergence, Perceptron, Subgradient
 from sqlrl.learn.adagrad import AdaGradRates
 from sqlrl.learn.additive import AdditiveRates, PenalisedRates
 from sqlrl.learn.decaying import DecayingRates
@@ -15,6 +16,7 @@ from sqlrl.learn.online import OnlineEstimator
 from sqlrl.learn.scaled import ScaledRates
 from sqlrl.learn.settings import TIE, Parameters
 from tests.learn.streams import Stream
+from tests.offered import OFFERED
 from tests.solve.networks import Problem, World, worlds
 
 
@@ -249,7 +251,7 @@ SAMPLING: dict[str, Parameters] = {
 _LISTED = {AdaGrad, CDA, MIRA, Subgradient, Perceptron, ContrastiveDivergence}
 OTHERS: dict[str, Parameters] = {
     kind.word: kind().parameters()
-    for kind in (getattr(sqlrl, name) for name in sqlrl.__all__)
+    for kind in OFFERED.values()
     if isinstance(kind, type) and issubclass(kind, OnlineEstimator) and kind not in _LISTED | {sqlrl.OSL}
 }
 """Learners that have no oracle here yet; the contract holds for them, too."""

@@ -12,6 +12,7 @@ from typing import Any
 import sqlrl
 from sqlrl.catalog.records import Records
 from sqlrl.learn import OnlineEstimator, OnlineLearner
+from tests.offered import OFFERED
 
 MODEL = "Word(doc, word)\nLiked(doc)\nKind(doc, kind!)\nWord(d, +w) => Liked(d)\nWord(d, +w) => Kind(d, +k)\nLiked(d) ^ Kind(d, +k)\nKind(d, K0) => !Liked(d)."
 OPTIONS: dict[str, Any] = {
@@ -26,7 +27,7 @@ def estimator(name: str, **options: object) -> OnlineEstimator:
     kind, _, steps = kind.partition(", ")
     more: dict[str, Any] = {"regularization": float(penalty)} if penalty else {}
     more |= {"steps": steps} if steps else {}
-    made: OnlineEstimator = getattr(sqlrl, kind)(**{**OPTIONS, **more, **options})
+    made: OnlineEstimator = OFFERED[kind](**{**OPTIONS, **more, **options})
     return made
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import sqlrl.learn.learner as module
-from sqlrl import CDA, MIRA, AdaGrad, ContrastiveDivergence, Perceptron, Subgradient
+from sqlrl import CDA, AdaGrad
+from sqlrl.baselines import MIRA, ContrastiveDivergence, Perceptron, Subgradient
 from sqlrl.errors import InputError, NumericError
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner

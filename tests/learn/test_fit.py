@@ -18,11 +18,11 @@ ESTIMATORS: dict[str, OnlineEstimator] = {
     "AdaGrad": sqlrl.AdaGrad(),
     "CDA": sqlrl.CDA(0.01),
     "CDA-PL-F1": sqlrl.CDA(0.01, update="prediction", label_loss="f1"),
-    "MIRA": sqlrl.MIRA(),
-    "Subgradient": sqlrl.Subgradient(0.1),
-    "Perceptron": sqlrl.Perceptron(),
-    "CD-MPE": sqlrl.ContrastiveDivergence("mpe"),
-    "CD-Gibbs": sqlrl.ContrastiveDivergence(sweeps=2),
+    "MIRA": sqlrl.baselines.MIRA(),
+    "Subgradient": sqlrl.baselines.Subgradient(0.1),
+    "Perceptron": sqlrl.baselines.Perceptron(),
+    "CD-MPE": sqlrl.baselines.ContrastiveDivergence("mpe"),
+    "CD-Gibbs": sqlrl.baselines.ContrastiveDivergence(sweeps=2),
 }
 # How worlds are found, and how weights move with them, is in the contract of learners: here one of each kind of counts.
 kinds = pytest.mark.parametrize("name", ["CD-Gibbs", pytest.param("AdaGrad", marks=pytest.mark.slow)])
@@ -113,7 +113,7 @@ QUANTIFIED = {
 }
 BATCH: dict[str, Any] = {
     "MaxMargin": sqlrl.MaxMargin(),
-    "VotedPerceptron": sqlrl.VotedPerceptron(iterations=2),
+    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(iterations=2),
     "PSCG": sqlrl.PSCG(2),
 }
 
@@ -155,7 +155,7 @@ def test_relaxed_inference_learns_too(db: sqlrl.Database) -> None:
 
 @pytest.fixture(scope="module")
 def given_windows(db: sqlrl.Database) -> list[Window]:
-    with db.learning.training_windows(MODEL, size=5) as windows:
+    with db.advanced.learning.training_windows(MODEL, size=5) as windows:
         windows.begin("windows", {}, 0)
         return list(windows)
 
@@ -241,14 +241,14 @@ WRONG: list[tuple[OnlineEstimator, str]] = [
     (sqlrl.CDA(sigma=0), r"sigma=0 is not a finite number above 0"),
     (sqlrl.CDA(label_loss="f1"), r"label_loss='f1' cannot go with update='maximal'"),
     (sqlrl.CDA(window=0), r"window=0: give an integer of at least 1"),
-    (sqlrl.MIRA(label_loss="f2"), r"label_loss='f2': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
-    (sqlrl.Subgradient(sigma=float("nan")), r"sigma=nan"),
-    (sqlrl.Subgradient(update="best"), r"update='best'"),  # type: ignore[arg-type]
-    (sqlrl.Perceptron(ties="any"), r"ties='any': choose"),  # type: ignore[arg-type]
-    (sqlrl.Perceptron(inference="lp"), r"inference='lp': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
-    (sqlrl.ContrastiveDivergence("cd"), r"counts='cd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
-    (sqlrl.ContrastiveDivergence(sweeps=0), r"sweeps=0: give an integer of at least 1"),
-    (sqlrl.ContrastiveDivergence(learning_rate=-1), r"learning_rate=-1"),
+    (sqlrl.baselines.MIRA(label_loss="f2"), r"label_loss='f2': choose 'hamming' or 'f1'"),  # type: ignore[arg-type]
+    (sqlrl.baselines.Subgradient(sigma=float("nan")), r"sigma=nan"),
+    (sqlrl.baselines.Subgradient(update="best"), r"update='best'"),  # type: ignore[arg-type]
+    (sqlrl.baselines.Perceptron(ties="any"), r"ties='any': choose"),  # type: ignore[arg-type]
+    (sqlrl.baselines.Perceptron(inference="lp"), r"inference='lp': choose 'exact' or 'relaxed'"),  # type: ignore[arg-type]
+    (sqlrl.baselines.ContrastiveDivergence("cd"), r"counts='cd': choose 'gibbs' or 'mpe'"),  # type: ignore[arg-type]
+    (sqlrl.baselines.ContrastiveDivergence(sweeps=0), r"sweeps=0: give an integer of at least 1"),
+    (sqlrl.baselines.ContrastiveDivergence(learning_rate=-1), r"learning_rate=-1"),
 ]
 
 

@@ -20,7 +20,7 @@ ESTIMATORS = [
     sqlrl.MaxMargin(np.array([0.5, 1.0])),
     sqlrl.PSCG(),
     sqlrl.PseudoLikelihood("l1", 0.5, averaged=False),
-    sqlrl.VotedPerceptron(iterations=7),
+    sqlrl.baselines.VotedPerceptron(iterations=7),
     sqlrl.OSL(MODES, max_length=3),
     sqlrl.ILP(noise=3),
     sqlrl.MSL(beam=3, strategy="shortest-first"),

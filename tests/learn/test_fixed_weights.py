@@ -21,11 +21,11 @@ ODDS = math.log(3.0)
 LEARNERS: dict[str, Any] = {
     "AdaGrad": sqlrl.AdaGrad(passes=2),
     "CDA": sqlrl.CDA(0.01),
-    "MIRA": sqlrl.MIRA(),
-    "ContrastiveDivergence": sqlrl.ContrastiveDivergence(sweeps=2),
+    "MIRA": sqlrl.baselines.MIRA(),
+    "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(sweeps=2),
     "Likelihood": sqlrl.Likelihood("l2", 0.5),
     "MaxMargin": sqlrl.MaxMargin(),
-    "VotedPerceptron": sqlrl.VotedPerceptron(iterations=3),
+    "VotedPerceptron": sqlrl.baselines.VotedPerceptron(iterations=3),
     "PSCG": sqlrl.PSCG(3),
     "PseudoLikelihood": sqlrl.PseudoLikelihood("l2", 0.5, averaged=False, discriminative=True),
 }
@@ -102,7 +102,7 @@ def test_the_most_likely_weight_beside_a_fixed_one(hard_facts: sqlrl.Database) -
 def test_inference_has_a_fixed_weight_like_any_other(hard_facts: sqlrl.Database) -> None:
     rules = "0.7 Shape(d, i, S0) => Red(d, i)\n{}-0.4 Red(d, i) ^ Red(d, j) ^ i != j\n"
     fixed, plain = (sqlrl.parse_mln(TYPES + rules.format(mark)) for mark in ("@", ""))
-    found = [hard_facts.marginals(model, method="exact").table("Red") for model in (fixed, plain)]
+    found = [hard_facts.probabilities(model, method="exact").table("Red") for model in (fixed, plain)]
     assert found[0].to_arrow().equals(found[1].to_arrow())
 
 

@@ -81,6 +81,10 @@ class Data:
     stream: Stream | None = None
 
     @property
+    def advanced(self) -> Data:
+        return self
+
+    @property
     def learning(self) -> Data:
         return self
 

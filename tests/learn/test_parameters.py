@@ -23,6 +23,7 @@ from sqlrl.learn.parameters import (
     parse_value,
     value_text,
 )
+from tests.offered import OFFERED
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), np.float64("nan"), np.float32(0.5), True, "1"])
@@ -46,11 +47,7 @@ def test_what_cannot_be_called_is_refused_before_a_run_begins(learner: Any) -> N
 
 # ---- declarations ------------------------------------------------------------------------------------
 
-LEARNERS = [
-    each
-    for each in (getattr(sqlrl, name) for name in sqlrl.__all__)
-    if isinstance(each, type) and hasattr(each, "word")
-]
+LEARNERS = [each for each in OFFERED.values() if isinstance(each, type) and hasattr(each, "word")]
 WORDS: dict[str, type] = {each.word: each for each in LEARNERS}
 every = pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.word)
 REQUIRED_VALUES = {
@@ -81,7 +78,7 @@ def other_values(declared: Declaration) -> list[Any]:
         return [0.25, [0.1, 2.5], [3.0]]
     if declared.kind is float:
         return [0.375, 1e-300, *([None] if declared.optional and declared.default is not None else [])]
-    others = {"bias": ["my modes/toxic.pl"], "m": ["likelihood", 0.5], "weights": [sqlrl.MIRA(passes=3)]}
+    others = {"bias": ["my modes/toxic.pl"], "m": ["likelihood", 0.5], "weights": [sqlrl.baselines.MIRA(passes=3)]}
     others["then"] = [sqlrl.Likelihood(strength=[0.1, 2.0])]
     return others[declared.name]
 

@@ -199,9 +199,9 @@ def test_runs_of_a_file_that_is_only_read_and_of_memory_stay_as_they_are(tmp_pat
 def test_another_connection_does_not_end_a_run_that_is_about_to_be_done(tmp_path: Path) -> None:
     path = tmp_path / "data.duckdb"
     with sqlrl.connect(path) as db:
-        run = db.records.begin_run("CDA", {}, 0)
-        with db.records.together():
-            db.records.end_run(run, "done")
+        run = db.advanced.records.begin_run("CDA", {}, 0)
+        with db.advanced.records.together():
+            db.advanced.records.end_run(run, "done")
             assert statuses(sqlrl.connect(path)) == [(1, "running")]
         assert statuses(db) == [(1, "done")]
 
@@ -215,7 +215,7 @@ def test_a_prediction_that_cannot_be_kept_is_no_run_at_work(monkeypatch: pytest.
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Records, "append", stop)
-    for ask in (db.predict, db.marginals):
+    for ask in (db.predict, db.probabilities):
         with pytest.raises(KeyboardInterrupt):
             ask(weighted, keep=True)
     assert statuses(db) == [(1, "interrupted"), (2, "interrupted")]

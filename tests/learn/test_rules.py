@@ -15,7 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from sqlrl import CDA, MIRA, Subgradient
+from sqlrl import CDA
+from sqlrl.baselines import MIRA, Subgradient
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner, additive, decaying, rules, scaled
 from sqlrl.learn.additive import AdditiveRates, PenalisedRates

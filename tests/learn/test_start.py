@@ -22,12 +22,14 @@ TEXT = "Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)\nLiked(d)"
 ONLINE: dict[str, Any] = {
     "AdaGrad": sqlrl.AdaGrad,
     "CDA": lambda **kw: sqlrl.CDA(0.01, **kw),
-    "Subgradient": lambda **kw: sqlrl.Subgradient(0.01, **kw),
-    "MIRA": sqlrl.MIRA,
-    "Perceptron": sqlrl.Perceptron,
-    "ContrastiveDivergence": lambda **kw: sqlrl.ContrastiveDivergence("mpe", **kw),
-    "ContrastiveDivergence, constant": lambda **kw: sqlrl.ContrastiveDivergence("mpe", steps="constant", **kw),
-    "ContrastiveDivergence, penalised": lambda **kw: sqlrl.ContrastiveDivergence(
+    "Subgradient": lambda **kw: sqlrl.baselines.Subgradient(0.01, **kw),
+    "MIRA": sqlrl.baselines.MIRA,
+    "Perceptron": sqlrl.baselines.Perceptron,
+    "ContrastiveDivergence": lambda **kw: sqlrl.baselines.ContrastiveDivergence("mpe", **kw),
+    "ContrastiveDivergence, constant": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
+        "mpe", steps="constant", **kw
+    ),
+    "ContrastiveDivergence, penalised": lambda **kw: sqlrl.baselines.ContrastiveDivergence(
         "mpe", steps="constant", learning_rate=0.25, regularization=0.5, **kw
     ),
 }
@@ -206,11 +208,13 @@ def test_a_start_is_like_a_fixed_feature_of_the_same_weight(
 
 
 @pytest.mark.filterwarnings("ignore::sqlrl.errors.ConvergenceWarning")
-@pytest.mark.parametrize("learner", [lambda: sqlrl.PSCG(0 + 1), lambda: sqlrl.VotedPerceptron(1e-9, 1, average=False)])
+@pytest.mark.parametrize(
+    "learner", [lambda: sqlrl.PSCG(0 + 1), lambda: sqlrl.baselines.VotedPerceptron(1e-9, 1, average=False)]
+)
 def test_steps_of_batch_learners_begin_at_the_start(learner: Any, db: sqlrl.Database) -> None:
     start = sqlrl.Likelihood(penalty="l2", strength=0.25).fit(db, sqlrl.parse_mln(TEXT))
     found = learner().fit(db, sqlrl.parse_mln(TEXT), start=start.model_)
-    far = 1e-6 if isinstance(found, sqlrl.VotedPerceptron) else 0.2
+    far = 1e-6 if isinstance(found, sqlrl.baselines.VotedPerceptron) else 0.2
     assert weights(found.model_) == pytest.approx(weights(start.model_), abs=far)
 
 
@@ -291,7 +295,7 @@ def test_a_start_from_which_nothing_leads_back_is_left(penalty: Any, rule: str, 
 def test_copies_of_a_rule_share_the_weight(db: sqlrl.Database) -> None:
     twice = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nLiked(d)\nLiked(e)")
     start = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n0.5 Liked(d)\n0.25 Liked(x)")
-    found = sqlrl.Perceptron(average=False).fit(db, twice, examples=["d00"], start=start)
+    found = sqlrl.baselines.Perceptron(average=False).fit(db, twice, examples=["d00"], start=start)
     first, second = (rule.weight for rule in found.model_.rules)
     assert first == second
     assert first in (0.375, -0.625, 1.375)
@@ -304,10 +308,10 @@ def test_the_command_line_goes_on(db: sqlrl.Database, tmp_path: Path) -> None:
     from sqlrl.cli.app import app
 
     model = sqlrl.parse_mln(TEXT)
-    first = sqlrl.Perceptron(average=False).fit(db, model, examples=["d00", "d01", "d02"])
+    first = sqlrl.baselines.Perceptron(average=False).fit(db, model, examples=["d00", "d01", "d02"])
     first.model_.save(tmp_path / "first.mln")
     (tmp_path / "m.mln").write_text(TEXT)
-    expected = sqlrl.Perceptron().fit(db, model, examples=["d03", "d04"], start=first.model_)
+    expected = sqlrl.baselines.Perceptron().fit(db, model, examples=["d03", "d04"], start=first.model_)
     file = sqlrl.connect(tmp_path / "d.duckdb", progress=False)
     for name, target in (("Word", False), ("Liked", True)):
         rows = db.sql(f"from sqlrl.named_{name}").to_arrow_table()

@@ -32,7 +32,7 @@ def sizes(
     db: sqlrl.Database, entries: int, monkeypatch: pytest.MonkeyPatch, *, passes: int = 2, most: int | None = None
 ) -> list[int]:
     monkeypatch.setattr(module, "ENTRIES", entries)
-    with db.learning.training_windows(model(), passes=passes) as stream:
+    with db.advanced.learning.training_windows(model(), passes=passes) as stream:
         stream.begin("sizes", {}, 0)
         windows = list(islice(stream, most))
         assert most or len(stream) == len(windows)
@@ -51,7 +51,7 @@ def test_small_examples_come_in_larger_windows(db: sqlrl.Database, monkeypatch: 
 def test_a_window_of_average_examples_stays_below_the_bound(
     db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with db.learning.training_windows(model(), size=2) as stream:
+    with db.advanced.learning.training_windows(model(), size=2) as stream:
         stream.begin("sizes", {}, 0)
         network = next(iter(stream)).network
     entries = len(network.atoms) + len(network.literals) + network.units.nnz
@@ -97,7 +97,7 @@ def test_a_resumed_run_has_the_windows_that_it_had(db: sqlrl.Database, after: in
 def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database:
     """8 documents would be the first window, but the budget allows a quarter of them."""
     monkeypatch.setattr(module, "FIRST", 8)
-    with db.learning.training_windows(model(), size=2) as stream:
+    with db.advanced.learning.training_windows(model(), size=2) as stream:
         stream.begin("sizes", {}, 0)
         network = next(iter(stream)).network
     monkeypatch.setattr(module, "MOST_ENTRIES", 2 * (len(network.atoms) + len(network.literals) + network.units.nnz))
@@ -108,7 +108,7 @@ def dense(db: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> sqlrl.Database
 def test_a_first_window_without_room_is_made_smaller(dense: sqlrl.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes(dense, 10_000, monkeypatch, passes=1) == [2] * 6
     monkeypatch.setattr(module, "MOST_ENTRIES", 2)
-    with dense.learning.training_windows(model()) as stream:
+    with dense.advanced.learning.training_windows(model()) as stream:
         stream.begin("sizes", {}, 0)
         assert [len(window.examples) for window in stream] == [1] * 12
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sqlrl import AdaGrad, ContrastiveDivergence
+from sqlrl import AdaGrad
+from sqlrl.baselines import ContrastiveDivergence
 from sqlrl.ground.windows import Window
 from sqlrl.learn import OnlineLearner
 from sqlrl.learn.worlds import relaxed_world, sampled_world, two_worlds

@@ -31,7 +31,7 @@ def test_what_cannot_be_dropped_is_named(names: list[str], problem: str) -> None
 
 def test_a_rule_of_another_model_about_what_is_not_declared_is_named() -> None:
     db = sqlrl.connect(progress=False)
-    db.load_all({"A": [("x",)], "C": [("x",)]}, {"A": ["t"], "C": ["t"]})
+    db.load({"A": [("x",)], "C": [("x",)]}, types={"A": ["t"], "C": ["t"]})
     small = parse_mln("A(t)\nB(t)\n1 A(x) => B(x)", query=["B"])
     both = small.with_rules((*small.rules, *parse_mln("B(t)\nC(t)\n1 B(x) => C(x)").rules))
     with pytest.raises(ModelError, match=r"B\(x\) => C\(x\) mentions C, which this model does not declare"):

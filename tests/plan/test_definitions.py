@@ -108,8 +108,8 @@ def test_golden(name: str, db: sqlrl.Database) -> None:
     shown = db.sql(f"from sqlrl.named_{predicate} order by all").fetchall()
     assert [" ".join(map(str, row)) for row in shown] == ROWS[name]
     # The query as planned yields the rows as they are stored, each once.
-    rows = db.engine.fetch(query, step=name)
-    storage = db.catalog.store.sources()[predicate, "fact"].storage
+    rows = db.advanced.engine.fetch(query, step=name)
+    storage = db.advanced.catalog.store.sources()[predicate, "fact"].storage
     stored = db.sql(f"from sqlrl.{storage} order by all").fetchall()
     assert sorted(tuple(row.values()) for row in rows.to_pylist()) == stored
     assert len(set(stored)) == len(stored)
@@ -121,9 +121,11 @@ def test_rows_are_the_same_on_spark(name: str, db: sqlrl.Database, spark: Spark)
     if name in RECURSIVE:
         # Spark has WITH RECURSIVE since 4.1; the server of the tests does not know it yet.
         with pytest.raises(Exception, match=r"Table or view not found: closure|UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE"):
-            fetch(spark, query, db.engine)
+            fetch(spark, query, db.advanced.engine)
     else:
-        assert sorted_rows(fetch(spark, query, db.engine)) == sorted_rows(db.engine.fetch(query, step=name))
+        assert sorted_rows(fetch(spark, query, db.advanced.engine)) == sorted_rows(
+            db.advanced.engine.fetch(query, step=name)
+        )
 
 
 def test_every_file_has_a_case() -> None:

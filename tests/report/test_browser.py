@@ -71,8 +71,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             db, sqlrl.parse_mln(MODEL.replace("Link(doc, doc)\n", "")), examples=docs[:12]
         )
         db.predict(fit.model_, examples=docs[12:], keep=True).evaluate()
-        db.marginals(fit.model_, examples=docs[12:], keep=True).evaluate()
-        db.run_record(fit.run_).report(folder / "report.html")
+        db.probabilities(fit.model_, examples=docs[12:], keep=True).evaluate()
+        db.runs[fit.run_].report(folder / "report.html")
         db.predict(fit.model_, examples=docs[12:], keep=True).report(folder / "unlabelled.html")
     return folder / "report.html"
 

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 
 CELLS = {
     # What a kernel without widgets has: DuckDB wants them for a bar of its own.
-    "start": "import sys; sys.modules['ipywidgets'] = None\nimport duckdb, sqlrl\ndb = sqlrl.connect()\ntype(db.console).__name__",
+    "start": "import sys; sys.modules['ipywidgets'] = None\nimport duckdb, sqlrl\ndb = sqlrl.connect()\ntype(db.advanced.console).__name__",
     "load": """
-db.console.delay = 0  # progress at once, in place of after two seconds
+db.advanced.console.delay = 0  # progress at once, in place of after two seconds
 db.load("Word", [(f"d{i}", "<b>" if i % 2 else "a") for i in range(40)], types=["doc", "word"], example="doc")
 db.load("Liked", [(f"d{i}",) for i in range(1, 40, 2)], types=["doc"], target=True)
 db""",
@@ -30,14 +30,14 @@ db""",
     "predict": "prediction = db.predict(fit.model)\nprediction",
     "many": """
 for number in range(150):
-    with db.console.progress(f"part {number}", 3) as task:
+    with db.advanced.console.progress(f"part {number}", 3) as task:
         task.advance(note="<script>alert(1)</script>")
 print("between")
-db.console.message("said")""",
+db.advanced.console.message("said")""",
     "two at once": """
 import threading, time
 def work(name):
-    with db.console.progress(name):
+    with db.advanced.console.progress(name):
         time.sleep(1.2)
 threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
 for thread in threads: thread.start()

@@ -24,7 +24,7 @@ def db(read_only_db: Database) -> Database:
 
 @pytest.mark.slow
 def test_predict_has_every_atom_with_its_margin(db: Database) -> None:
-    prediction = db.predict(db.model("taste"))
+    prediction = db.predict(db.models["taste"])
     expected = prediction.atoms(every=True).to_pylist()
     found = rows(db, "SELECT * EXCLUDE (margin) FROM ML.PREDICT(MODEL taste)")
     assert found == expected
@@ -55,11 +55,14 @@ def test_margins_are_those_of_enumeration(db: Database) -> None:
 
 
 def test_probabilities_and_scores(db: Database) -> None:
-    model = db.model("taste")
-    marginals = db.marginals(model)
+    model = db.models["taste"]
+    marginals = db.probabilities(model)
     assert rows(db, "FROM ML.PROBABILITIES(MODEL taste)") == marginals.probabilities().to_pylist()
-    sampled = "FROM ML.PROBABILITIES(MODEL taste, method => 'gibbs', samples => 50, seed => 3)"
-    assert rows(db, sampled) == db.marginals(model, method="gibbs", samples=50, seed=3).probabilities().to_pylist()
+    sampled = "FROM ML.PROBABILITIES(MODEL taste, method => 'gibbs', samples => 50, random_state => 3)"
+    assert (
+        rows(db, sampled)
+        == db.probabilities(model, method="gibbs", samples=50, random_state=3).probabilities().to_pylist()
+    )
     assert rows(db, "FROM ML.EVALUATE(MODEL taste)") == db.evaluate(db.predict(model)).table().to_pylist()
     assert (
         rows(db, "FROM ML.EVALUATE(MODEL taste, probabilities => true)") == db.evaluate(marginals).table().to_pylist()
@@ -69,7 +72,7 @@ def test_probabilities_and_scores(db: Database) -> None:
 
 
 def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
-    model = db.model("taste")
+    model = db.models["taste"]
     weights = rows(db, "SELECT text, weight, hard FROM ML.WEIGHTS(MODEL taste)")
     assert [(r["weight"], r["hard"]) for r in weights] == [(rule.weight, False) for rule in model.rules]
     assert rows(db, "FROM ML.COUNT(MODEL taste)") == db.count(model).to_pylist()
@@ -90,7 +93,7 @@ def test_weights_counts_reasons_and_diagnosis(db: Database) -> None:
         {k: v for k, v in r.items() if k not in ("atom", "truth", "margin")} for r in found
     ] == reasons.table.to_pylist()
     assert {(r["atom"], r["truth"]) for r in found} == {('Liked("d5")', True)}
-    assert rows(db, "FROM ML.EXPECTED_COUNTS(MODEL taste)") == db.expected_counts(model).to_pylist()
+    assert rows(db, "FROM ML.COUNT(MODEL taste, expected => true)") == db.count(model, expected=True).to_pylist()
     assert rows(db, "FROM ML.DIAGNOSE(MODEL taste)") == db.diagnose(model).found.to_pylist()
 
 
@@ -103,7 +106,7 @@ def test_describe_says_the_columns_without_computing(db: Database, name: str, mo
         call = "ML.TRAINING_INFO(MODEL learned)"
     real = db.run(f"FROM {call}").table
     assert real is not None
-    for verb in ("predict", "marginals", "count", "diagnose", "evaluate"):
+    for verb in ("predict", "probabilities", "count", "diagnose", "evaluate"):
         monkeypatch.setattr(Database, verb, None)
     described = {row["column_name"]: row["column_type"] for row in rows(db, f"DESCRIBE FROM {call}")}
     monkeypatch.undo()
@@ -220,8 +223,8 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
     assert table.to_arrow().equals(
         pa.table(
             {
-                "doc": db.marginals(db.model("taste")).probabilities()["doc"],
-                "p": db.marginals(db.model("taste")).probabilities()["probability"],
+                "doc": db.probabilities(db.models["taste"]).probabilities()["doc"],
+                "p": db.probabilities(db.models["taste"]).probabilities()["probability"],
             }
         ).sort_by("doc")
     )
@@ -255,10 +258,10 @@ def test_what_is_computed_may_be_kept_by_one_statement(db: Database) -> None:
         ("FROM ML.EXPLAIN(MODEL taste, 'Liked(d1)', neutral => 'no')", 54, "neutral must be true or false"),
         ("FROM ML.EVALUATE(MODEL taste, probabilities => 1)", 48, "probabilities must be true or false"),
         ("FROM ML.PREDICT(MODEL taste, hidden => 3)", 9, "hidden takes names of predicates"),
-        ("FROM ML.PREDICT(MODEL taste, seed => -1)", 9, "seed = -1 must be"),
+        ("FROM ML.PREDICT(MODEL taste, random_state => -1)", 9, "random_state = -1 must be"),
         ("FROM ML.PREDICT(MODEL taste, limit => 'x')", 9, "or NULL for no limit"),
         ("FROM ML.PREDICT(MODEL taste, limit => (SELECT 1))", 39, "limit takes a value, and no query"),
-        ("FROM ML.PREDICT(MODEL taste, sed => 1)", 30, "ML.PREDICT has no option sed; did you mean 'seed'?"),
+        ("FROM ML.PREDICT(MODEL taste, metod => 1)", 30, "ML.PREDICT has no option metod; did you mean 'method'?"),
         ("FROM ML.PREDICT(MODEL taste, method => 'magic')", 9, "unknown method 'magic'"),
         ("FROM ML.EVALUATE(MODEL taste, by => 'day')", 9, "by => 'day': choose 'predicate' or 'example'"),
         ("FROM ML.EXPLAIN(MODEL taste)", 9, "the atom is missing"),
@@ -314,7 +317,7 @@ def test_programs_of_soft_logic_are_asked_alike() -> None:
         CREATE MODEL m OPTIONS (format = 'psl') AS $$ 2: Knows(X, Y) -> Likes(X, Y)
         1: !Likes(X, Y) ^2 $$;
     """)
-    model = db.model("m")
+    model = db.models["m"]
     prediction = db.predict(model)
     assert isinstance(prediction, sqlrl.SoftPrediction)
     assert rows(db, "FROM ML.PREDICT(MODEL m)") == prediction.atoms("Likes").to_pylist()
@@ -331,13 +334,13 @@ def test_programs_of_soft_logic_are_asked_alike() -> None:
     assert [r["weight"] for r in rows(db, "DESCRIBE MODEL m")] == [2.0, 1.0]
     with pytest.raises(ScriptError, match="is a program of soft logic"):
         db.run("FROM ML.COUNT(MODEL m)")
-    with pytest.raises(ScriptError, match=r"is a program of soft logic.*ML\.EXPECTED_COUNTS counts"):
-        db.run("FROM ML.EXPECTED_COUNTS(MODEL m)")
+    with pytest.raises(ScriptError, match=r"is a program of soft logic.*ML\.COUNT counts"):
+        db.run("FROM ML.COUNT(MODEL m, expected => true)")
 
 
 def test_scores_by_example_and_the_columns_of_scores(db: Database) -> None:
-    model = db.model("taste")
-    expected = db.evaluate(db.marginals(model)).by_example().table().to_pylist()
+    model = db.models["taste"]
+    expected = db.evaluate(db.probabilities(model)).by_example().table().to_pylist()
     assert rows(db, "FROM ML.EVALUATE(MODEL taste, probabilities => true, by => 'example')") == expected
     with pytest.raises(ScriptError, match=r"by => 'example'.* are known when it is computed: run it without DESCRIBE"):
         db.run("DESCRIBE FROM ML.EVALUATE(MODEL taste, by => 'example')")
@@ -345,7 +348,7 @@ def test_scores_by_example_and_the_columns_of_scores(db: Database) -> None:
         "CREATE OR REPLACE MODEL soft OPTIONS (format = 'psl', target = 'Liked') AS $$ 2: Link(X, Y) & Liked(X) -> Liked(Y)\n"
         "1: Word(X, 'good') -> Liked(X)\n0.5: !Liked(X) ^2 $$"
     )
-    softly = db.evaluate(db.predict(db.model("soft")))
+    softly = db.evaluate(db.predict(db.models["soft"]))
     assert isinstance(softly, sqlrl.SoftScores)
     assert rows(db, "FROM ML.EVALUATE(MODEL soft, by => 'example')") == softly.by_example().table().to_pylist()
     for call in (

@@ -26,14 +26,14 @@ SOFT = "1: Link(X, Y) & Liked(X) -> Liked(Y)\n0.5: !Liked(X) ^2\n"
 Fit = Callable[[Database, Model], Any]
 LEARNED: dict[str, tuple[str, Fit]] = {
     "adagrad": ("learning_rate = 0.5, regularization = 0.01", lambda db, m: sqlrl.AdaGrad(learning_rate=0.5, regularization=0.01).fit(db, m)),
-    "cd": ("counts = 'gibbs', random_state = 3", lambda db, m: sqlrl.ContrastiveDivergence(counts="gibbs", random_state=3).fit(db, m)),
+    "cd": ("counts = 'gibbs', random_state = 3", lambda db, m: sqlrl.baselines.ContrastiveDivergence(counts="gibbs", random_state=3).fit(db, m)),
     "cda": ("sigma = 0.01", lambda db, m: sqlrl.CDA(0.01).fit(db, m)),
-    "mira": ("", lambda db, m: sqlrl.MIRA().fit(db, m)),
-    "perceptron": ("passes = 2", lambda db, m: sqlrl.Perceptron(passes=2).fit(db, m)),
-    "subgradient": ("sigma = 0.1", lambda db, m: sqlrl.Subgradient(sigma=0.1).fit(db, m)),
+    "mira": ("", lambda db, m: sqlrl.baselines.MIRA().fit(db, m)),
+    "perceptron": ("passes = 2", lambda db, m: sqlrl.baselines.Perceptron(passes=2).fit(db, m)),
+    "subgradient": ("sigma = 0.1", lambda db, m: sqlrl.baselines.Subgradient(sigma=0.1).fit(db, m)),
     "max-margin": ("C = 2", lambda db, m: sqlrl.MaxMargin(C=2).fit(db, m)),
     "pscg": ("iterations = 3, samples = 4", lambda db, m: sqlrl.PSCG(iterations=3, samples=4).fit(db, m)),
-    "voted-perceptron": ("iterations = 2", lambda db, m: sqlrl.VotedPerceptron(iterations=2).fit(db, m)),
+    "voted-perceptron": ("iterations = 2", lambda db, m: sqlrl.baselines.VotedPerceptron(iterations=2).fit(db, m)),
     "pseudo-likelihood": ("strength = 0.01", lambda db, m: sqlrl.PseudoLikelihood(strength=0.01).fit(db, m)),
     "likelihood": ("strength = [0.1, 1], folds = 2", lambda db, _: sqlrl.Likelihood(strength=[0.1, 1], folds=2).fit(db, sqlrl.parse_mln(PLAIN))),
     "msl": ("max_literals = 2", lambda db, m: sqlrl.MSL(max_literals=2).fit(db, m)),
@@ -101,7 +101,7 @@ def check_learned(one: Database, other: Database, words: list[str]) -> None:
     for word in words:
         options, fit = LEARNED[word]
         one.run(statement(word, options, f'"{word}"'))
-        assert str(one.model(word)) == str(fit(other, sqlrl.parse_mln(RULES)).model_), word
+        assert str(one.models[word]) == str(fit(other, sqlrl.parse_mln(RULES)).model_), word
     runs = "select run, learner, status from sqlrl.run order by run"
     assert one.sql(runs).fetchall() == other.sql(runs).fetchall()
     assert {row["name"]: row["run"] for row in one.models()}.keys() == set(words)
@@ -149,15 +149,15 @@ def test_weights_of_found_clauses_are_learned_again(word: str, two: tuple[Databa
     rules = "" if word == "ilp" else f"AS $${RULES}$$"
     one.run(f"CREATE MODEL m OPTIONS (learner = '{word}', {options}, then = 'max-margin(C=0.1)') {rules}")
     fit = finder(sqlrl.MaxMargin(C=0.1)).fit(other, "Liked" if word == "ilp" else sqlrl.parse_mln(RULES))
-    assert str(one.model("m")) == str(fit.model_)
+    assert str(one.models["m"]) == str(fit.model_)
     (row,) = one.models()
     assert (row["run"], row["learner"]) == (2, "MaxMargin")
     # In two statements: what was found has its name, too.
     one.run(f"CREATE MODEL found OPTIONS (learner = '{word}', {options}) {rules}")
     start = "" if word == "ilp" else ", start = 'found'"
     one.run(f"CREATE MODEL again OPTIONS (learner = 'max-margin', C = 0.1, drop_zeros = true{start}) FROM MODEL found")
-    assert str(one.model("again")) == str(fit.model_)
-    assert str(one.model("found")) == str(fit.found_)
+    assert str(one.models["again"]) == str(fit.model_)
+    assert str(one.models["found"]) == str(fit.found_)
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_learners_of_soft_logic(word: str, two: tuple[Database, Database]) -> No
     else:
         one.run(f"CREATE MODEL m OPTIONS (learner = '{word}') AS $${rules}$$")
         expected = SOFTLY[word]().fit(other, sqlrl.parse_psl(rules))
-    assert str(one.model("m")) == str(expected.model_)
+    assert str(one.models["m"]) == str(expected.model_)
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_structure_selected_from_a_stream() -> None:
     )
     weights = sqlrl.AdaGrad(learning_rate=0.5)
     expected = sqlrl.Resolwe(sqlrl.parse_grammar(TEMPLATES), weights=weights).fit(other, sqlrl.parse_mln(declared))
-    assert str(one.model("m")) == str(expected.model_)
+    assert str(one.models["m"]) == str(expected.model_)
     assert len(expected.model_.rules) > 0
 
 
@@ -214,29 +214,29 @@ def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
     model = sqlrl.parse_mln(rules)
     names = [row[0] for row in db.sql("from train").fetchall()]
     db.run(f"CREATE MODEL first OPTIONS (learner = 'adagrad') AS $${rules}$$ TRAINED ON (SELECT doc FROM train)")
-    assert str(db.model("first")) == str(sqlrl.AdaGrad().fit(db, model, examples=names).model_)
+    assert str(db.models["first"]) == str(sqlrl.AdaGrad().fit(db, model, examples=names).model_)
     assert db.sql("select count(distinct example_name) from sqlrl.learned_from where run = 1").fetchall() == [
         (len(names),)
     ]
     db.run(
         f"CREATE MODEL second OPTIONS (learner = 'adagrad', start = 'first', passes = 2) AS $${rules}$$ TRAINED ON (FROM train)"
     )
-    again = sqlrl.AdaGrad(passes=2).fit(db, model, examples=names, start=db.model("first"))  # type: ignore[arg-type]
-    assert str(db.model("second")) == str(again.model_)
+    again = sqlrl.AdaGrad(passes=2).fit(db, model, examples=names, start=db.models["first"])  # type: ignore[arg-type]
+    assert str(db.models["second"]) == str(again.model_)
     result = db.run(f"CREATE MODEL chosen OPTIONS (learner = 'auto') AS $${rules}$$")
     choice = sqlrl.choose_learner(db, model)
     assert result.statements[0].note.startswith(
         f"CREATE MODEL chosen: {choice.word} (chosen, since {choice.reason}); 2 rules"
     )
-    assert str(db.model("chosen")) == str(choice.estimator().fit(db, model).model_)
+    assert str(db.models["chosen"]) == str(choice.estimator().fit(db, model).model_)
     hard = sqlrl.parse_mln(rules + 'Word(d, "bad") => !Liked(d).\n')
     db.run(f"CREATE MODEL bound OPTIONS (learner = 'cda', constraints = 'l+i') AS $${hard}$$")
-    assert str(db.model("bound")) == str(sqlrl.ConstrainedTraining(sqlrl.CDA(), "l+i").fit(db, hard).model_)
+    assert str(db.models["bound"]) == str(sqlrl.ConstrainedTraining(sqlrl.CDA(), "l+i").fit(db, hard).model_)
     # From a file, from another model, and written to a file.
     path = tmp_path / "it's.mln"
     quoted = str(path).replace("'", "''")
     db.run(f"EXPORT MODEL first TO '{quoted}'; CREATE MODEL read FROM '{quoted}'; CREATE MODEL same FROM MODEL read")
-    assert str(db.model("read")) == str(db.model("same")) == str(db.model("first"))
+    assert str(db.models["read"]) == str(db.models["same"]) == str(db.models["first"])
     # As a view that scores, which says what the probabilities are.
     db.run(f"EXPORT MODEL first TO '{tmp_path / 'view.sql'}' OPTIONS (dialect = 'duckdb', view = 'scores')")
     con = duckdb.connect()
@@ -254,20 +254,20 @@ def test_examples_constraints_starts_and_choice(tmp_path: Path) -> None:
     modes.write_text("modeP(2, Word(-,#))\nmodeP(2, Liked(-))\n", encoding="utf-8")
     declared = "Word(doc, word)\nLiked(doc)\n"
     db.run(f"CREATE MODEL found OPTIONS (learner = 'osl', modes = '{modes}') AS $${declared}$$ TRAINED ON (FROM train)")
-    assert len(db.model("found").rules) > 0
+    assert len(db.models["found"].rules) > 0
 
 
 def test_a_stored_model_may_be_altered_and_dropped(db: Database) -> None:
     db.run(
         "ALTER MODEL taste ADD RULE 'Link(x, y) => Liked(y)' WEIGHT 0.5; ALTER MODEL taste ADD RULE 'Liked(\"d1\").'"
     )
-    rules = db.model("taste").rules
+    rules = db.models["taste"].rules
     assert (rules[-2].weight, rules[-1].hard, len(rules)) == (0.5, True, 6)
     db.run(
         "CREATE OR REPLACE MODEL taste OPTIONS (drop = 'Link') FROM MODEL taste; CREATE MODEL IF NOT EXISTS taste AS $$ Liked(doc) $$"
     )
-    assert len(db.model("taste").rules) == 4
-    assert "Link" not in db.model("taste").predicates
+    assert len(db.models["taste"].rules) == 4
+    assert "Link" not in db.models["taste"].predicates
     db.run("DROP MODEL Taste; DROP MODEL IF EXISTS taste")
     assert len(db.models()) == 0
 
@@ -380,7 +380,7 @@ def test_rules_that_cannot_be_added(documents: Callable[[], Database]) -> None:
         with pytest.raises(ScriptError) as caught:
             db.run(statement)
         assert problem in caught.value.problem
-    assert [len(db.model(name).rules) for name in ("taste", "soft")] == [4, 2]
+    assert [len(db.models[name].rules) for name in ("taste", "soft")] == [4, 2]
 
 
 def test_a_bias_says_what_rules_are_to_be_about(read_only_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_a_failing_statement_leaves_what_earlier_ones_did_and_nothing_half_done(
         )
     assert (caught.value.line, caught.value.__cause__.__class__.__name__) == (2, "LoadError")
     assert db.sql("from t").fetchall() == [(1,)]
-    assert "Old" not in db.catalog.predicates()
+    assert "Old" not in db.advanced.catalog.predicates()
     with pytest.raises(ScriptError):
         db.run("CREATE MODEL m OPTIONS (learner = 'adagrad', passes = 0) FROM MODEL taste")
     assert [row["name"] for row in db.models()] == ["taste"]
@@ -107,7 +107,7 @@ def test_transactions_of_a_script(db: Database) -> None:
             db.run(f"BEGIN; INSERT INTO t VALUES (5);\n{ours}; COMMIT")
         assert caught.value.line == 2
     assert db.sql("from t").fetchall() == [(1,), (2,)]
-    assert not db.engine.in_transaction()
+    assert not db.advanced.engine.in_transaction()
     connection = duckdb.connect()
     mine = sqlrl.connect(connection)
     connection.begin()
@@ -174,7 +174,7 @@ def test_whatever_a_script_says_it_fails_with_an_error_of_ours(words: list[str])
     with hostile().cursor() as db:
         with contextlib.suppress(SqlrlError):
             db.run(" ".join(words))
-        assert not db.engine.in_transaction()
+        assert not db.advanced.engine.in_transaction()
     assert [row["name"] for row in hostile().models()] == ["taste"]
 
 
@@ -211,7 +211,7 @@ def test_numbers_of_variables_are_those_of_options(db: Database) -> None:
         "SET VARIABLE weight = 0.5; SET VARIABLE rate = 2.0; SET VARIABLE passes = 3; ALTER MODEL taste ADD RULE 'Liked(d)' WEIGHT $weight; "
         "CREATE MODEL m OPTIONS (learner = 'adagrad', learning_rate = $rate, passes = $passes) FROM MODEL taste"
     )
-    assert db.model("taste").rules[-1].weight == 0.5
+    assert db.models["taste"].rules[-1].weight == 0.5
     config = str(db.sql("from sqlrl.run").fetchall())
     assert '"learning_rate": 2.0' in config
     assert '"passes": 3' in config
@@ -241,7 +241,7 @@ def test_slips_of_the_pen(read_only_db: Database, script: str, place: tuple[int,
         read_only_db.run(script)
     assert problem in caught.value.problem
     assert (caught.value.line, caught.value.column) == place
-    assert not read_only_db.engine.in_transaction()
+    assert not read_only_db.advanced.engine.in_transaction()
 
 
 # ---- resumed ------------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def test_files_that_rules_include_are_inputs(file: Path, tmp_path: Path, monkeyp
         inner.write_text("Read(doc)\n2 !Read(d)\n", encoding="utf-8")
         assert [notes(file, script), notes(file, script)] == [[False], [True]]
         with sqlrl.connect(file) as db:
-            assert len(db.model("m").rules) == 2
+            assert len(db.models["m"].rules) == 2
 
 
 def test_a_variable_that_is_missing_is_null_where_duckdb_reads_it(file: Path) -> None:
@@ -418,7 +418,7 @@ def test_two_scripts_beside_each_other_on_one_file(file: Path) -> None:
             thread.join()
         assert failures == []
         assert [row["name"] for row in db.models()] == ["m0", "m1", "m2"]
-        assert [db.model(f"m{i}").rules[0].weight for i in range(3)] == [2.0] * 3
+        assert [db.models[f"m{i}"].rules[0].weight for i in range(3)] == [2.0] * 3
 
 
 @pytest.mark.slow
@@ -476,7 +476,7 @@ def test_predicates_that_rules_define_and_those_that_are_there_already(documents
             db.run(statement)
         assert problem in caught.value.problem
         assert caught.value.column == column
-    assert "Nice" not in db.catalog.predicates()
+    assert "Nice" not in db.advanced.catalog.predicates()
 
 
 def again(db: Database, script: str, **variables: object) -> list[bool]:

@@ -183,7 +183,7 @@ def test_no_atoms_and_no_time() -> None:
     "option", [{"noise": 1.5}, {"noise": float("nan")}, {"tries": 0}, {"flips": -1}, {"seconds": -1.0}, {"seed": -1}]
 )
 def test_options_out_of_range_are_refused(option: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(option))}|seed"):
+    with pytest.raises(InputError, match=f"{next(iter(option))}|random_state"):
         solve_walksat(random_3sat(10, 20), **option)  # type: ignore[arg-type]
 
 

@@ -46,7 +46,7 @@ LEARNERS: dict[str, Callable[..., Any]] = {
     "Likelihood": lambda **given: sqlrl.Likelihood(strength=2.0, **given),
     "MaxMargin": lambda **given: sqlrl.MaxMargin(C=0.1, penalty="l1", **given),
     "PSCG": lambda **given: sqlrl.PSCG(moments="exact", **given),
-    "VotedPerceptron": lambda **given: sqlrl.VotedPerceptron(0.1, 20, **given),
+    "VotedPerceptron": lambda **given: sqlrl.baselines.VotedPerceptron(0.1, 20, **given),
     "PseudoLikelihood": lambda **given: sqlrl.PseudoLikelihood("l1", 0.02, discriminative=True, **given),
     "AdaGrad": sqlrl.AdaGrad,
     "CDA": lambda **given: sqlrl.CDA(0.01, **given),
@@ -108,7 +108,7 @@ def test_found_clauses_are_weighed_again_and_those_of_weight_0_are_left_out(name
     kept = [row for row in whole.clauses() if row["weight"] != 0]
     assert kept
     assert list(fit.clauses()) == kept == list(fit.relearned_.clauses())
-    one, other = (db.marginals(model).probabilities() for model in (fit.model_, whole.model_))
+    one, other = (db.probabilities(model).probabilities() for model in (fit.model_, whole.model_))
     assert one.select(["doc"]) == other.select(["doc"])
     assert one["probability"].to_numpy() == pytest.approx(other["probability"].to_numpy(), abs=1e-12)
     # Both runs are kept, and the second one knows the first.
@@ -119,8 +119,8 @@ def test_found_clauses_are_weighed_again_and_those_of_weight_0_are_left_out(name
     listed = "select clause, weight from sqlrl.clause join sqlrl.run using (model) where run = {} order by clause"
     texts = db.sql(listed.format(fit.relearned_.run_).replace("select clause", "select text")).fetchall()
     assert sorted(texts) == sorted((row["clause"], row["weight"]) for row in kept)
-    db.keep_model("again", fit)
-    assert db.model("again") == fit.model_
+    db.models.keep("again", fit)
+    assert db.models["again"] == fit.model_
     assert db.sql("select run from sqlrl.named_model").fetchall() == [(fit.relearned_.run_,)]
     assert f"relearned   by Likelihood, run {fit.relearned_.run_}: {len(kept)} clause" in repr(fit)
     assert pickle.loads(pickle.dumps(fit)).model_ == fit.model_
@@ -245,7 +245,7 @@ def test_ctrl_c_in_the_second_stage_loses_nothing_of_the_first(
         assert fit.model_ == plain.model_
         return
     assert "is kept as interrupted, with the best weights up to iteration 3" in second
-    assert fit.model_ == fit.relearned_.model_ == db.model()
+    assert fit.model_ == fit.relearned_.model_ == db.models[-1]
     assert fit.model_ != plain.model_
     assert fit.relearned_.interrupted_
 

@@ -14,11 +14,10 @@ import pytest
 
 import sqlrl
 from tests.docs.test_docstrings import EXAMPLES
+from tests.offered import OFFERED
 
 PACKAGE = Path(sqlrl.__file__).parent
-ESTIMATORS = {
-    name: made for name in sqlrl.__all__ if inspect.isclass(made := getattr(sqlrl, name)) and hasattr(made, "fit")
-}
+ESTIMATORS = {name: made for name, made in OFFERED.items() if inspect.isclass(made) and hasattr(made, "fit")}
 # It asks the database what hard clauses cost, and is one of its modules.
 WRAPPERS = {"ConstrainedTraining"}
 SHOWN = {"OnlineEstimator": "AdaGrad", "BatchEstimator": "VotedPerceptron", "SoftEstimator": "SoftPseudoLikelihood"}
@@ -93,4 +92,4 @@ def test_a_call_up_is_seen() -> None:
     db = sqlrl.connect(progress=False)
     with calls_up() as found:
         names["fit"](db.models)  # type: ignore[operator]
-    assert found == {"database.py: Database.models"}
+    assert found == {"named_models.py: Models.__call__"}

@@ -16,6 +16,7 @@ import pytest
 import sqlrl
 from sqlrl.errors import GroundingLimitError, GroundingWarning, InputError, LabelWarning, UnsupportedError
 from sqlrl.learn import OnlineEstimator
+from tests.offered import OFFERED
 
 Tables = dict[str, pa.Table]
 Learner = sqlrl.OSL | OnlineEstimator
@@ -31,8 +32,8 @@ NAMES = [f"s{i}" for i in range(8)]
 
 WEIGHTS = {
     name: made
-    for name in sqlrl.__all__
-    if isinstance(made := getattr(sqlrl, name), type)
+    for name in OFFERED
+    if isinstance(made := OFFERED[name], type)
     and issubclass(made, OnlineEstimator)
     and made not in (OnlineEstimator, sqlrl.OSL)
 }
@@ -250,7 +251,7 @@ def test_a_learner_of_clauses_lets_no_other_learn_again_from_a_stream() -> None:
 REFUSING: dict[str, Callable[[], Any]] = {
     "Likelihood": lambda: sqlrl.Likelihood().fit(new(), WEIGHED, examples=stream()),
     "MaxMargin": lambda: sqlrl.MaxMargin().fit(new(), WEIGHED, examples=stream()),
-    "VotedPerceptron": lambda: sqlrl.VotedPerceptron(1.0).fit(new(), WEIGHED, examples=stream()),
+    "VotedPerceptron": lambda: sqlrl.baselines.VotedPerceptron(1.0).fit(new(), WEIGHED, examples=stream()),
     "PSCG": lambda: sqlrl.PSCG().fit(new(), WEIGHED, examples=stream()),
     "PseudoLikelihood": lambda: sqlrl.PseudoLikelihood().fit(new(), WEIGHED, examples=stream()),
     "MSL": lambda: sqlrl.MSL().fit(new(), WEIGHED, examples=stream()),

@@ -236,13 +236,13 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         >>> def press(iteration):
         ...     if iteration.iteration == 3:
         ...         raise KeyboardInterrupt
-        >>> fit = sqlrl.VotedPerceptron(1.0, 10, prior_deviation=None)
+        >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 10, prior_deviation=None)
         >>> try:
         ...     fit.fit(db, model, callback=press)
         ... except KeyboardInterrupt as stop:
         ...     print(stop.__notes__[0])
-        run 1 is kept as interrupted, with the best weights up to iteration 3, 0 atoms wrong; db.model() is its model
-        >>> db.sql("select run, model, status from sqlrl.run").fetchall(), fit.model_ == db.model()
+        run 1 is kept as interrupted, with the best weights up to iteration 3, 0 atoms wrong; db.models[-1] is its model
+        >>> db.sql("select run, model, status from sqlrl.run").fetchall(), fit.model_ == db.models[-1]
         ([(1, 1, 'interrupted')], True)
         """
         self._check()
@@ -250,7 +250,7 @@ class BatchEstimator(WeightLearner, Generic[Learned]):
         check_start(start)
         recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
         order: Ordering = {"size": self.window, "order": "file", "seed": self.seed, "passes": 1, "limit": limit}
-        with db.learning.training_windows(model, examples=examples, **order) as stream:
+        with db.advanced.learning.training_windows(model, examples=examples, **order) as stream:
             if all(rule.hard or rule.fixed for rule in model.rules):
                 raise InputError(
                     f"the model has no rules with a weight to learn, so {type(self).__name__} has nothing to learn: write some (weights after "

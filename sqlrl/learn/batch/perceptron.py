@@ -79,7 +79,7 @@ class VotedPerceptron(WholeEstimator):
     >>> db.load("Word", [("d1", "good"), ("d2", "bad")], types=["doc", "word"])
     >>> db.load("Liked", [("d1",)], types=["doc"], target=True)
     >>> model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\nWord(d, +w) => Liked(d)")
-    >>> fit = sqlrl.VotedPerceptron(1.0, 3, prior_deviation=None).fit(db, model)
+    >>> fit = sqlrl.baselines.VotedPerceptron(1.0, 3, prior_deviation=None).fit(db, model)
     >>> [(row["clause"], row["weight"]) for row in fit.clauses().to_pylist()]
     [('Word(d, "bad") => Liked(d)', -1.0), ('Word(d, "good") => Liked(d)', 1.0)]
     """

@@ -231,7 +231,9 @@ class PseudoLikelihood(WeightLearner):
         check_start(start)
         recorded, following = {**self.recorded(), **recorded_start(start)}, asked(callback, checkpoint, resume)
         seed, begun_at = self.random_state or 0, time.perf_counter()
-        with db.learning.blankets(model, examples=examples, limit=limit, opened=self.discriminative) as training:
+        with db.advanced.learning.blankets(
+            model, examples=examples, limit=limit, opened=self.discriminative
+        ) as training:
             fit = IterationFit(training, type(self).__name__, recorded, seed, following, since=begun_at)
             whole, drawn = self._rows(training), None
             if self.sample is not None:

@@ -136,7 +136,7 @@ class SoftEstimator(Fitted):
             )
         recorded = {**self.recorded(), **({"start": True} if start else {})}
         begun_at = time.perf_counter()
-        with db.learning.soft_training(model, examples=examples, limit=limit) as training:
+        with db.advanced.learning.soft_training(model, examples=examples, limit=limit) as training:
             fit = IterationFit(training, type(self).__name__, recorded, 0, following, since=begun_at)
             fit.lap("grounding")
             begun = training.weights() if start else None

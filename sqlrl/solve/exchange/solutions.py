@@ -12,6 +12,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sqlrl import markup
 from sqlrl.errors import InputError
 from sqlrl.ground.network import BoolArray, FloatArray, IntArray
 from sqlrl.solve.exchange.lpfile import column_names, place_in_lp, program_of
@@ -52,6 +53,45 @@ Format = Literal["wcnf", "lp", "uai"]
 """How a network is written for an outside solver."""
 
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+@dataclass(frozen=True)
+class OutsideSolution:
+    r"""The world that an outside solver found for an exported model: `db.predict(model, solution=OutsideSolution(path))`.
+
+    Parameters
+    ----------
+    path : str or Path
+        What a MaxSAT solver printed; the solution file of CPLEX, Gurobi, HiGHS, CBC or SCIP; or a result file of the
+        UAI competitions.
+    format : {"wcnf", "lp", "uai"}, optional
+        How the model was exported; by default the words of the file tell.
+    exported : str or Path, optional
+        The exported file: the table beside it must list the atoms that the data have now.
+    bound : bool
+        Bound the gap by the linear relaxation; else it is infinite, since nothing that the solver says is taken over.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)"
+    >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\n" + rules, query=["Smokes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "answer").write_text("s OPTIMUM FOUND\nv 1 2 3 0\n")
+    ...     prediction = db.predict(model, solution=sqlrl.OutsideSolution(Path(folder, "answer"), bound=True))
+    >>> prediction.table()["person"], prediction.objective
+    (['Anna', 'Bob', 'Chris'], 10.5)
+    """
+
+    path: str | Path
+    format: Format | None = None
+    exported: str | Path | None = None
+    bound: bool = False
+    _repr_html_ = markup.field_table
+
 
 NetworkFormat = Literal[Format, "parquet"]
 """How a network is written for an outside solver, or to be asked with SQL."""

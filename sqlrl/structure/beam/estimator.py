@@ -151,7 +151,7 @@ class Searching(Fitted, Relearning):
         """Search, and learn the weights of what was found."""
         learner = relearner(self.then)
         check_database(db)
-        with db.learning.search_run(model, examples=examples) as run:
+        with db.advanced.learning.search_run(model, examples=examples) as run:
             fit = Fit(
                 run,
                 type(self).__name__,
@@ -246,7 +246,7 @@ class Searching(Fitted, Relearning):
     ) -> Taken:
         """Learn the weights of what was found, and keep the run."""
         iterations = list[Iteration]()
-        with db.learning.found_blankets(sought.model, run, examples=examples, limit=limit) as training:
+        with db.advanced.learning.found_blankets(sought.model, run, examples=examples, limit=limit) as training:
             atoms = atom_rows(
                 training.partitions, training.sign, training.hard, training.fixed, training.priors, averaged=True
             )
@@ -418,7 +418,7 @@ class MSL(Searching):
         def starts(language: Language, given: Sequence[SearchClause | None]) -> Sequence[SearchClause]:
             return [*(language.unit(name) for name in language.predicates), *(x for x in given if x is not None)]
 
-        with db.learning.clause_search(model, examples=examples, limit=limit) as search:
+        with db.advanced.learning.clause_search(model, examples=examples, limit=limit) as search:
 
             def ended(found: Learned, rules: list[Rule]) -> Sought:
                 remark = (

@@ -218,7 +218,7 @@ class Transfer(Searching):
         assert model is not None, "transfer has a source"
         mapped, dropped, mapping = self._mapped(db, model, examples, limit)
         fit.lap("mapping")
-        with db.learning.clause_search(mapped, examples=examples, limit=limit) as search:
+        with db.advanced.learning.clause_search(mapped, examples=examples, limit=limit) as search:
             known = self._diagnosed(search)
             fit.lap("diagnosis")
             revised = self._asked(known, search)
@@ -256,7 +256,7 @@ class Transfer(Searching):
         if self.mapping == FOUND:
             return self._found(db, model, examples, limit)
         mapping = _as_mapping(self.mapping)
-        declared = db.learning.declarations()
+        declared = db.advanced.learning.declarations()
         if mapping is None:
             used = dict.fromkeys(atom.predicate for rule in model.rules for atom in atoms_of(rule.formula))
             unknown = [name for name in used if name not in declared]
@@ -279,9 +279,9 @@ class Transfer(Searching):
         self, db: TrainingDatabase, model: Model, examples: object, limit: int | None
     ) -> tuple[Model, Table, Table]:
         """Look for the mapping of each rule."""
-        nothing = Model(db.learning.declarations())
+        nothing = Model(db.advanced.learning.declarations())
         with (
-            db.learning.clause_search(nothing, examples=examples, limit=limit) as search,
+            db.advanced.learning.clause_search(nothing, examples=examples, limit=limit) as search,
             threadpool_limits(limits=1, user_api="blas"),
         ):
             found = find_mapping(model, search, self._language(search), self.strength)

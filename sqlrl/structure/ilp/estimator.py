@@ -448,11 +448,11 @@ class ILP(Relearning):
         given["seed"] = self.random_state
         learner, following, clock = relearner(self.then), asked(callback, checkpoint, resume), time.perf_counter()
         check_database(db)
-        bias = db.learning.induction_bias(target, self._bias(target))
+        bias = db.advanced.learning.induction_bias(target, self._bias(target))
         _check_bodies(bias)
         parameters = resolved(given, bias.settings)
         unreached = {found.predicate for found in check_reach(bias, parameters.depth)}
-        with db.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
+        with db.advanced.learning.induction(target, bias, examples=examples, limit=self.limit) as session:
             truth = session.source.truth
             _check_labels(truth, bias.head.predicate)
             positives = int(truth.sum())
@@ -460,7 +460,7 @@ class ILP(Relearning):
             stored = {"bias": format_bias(bias), "limit": self.limit, **vars(parameters)}
             fit = Fit(
                 session, "ILP", stored, parameters.seed, following, stage="searching positive atoms", total=positives, things="clauses",
-                where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.model() is their model"), part="searching", since=clock,
+                where=Phrase("`from sqlrl.found_clauses` shows them in SQL, db.models[-1] is their model"), part="searching", since=clock,
             )  # fmt: skip
             induction = Induction(session.source, bias, parameters, session.components)
             if fit.saved is not None:

@@ -275,13 +275,15 @@ class OSL(OnlineEstimator, Relearning):
     def _windows(
         self, db: TrainingDatabase, model: Model, examples: object, order: Ordering
     ) -> AbstractContextManager[TrainingStream]:
-        drawn = db.learning.drawn(examples)
+        drawn = db.advanced.learning.drawn(examples)
         if drawn is examples:
             # A step takes a hundred times as long as grounding its example: larger windows would only keep progress waiting.
             order["size"] = order["size"] or FIRST
         elif self.then is not None:
             raise refuse_stream()
-        return db.learning.training_windows(model, examples=drawn, changes=AddedClauses(self._modes()), **order)
+        return db.advanced.learning.training_windows(
+            model, examples=drawn, changes=AddedClauses(self._modes()), **order
+        )
 
     def _learner(
         self,

@@ -342,7 +342,7 @@ class Resolwe(Relearning):
         criteria, learner, second = self.criteria(), self._learner(), relearner(self.then)
         check_database(db)
         following, begun_at = asked(callback, checkpoint, resume), time.perf_counter()
-        grammar, data = self._grammar(), db.learning
+        grammar, data = self._grammar(), db.advanced.learning
         given, examples = examples, data.drawn(examples)
         if second is not None and examples is not given:
             raise refuse_stream()
@@ -459,7 +459,7 @@ class Resolwe(Relearning):
         if not isinstance(given, OnlineEstimator):
             kind = given.__name__ if isinstance(given, type) else type(given).__name__
             raise InputError(
-                f"weights must be an online learner, such as sqlrl.ContrastiveDivergence() or sqlrl.AdaGrad(), not {kind}"
+                f"weights must be an online learner, such as sqlrl.baselines.ContrastiveDivergence() or sqlrl.AdaGrad(), not {kind}"
             )
         if given.word == "osl":
             raise InputError(

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sqlrl.catalog.choices import Choices
 from sqlrl.catalog.layout import TableName
+from sqlrl.catalog.roles import Roles
 from sqlrl.engine.base import QueryEngine
 from sqlrl.errors import Parameter, UnsupportedError
 from sqlrl.ground.binding import bind_program
@@ -262,8 +262,8 @@ def drifting_training(
     drift = given.drift
     known = known_model(model, drift.counted)
     everything = known.with_rules((*model.rules, *known.rules))
-    choices = Choices(query=sorted(targets_of(drift.counted)))
-    with session.verb(), shown, session.program(everything, training=True, choices=choices) as program:
+    roles = Roles(query=sorted(targets_of(drift.counted)))
+    with session.verb(), shown, session.program(everything, training=True, roles=roles) as program:
         ids = session.example_ids(given.examples)
         with program.only(ids) as chosen:
             check_training(program, chosen, order["limit"])

@@ -216,11 +216,15 @@ class SoftStructure(Fitted):
         check_parameters(self)
         check_database(db)
         following, clock = asked(callback, checkpoint, resume), time.perf_counter()
-        with db.learning.soft_structure(target, examples=examples, limit=None, symmetric=self.symmetric) as data:
+        with db.advanced.learning.soft_structure(
+            target, examples=examples, limit=None, symmetric=self.symmetric
+        ) as data:
             found = path_clauses(data.source, self._paths())
             model = data.model.with_rules((*data.model.rules, *self._beside(data.source.target), *found.rules))
         paths, clock = time.perf_counter() - clock, time.perf_counter()
-        with db.learning.soft_training(model, examples=examples, limit=limit, observed_bodies=True) as training:
+        with db.advanced.learning.soft_training(
+            model, examples=examples, limit=limit, observed_bodies=True
+        ) as training:
             fit = IterationFit(
                 training, type(self).__name__, self.recorded(), 0, following, things="rules", since=clock
             )

@@ -109,7 +109,7 @@ def test_probabilities_are_its_probabilities(citations: sqlrl.Database, tmp_path
     _, weights, steps = trained(pairs, tmp_path / "chain.crf")
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "chain.crf"))
-    found = citations.marginals(weighted(weights, steps)).probabilities().to_pylist()
+    found = citations.probabilities(weighted(weights, steps)).probabilities().to_pylist()
     chance = {(row["bib"], row["field"], row["position"]): row["probability"] for row in found}
     rows = citations.sql("""
         select bib, list(position order by try_cast(regexp_extract(position, '[0-9]+') as int)) from sqlrl.named_Token

@@ -39,8 +39,8 @@ LEARNERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     ),
     "pscg exact": (lambda **most: sqlrl.PSCG(moments="exact", **most), "iterations", 3),
     "pscg": (sqlrl.PSCG, "iterations", 3),
-    "voted-perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, **most), "iterations", 3),
-    "perceptron": (lambda **most: sqlrl.VotedPerceptron(0.5, average=False, **most), "iterations", 3),
+    "voted-perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, **most), "iterations", 3),
+    "perceptron": (lambda **most: sqlrl.baselines.VotedPerceptron(0.5, average=False, **most), "iterations", 3),
     "pseudo-likelihood": (sqlrl.PseudoLikelihood, "max_iterations", 2),
     "pseudo-likelihood of targets": (
         lambda **most: sqlrl.PseudoLikelihood("l1", 0.01, discriminative=True, **most),
@@ -103,7 +103,7 @@ def test_the_best_weights_so_far_are_those_of_a_run_of_so_many_iterations(name: 
     assert all(each.so_far is None for each in seen)
     assert fit.weights_.tobytes() == whole.weights_.tobytes()
     assert np.abs(fit.weights_).max() > 0
-    assert fit.model_ == whole.model_ == shared.model()
+    assert fit.model_ == whole.model_ == shared.models[-1]
     assert fit.clauses().to_arrow() == whole.clauses().to_arrow()
     assert (fit.interrupted_, whole.interrupted_) == (True, False)
     for learned in set(type(fit).learned) - {"interrupted_", "infeasible_"}:
@@ -126,7 +126,7 @@ def test_a_run_that_is_kept_is_in_the_file_and_begins_anew(tmp_path: Path) -> No
         with pytest.raises(KeyboardInterrupt):
             fit.fit(db, model(), callback=press(5))
     with sqlrl.connect(path, progress=False) as db:
-        assert db.model() == fit.model_
+        assert db.models[-1] == fit.model_
         assert db.sql("select run, model, status, timings is not null from sqlrl.run").fetchall() == [
             (1, 1, "done", True),
             (2, 2, "interrupted", True),
@@ -160,7 +160,7 @@ def test_as_long_as_there_is_nothing_but_the_start_nothing_is_kept(db: sqlrl.Dat
         assert "had no weights yet: it is marked as interrupted, and has no model" in stop.value.__notes__[0]
         assert "model_" not in vars(learner)
     assert db.sql("select model, status from sqlrl.run where run > 1").fetchall() == [(None, "interrupted")] * 2
-    assert db.model() == start
+    assert db.models[-1] == start
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ def test_a_second_ctrl_c_leaves_what_was_there_before(db: sqlrl.Database, monkey
         assert not {"model_", "strength_", "optimality_"} & vars(fit).keys()
         assert [db.sql(f"select count(*) from sqlrl.{table}").fetchall() for table in tables] == counts
     assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), *[(None, "interrupted")] * 2]
-    assert db.model() == earlier.model_
+    assert db.models[-1] == earlier.model_
     assert sqlrl.Likelihood().fit(db, model()).model_ == earlier.model_
 
 
@@ -302,7 +302,7 @@ def test_what_cannot_be_kept_is_said(db: sqlrl.Database, monkeypatch: pytest.Mon
         raise NumericError("out of range")
 
     with pytest.raises(NumericError):
-        sqlrl.VotedPerceptron().fit(db, model(), callback=fail)
+        sqlrl.baselines.VotedPerceptron().fit(db, model(), callback=fail)
     assert db.sql("select model, status from sqlrl.run").fetchall() == [
         (None, "interrupted"),
         (None, "interrupted"),
@@ -314,7 +314,7 @@ def left_behind(path: Path, earlier: sqlrl.Model) -> None:
     """A run that was killed is there as interrupted, and with nothing else."""
     with sqlrl.connect(path, progress=False) as db:
         assert db.sql("select model, status from sqlrl.run").fetchall() == [(1, "done"), (None, "interrupted")]
-        assert db.model() == earlier
+        assert db.models[-1] == earlier
         for table in ("iteration", "clause_statistics"):
             assert db.sql(f"select distinct run from sqlrl.{table}").fetchall() == [(1,)]
         assert db.sql("select distinct model from sqlrl.clause").fetchall() == [(1,)]

@@ -51,7 +51,7 @@ MODEL = sqlrl.parse_mln(TEXT + 'Word(d, +w) => Liked(d)\nLiked(d)\n!Word(d, "goo
 def test_the_model_predicts_with_the_probabilities_that_were_learned(shared: sqlrl.Database) -> None:
     db = shared
     fit = sqlrl.Likelihood(strength=0.5).fit(db, MODEL)
-    found = db.marginals(fit.model).probabilities()
+    found = db.probabilities(fit.model).probabilities()
     liked = {row[0] for row in db.sql("select * from sqlrl.named_Liked").fetchall()}
     chance = [row["probability"] if row["doc"] in liked else 1 - row["probability"] for row in found.to_pylist()]
     assert math.fsum(map(math.log, chance)) == pytest.approx(fit.log_likelihood_, abs=1e-9)

@@ -48,7 +48,7 @@ def topics(seed: int = 0) -> sqlrl.Database:
 
 
 def probabilities(db: sqlrl.Database, learned: sqlrl.Model, *predicates: str) -> tuple[list[Any], np.ndarray[Any, Any]]:
-    marginals = db.marginals(learned)
+    marginals = db.probabilities(learned)
     found = [marginals.probabilities(predicate) for predicate in predicates]
     atoms = [each.drop_columns(["probability"]) for each in found]
     return atoms, np.concatenate([each["probability"].to_numpy() for each in found])
@@ -81,7 +81,7 @@ def test_what_is_left_predicts_the_same(strength: float, suffix: str, tmp_path: 
     new = sqlrl.connect(progress=False)
     new.load("Word", [("e1", "w5"), ("e2", "w0")], types=["doc", "word"], example="doc")
     new.load("Long", [("e1",)], types=["doc"], example="doc")
-    found = [new.predict(each.model_, hidden=["Rare", "Topic"]).unseen for each in (whole, fit)]
+    found = [new.predict(each.model_, roles=sqlrl.Roles(hidden=["Rare", "Topic"])).unseen for each in (whole, fit)]
     assert found[0] == found[1]
 
 
@@ -144,7 +144,7 @@ def silent() -> sqlrl.Database:
         lambda **given: sqlrl.MaxMargin(C=0.3, penalty="l1", **given),
         lambda **given: sqlrl.PseudoLikelihood("l1", 0.03, discriminative=True, **given),
         lambda **given: sqlrl.PSCG(moments="exact", **given),
-        lambda **given: sqlrl.VotedPerceptron(0.1, 5, average=False, prior_deviation=None, **given),
+        lambda **given: sqlrl.baselines.VotedPerceptron(0.1, 5, average=False, prior_deviation=None, **given),
     ],
     ids=["max-margin", "pseudo-likelihood", "pscg", "voted-perceptron"],
 )

@@ -45,11 +45,11 @@ def learnable(draw: st.DrawFn) -> Case:
 @contextmanager
 def training_of(case: Case, examples: list[str] | None, *, opened: bool) -> Iterator[BlanketTraining]:
     db = sqlrl.connect(threads=1, progress=False)
-    fill(db.catalog, case)
+    fill(db.advanced.catalog, case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            entered = db.learning.blankets(case.model, examples=examples, limit=NO_LIMIT, opened=opened)
+            entered = db.advanced.learning.blankets(case.model, examples=examples, limit=NO_LIMIT, opened=opened)
             training = entered.__enter__()
         except (ModelError, UnsupportedError):
             reject()

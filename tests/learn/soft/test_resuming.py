@@ -58,7 +58,7 @@ def goes_on(db: sqlrl.Database, name: str) -> None:
         assert resumed.result_.converged
         assert resumed.weights_ == pytest.approx(whole.weights_, abs=2e-4)
         assert resumed.result_.objective == pytest.approx(whole.result_.objective, rel=1e-9)
-    assert db.model() == whole.model_
+    assert db.models[-1] == whole.model_
     assert db.sql("select run, status from sqlrl.run order by run").fetchall() == [(1, "done"), (2, "done")]
     with pytest.raises(InputError, match="run 1 is done: there is nothing to resume"):
         estimator(name).fit(db, model(name), resume=1)

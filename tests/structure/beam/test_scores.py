@@ -101,7 +101,7 @@ def test_scores_and_gains_are_the_optimum_over_all_atoms(seed: int, candidates: 
     hard = [[], [NEVER], [pair("!P", "Q")], [random_clause(generator, language), NEVER]][seed % 4]
     members = [Member(tuple(map(form, some)), sign) for some, sign in soft]
     members[1:1] = [Member((form(each),), 1, hard=True) for each in hard]
-    with load(found) as db, db.learning.clause_search(None, examples=None, limit=None) as search:
+    with load(found) as db, db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
         assert dict(search.predicates) == PREDICATES
         objective = Objective(search.source, STRENGTH)
         model = objective.model(members)
@@ -140,7 +140,7 @@ def test_fixed_weights_and_soft_evidence_have_their_say(seed: int) -> None:
         db.load("R", sorted(row for name, row in found.facts if name == "R"), types=["a", "a"], target=True)
         chances = [(*row, float(special.expit(value))) for (_, row), value in odds.items()]
         db.load("R", chances, types=["a", "a"], probability=2)
-        with db.learning.clause_search(None, examples=None, limit=None) as search:
+        with db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
             objective = Objective(search.source, STRENGTH)
             model = objective.model(members)
             value, weights = optimum(found, soft, [], fixed, odds)
@@ -156,7 +156,7 @@ def test_fixed_weights_and_soft_evidence_have_their_say(seed: int) -> None:
 
 
 def test_the_empty_model_gives_each_predicate_one_half() -> None:
-    with load(world(0)) as db, db.learning.clause_search(None, examples=None, limit=None) as search:
+    with load(world(0)) as db, db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
         model = Objective(search.source, STRENGTH).model([])
         assert model.value == pytest.approx(-len(PREDICATES) * np.log(2))
 
@@ -167,7 +167,7 @@ def test_a_predicate_without_a_true_atom_counts_its_false_ones() -> None:
     language = Language(PREDICATES, 3, 3)
     form = namer(language)
     units = [language.unit(name) for name in PREDICATES]
-    with load(found) as db, db.learning.clause_search(None, examples=None, limit=None) as search:
+    with load(found) as db, db.advanced.learning.clause_search(None, examples=None, limit=None) as search:
         model = Objective(search.source, STRENGTH).model([Member((form(each),)) for each in units])
         value, weights = optimum(found, [([each], 1) for each in units], [])
         assert model.value == pytest.approx(value, abs=1e-7)

@@ -64,9 +64,9 @@ def searching(case: Case, examples: Sequence[str] | None) -> Iterator[ClauseSear
     with sqlrl.connect() as db, warnings.catch_warnings():
         warnings.simplefilter("ignore", ScopeWarning)
         warnings.simplefilter("ignore", GroundingWarning)
-        fill(db.session.catalog, case)
+        fill(db.advanced.session.catalog, case)
         try:
-            with clause_search(db.session, case.model, examples=examples, limit=None) as search:
+            with clause_search(db.advanced.session, case.model, examples=examples, limit=None) as search:
                 yield search
         except (ModelError, UnsupportedError):
             reject()

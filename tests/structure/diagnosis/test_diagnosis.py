@@ -161,7 +161,7 @@ def test_bins_of_several_literals_are_those_of_all_worlds(friends: sqlrl.Databas
 def test_bins_of_formulas_of_several_clauses_are_those_of_all_worlds(friends: sqlrl.Database, formula: str) -> None:
     # Ground clauses `Smokes(p0)` and `!Smokes(p0)` of one formula cancel in the network.
     model = sqlrl.parse_mln(DECLARED + f"0.7 {formula}\n")
-    with clause_search(friends.session, model, limit=None) as search:
+    with clause_search(friends.advanced.session, model, limit=None) as search:
         parts = [
             [
                 (x.predicate, tuple(t.name for t in x.terms), x.positive)
@@ -333,7 +333,9 @@ def test_a_few_groundings_are_the_first_ones_of_all(rule: str, examples: int) ->
     db.load("Friends", [(*f, e) for e in names for f in FRIENDS], types=["person", "person"], example="column2")
     db.load("Smokes", [(p, e) for e in names for p in SMOKE], types=["person"], example="column1")
     compared = 0
-    with clause_search(db.session, sqlrl.parse_mln(f"{DECLARED}1 {rule}"), examples=None, limit=None) as search:
+    with clause_search(
+        db.advanced.session, sqlrl.parse_mln(f"{DECLARED}1 {rule}"), examples=None, limit=None
+    ) as search:
         (given,) = search.rules
         member = member_of(given, Language(search.predicates, 9, 9, search.example_type))
         for instance, target, name in product(

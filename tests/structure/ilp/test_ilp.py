@@ -108,7 +108,7 @@ def test_what_was_found_is_in_the_database(fitted: tuple[sqlrl.Database, sqlrl.I
     assert (run, status, learner) == (fit.run_, "done", "ILP")
     assert (json.loads(parameters)["noise"], json.loads(parameters)["depth"]) == (50, 2)
     assert sqlrl.parse_bias(json.loads(parameters)["bias"]) == fit.bias_
-    assert sqlrl.models_equal(db.model(model), fit.model_)
+    assert sqlrl.models_equal(db.models[model], fit.model_)
     counted = db.sql(
         "select candidate, positives, negatives, (select count(*) from sqlrl.coverage v where v.run = c.run and v.candidate = "
         "c.candidate) from sqlrl.candidate c order by candidate"
@@ -151,7 +151,7 @@ def test_rules_of_a_model_come_first() -> None:
 def test_a_bias_is_derived_from_types_and_keys() -> None:
     db = home()
     fit = sqlrl.ILP(noise=0).fit(db, "Grandmother")
-    assert fit.bias_ == db.derive_bias("Grandmother")
+    assert fit.bias_ == sqlrl.Bias.derive(db, "Grandmother")
     assert [(row["positives"], row["negatives"]) for row in fit.theory_.to_pylist()] == [(3, 0)]
 
 
@@ -183,11 +183,11 @@ def loaded(source: PythonSource) -> sqlrl.Database:
     db = sqlrl.connect()
     for mode in source.bias.body:
         types = [place.type for place in mode.places]
-        if mode.predicate not in db.predicates()["predicate"]:
+        if mode.predicate not in db.tables()["predicate"]:
             names = [tuple(map(str, fact)) for fact in sorted(source.facts[mode.predicate])]
-            db.load(
-                mode.predicate, names, types=types
-            ) if f"{mode.predicate}({', '.join(types)})" not in db.predicates()["predicate"] else None
+            db.load(mode.predicate, names, types=types) if f"{mode.predicate}({', '.join(types)})" not in db.tables()[
+                "predicate"
+            ] else None
     positive = [tuple(map(str, t)) for t, label in zip(source.targets, source.labels, strict=True) if label]
     db.load("t", positive, types=[place.type for place in source.bias.head.places], target=True)
     db.scope("t", [tuple(map(str, t)) for t in source.targets])
@@ -300,7 +300,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ).fetchall()
     assert 0 < len(kept) == seen[-1].candidates < len(whole.candidates_)
     assert [row[0] for row in kept] == whole.candidates_["clause"].to_pylist()[: len(kept)]
-    assert len(db.model(model).rules) == len(kept)
+    assert len(db.models[model].rules) == len(kept)
     # The same in the middle of a seed: nothing of that seed is kept, and the database goes on.
     original = Coverage.evaluate
 

@@ -216,7 +216,7 @@ def test_a_learned_ranking_comes_near_that_of_the_rules_that_made_the_link(
 def precision_of(relations: Relations, db: sqlrl.Database, model: sqlrl.Model) -> float:
     """Average precision on the area that is left out, by its definition."""
     fit = sqlrl.Likelihood("l2", 1.0).fit(db, model, examples=["area0", "area1"])
-    rows = db.marginals(fit.model_, examples=["area2"]).probabilities().to_pylist()
+    rows = db.probabilities(fit.model_, examples=["area2"]).probabilities().to_pylist()
     labels = set(relations.areas["area2"]["Guides"])
     scored = [(row["probability"], (row["person"], row["person_2"]) in labels) for row in rows]
     assert sum(true for _, true in scored) == len(labels)

@@ -200,7 +200,7 @@ def test_parameters_make_the_same_estimator(shared: sqlrl.Database) -> None:
 def test_a_window_is_learned_example_by_example(shared: sqlrl.Database) -> None:
     db, model, modes = shared, sqlrl.parse_mln(MODEL), sqlrl.parse_modes(MODES)
     changes = AddedClauses(modes)
-    with db.learning.training_windows(model, examples=TRAIN[:6], changes=changes) as stream:
+    with db.advanced.learning.training_windows(model, examples=TRAIN[:6], changes=changes) as stream:
         types = changes.types
         whole, single = learner().learner(types), learner().learner(types)
         for window in stream:
@@ -397,8 +397,10 @@ def test_the_examples_of_added_clauses_are_named_by_one_query(monkeypatch: pytes
     db.load("Liked", [(doc,) for doc, _ in words[::3]], types=["doc"], target=True)
     model = sqlrl.parse_mln("Word(doc, word)\nLiked(doc)\n-1 Liked(d)")
     steps: list[str] = []
-    fetch = db.engine.fetch
-    monkeypatch.setattr(db.engine, "fetch", lambda query, *, step: steps.append(step) or fetch(query, step=step))
+    fetch = db.advanced.engine.fetch
+    monkeypatch.setattr(
+        db.advanced.engine, "fetch", lambda query, *, step: steps.append(step) or fetch(query, step=step)
+    )
     osl = sqlrl.OSL(
         sqlrl.parse_modes("modeP(1, Word(+, #-))\nmodeP(1, Liked(+))"), max_length=2, min_count_difference=1
     )

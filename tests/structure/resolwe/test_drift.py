@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sqlrl.errors.LabelWarning")
 
 Tables = dict[str, pa.Table]
 SIZE, CHOOSE, HALF_LIFE = 15, 45, 30
-EXACT = sqlrl.MIRA(average=False)
+EXACT = sqlrl.baselines.MIRA(average=False)
 
 
 # ---- a stream that drifts ----------------------------------------------------------------------------
@@ -108,7 +108,10 @@ def followed(db: sqlrl.Database) -> sqlrl.Resolwe:
 def fitted() -> Callable[[str, str], sqlrl.Resolwe]:
     """Learners that followed what is loaded and a stream of it from beginning to end, with weights by AdaGrad or another learner."""
     db = load(some())
-    learners = {"AdaGrad": sqlrl.AdaGrad(), "ContrastiveDivergence": sqlrl.ContrastiveDivergence(regularization=0.01)}
+    learners = {
+        "AdaGrad": sqlrl.AdaGrad(),
+        "ContrastiveDivergence": sqlrl.baselines.ContrastiveDivergence(regularization=0.01),
+    }
 
     @cache
     def fit(source: str, weights: str) -> sqlrl.Resolwe:
@@ -208,7 +211,7 @@ def test_weights_of_rules_that_stay_go_on_and_others_begin_at_0(db: sqlrl.Databa
         if begin >= end:
             continue
         model = sqlrl.parse_mln("\n".join([declared, "Good(x0)", *rules]))
-        learned = sqlrl.MIRA(average=False).fit(
+        learned = sqlrl.baselines.MIRA(average=False).fit(
             db, model, examples=names[begin:end], start=learned.model_ if learned else None
         )
     assert learned is not None
@@ -480,11 +483,11 @@ def test_a_formulation_that_the_model_has_is_none_of_its_own(db: sqlrl.Database)
     [
         ({"half_life": 0}, InputError, "half_life=0 is not a finite number above 0: it is a number of subgraphs"),
         ({"half_life": float("nan")}, InputError, "half_life=nan"),
-        ({"weights": sqlrl.MIRA(passes=2)}, InputError, "passes=2 of the learner of weights"),
-        ({"weights": sqlrl.MIRA(window=3)}, InputError, "window=3 of the learner of weights"),
-        ({"weights": sqlrl.MIRA(order="shuffle")}, InputError, "order='shuffle' of the learner of weights"),
+        ({"weights": sqlrl.baselines.MIRA(passes=2)}, InputError, "passes=2 of the learner of weights"),
+        ({"weights": sqlrl.baselines.MIRA(window=3)}, InputError, "window=3 of the learner of weights"),
+        ({"weights": sqlrl.baselines.MIRA(order="shuffle")}, InputError, "order='shuffle' of the learner of weights"),
         ({"weights": sqlrl.AdaGrad(learning_rate=-1)}, InputError, "learning_rate=-1"),
-        ({"weights": sqlrl.MIRA(record_history=True)}, UnsupportedError, "record_history=True"),
+        ({"weights": sqlrl.baselines.MIRA(record_history=True)}, UnsupportedError, "record_history=True"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(

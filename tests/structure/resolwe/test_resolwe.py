@@ -161,7 +161,7 @@ class StoppedError(Exception):
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["counting", "weights"])
 def test_a_resumed_run_ends_as_one_that_never_stopped(stage: str, tmp_path: Path) -> None:
-    learner = sqlrl.ContrastiveDivergence(window=8)
+    learner = sqlrl.baselines.ContrastiveDivergence(window=8)
     options: dict[str, Any] = {"weights": learner, "window": 6, "order": "shuffle", "random_state": 3}
     whole = sqlrl.Resolwe(GRAMMAR, **options).fit(load(planted(subgraphs=30)), MODEL)
     calls = 0
@@ -200,7 +200,7 @@ def test_a_run_is_resumed_as_what_it_was() -> None:
     changes: list[tuple[dict[str, Any], str]] = [
         ({"templates": sqlrl.parse_grammar("ABOUT(u) = {Old}\nABOUT(u) ^ Good(u)")}, "templates="),
         ({"threshold": 0.7}, "threshold=0.5, not threshold=0.7"),
-        ({"weights": sqlrl.MIRA()}, r"weights='AdaGrad\(\)', not weights='MIRA\(\)'"),
+        ({"weights": sqlrl.baselines.MIRA()}, r"weights='AdaGrad\(\)', not weights='MIRA\(\)'"),
     ]
     for change, message in changes:
         with pytest.raises(InputError, match=f"cannot be resumed: it began with {message}"):
@@ -277,7 +277,7 @@ def test_rules_of_the_model_stay(db: sqlrl.Database) -> None:
 
 
 def test_the_model_predicts(db: sqlrl.Database, fitted: sqlrl.Resolwe) -> None:
-    scores = db.evaluate(db.marginals(fitted.model_, examples=["s030", "s031", "s032"]))
+    scores = db.evaluate(db.probabilities(fitted.model_, examples=["s030", "s031", "s032"]))
     assert scores.auc_roc > 0.8
 
 
@@ -327,7 +327,9 @@ def test_subgraphs_are_those_that_were_named_though_others_went() -> None:
             first = ", ".join(f"'s{s:03d}'" for s in range(6))
             for name in ("Talks", "Links", "Old", "Swims", "Good"):
                 columns = "example, user" if name == "Good" else "*"
-                db.remove(name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"))
+                db.load(
+                    name, db.sql(f"select {columns} from sqlrl.named_{name} where example in ({first})"), mode="remove"
+                )
         fit = sqlrl.Resolwe(GRAMMAR, weights=FAST, select=7).fit(db, MODEL, examples=names)
         found.append((fit.formulations_.to_arrow().to_pylist(), str(fit.model_)))
     assert found[0] == found[1]
@@ -358,7 +360,7 @@ def test_every_grounding_counts_where_that_is_asked_for(db: sqlrl.Database) -> N
 
 
 def test_candidates_are_listed_with_their_queries_and_how_much_these_join(db: sqlrl.Database) -> None:
-    rows = db.candidates(GRAMMAR, MODEL).to_arrow().to_pylist()
+    rows = GRAMMAR.candidates(db, MODEL).to_arrow().to_pylist()
     tables = planted()
     talks = [tuple(row.values()) for row in tables["Talks"].to_pylist()]
     size = {row["formula"]: row["groundings"] for row in rows}
@@ -368,7 +370,7 @@ def test_candidates_are_listed_with_their_queries_and_how_much_these_join(db: sq
     assert [row["candidate"] for row in rows] == list(range(12))
     assert len({row["sql"] for row in rows}) == 4
     with pytest.raises(InputError, match="templates='x': give what"):
-        db.candidates("x", MODEL)  # type: ignore[arg-type]
+        db.advanced.learning.candidates("x", MODEL)  # type: ignore[arg-type]
 
 
 def test_clauses_are_told_without_their_weights() -> None:

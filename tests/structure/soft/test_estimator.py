@@ -55,7 +55,7 @@ def test_a_planted_rule_is_the_strongest_of_its_kind(method):
     assert test.predict(plain.model_, observed_bodies=True).evaluate().auc_roc <= scores.auc_roc
     run = db.sql("select learner, status, model from sqlrl.run").fetchall()
     assert run[0][:2] == ("SoftStructure", "done")
-    assert db.model(run[0][2]) == learner.model_
+    assert db.models[run[0][2]] == learner.model_
     assert all(rule.weight > 0 for rule in learner.model_.rules)
 
 

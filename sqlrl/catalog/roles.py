@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import combinations
 
+from sqlrl import markup
 from sqlrl.arguments import predicate_names
 from sqlrl.errors import CatalogError, Parameter, Phrase
 from sqlrl.logic.model import Model
@@ -19,13 +20,36 @@ _WHEN_LEARNING = f"Load them, those that are false from an empty table (with {Pa
 
 
 @dataclass(frozen=True)
-class Choices:
-    """Predicates by what a caller takes them for, beside what the model and the data say."""
+class Roles:
+    r"""What predicates are taken for, beside what the model and the data say: `roles=` of the verbs of a database.
 
-    drop: Iterable[str] = ()  # Rules with these are left out; without data they are absent from the layout.
-    query: Iterable[str] = ()  # These are open.
-    hidden: Iterable[str] = ()  # These are open, too, but their atoms are not reported.
-    empty: Iterable[str] = ()  # These have no facts, and are false.
+    Parameters
+    ----------
+    drop : iterable of str
+        Predicates that may lack data; rules that mention them are left out.
+    query : iterable of str
+        Predicates to predict, beside those of the model and the data.
+    hidden : iterable of str
+        Predicates that are open, too, but of which nothing is reported: what is not known of them is inferred with the rest.
+    empty : iterable of str
+        Closed predicates without data: all their atoms are false.
+
+    Examples
+    --------
+    >>> import sqlrl
+    >>> db = sqlrl.connect()
+    >>> db.load("Friends", [("Anna", "Bob"), ("Bob", "Chris")])
+    >>> rules = "1 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.5 Smokes(x)\n2 Asthma(x) => !Smokes(x)"
+    >>> model = sqlrl.parse_mln("Friends(person, person)\nSmokes(person)\nAsthma(person)\n" + rules)
+    >>> db.predict(model, roles=sqlrl.Roles(query=["Smokes"], empty=["Asthma"])).table()["person"]
+    ['Anna', 'Bob', 'Chris']
+    """
+
+    drop: Iterable[str] = ()
+    query: Iterable[str] = ()
+    hidden: Iterable[str] = ()
+    empty: Iterable[str] = ()
+    _repr_html_ = markup.field_table
 
     def __post_init__(self) -> None:
         # What can be iterated over once may be asked for again; a single name is meant as one.
@@ -38,7 +62,7 @@ class Choices:
         return frozenset((*self.query, *self.hidden))
 
     def check(self, model: Model) -> None:
-        """Refuse names that the model does not declare, and two choices for one predicate."""
+        """Refuse names that the model does not declare, and two roles for one predicate."""
         named = {each.name: dict.fromkeys(getattr(self, each.name)) for each in fields(self)}
         for option, names in named.items():
             unknown = [name for name in names if name not in model.predicates]
@@ -62,20 +86,20 @@ class Choices:
                 raise CatalogError(f"{', '.join(both)} cannot be in both {one}= and {other}=: choose one.")
 
 
-NONE = Choices()
+NONE = Roles()
 
 
 def refuse_missing(
-    used: Collection[str], loaded: Collection[str], openings: Mapping[str, object], choices: Choices, *, training: bool
+    used: Collection[str], loaded: Collection[str], openings: Mapping[str, object], roles: Roles, *, training: bool
 ) -> None:
     """Refuse predicates of rules that have neither data nor atoms, with what can be done about them."""
-    missing = sorted(set(used) - set(loaded) - set(openings) - set(choices.drop) - set(choices.empty))
+    missing = sorted(set(used) - set(loaded) - set(openings) - set(roles.drop) - set(roles.empty))
     if missing:
         texts = [f"{name}{did_you_mean(nearest_names(name, set(loaded) - {name}))}" for name in missing]
         raise CatalogError(
             f"predicates of the model without data: {', '.join(texts)}. {_WHEN_LEARNING if training else _REMEDIES}"
         )
-    filled = sorted(set(choices.empty) & set(loaded))
+    filled = sorted(set(roles.empty) & set(loaded))
     if filled:
         raise CatalogError(
             f"{Parameter('empty')} names predicates that have data: {', '.join(filled)}. Leave them out of it."
